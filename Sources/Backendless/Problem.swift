@@ -81,6 +81,7 @@ struct Problem: ErrorTable {
         case .lastFactor: (8187, .conflict)
         case .codeNotDelivered: (8188, .serviceUnavailable)
         case .passkeyInvalid: (8189, .badRequest)
+        case .idempotencyKeyReused: (8190, .unprocessableContent)
         case .guestInvalid: (8162, .badRequest)
         case .linkInvalid: (8164, .badRequest)
         case .mailOff: (8163, .serviceUnavailable)

@@ -150,8 +150,6 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             profile: AdmittedProfile(person.profile, by: fields),
             token: ProviderToken(kind: .id, text: text, expiresAt: accepted.expiry),
             singleUse: SingleUseCredential(
-                text: text,
-                nonce: nonce,
                 digest: accepted.digest,
                 issuedAt: accepted.issued,
                 seconds: accepted.end - now,

@@ -169,7 +169,7 @@ package struct Authenticator: Sendable {
             hash: credential.digest,
             issuedAt: credential.issuedAt,
             seconds: credential.seconds + Self.clockReserve,
-            owner: attempt.owner(of: credential.text, nonce: credential.nonce, random),
+            owner: attempt.request.idempotencyKey?.owner ?? random.bytes(16),
             nonceHash: credential.serverNonce.map { Digest.sha256($0.reveal()) }
         )
     }

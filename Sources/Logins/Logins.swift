@@ -28,8 +28,7 @@ package final class LoginRequest: Sendable {
     /// The session that the client already has; it ends when it is the same user's.
     package let previousToken: SessionToken?
     package let client: LoginClient
-    /// What the client gives to one login and all its repetitions.
-    package let idempotencyKey: String?
+    package let idempotencyKey: IdempotencyKey?
     /// The guest whom the login makes a user.
     package let guest: GuestClaim?
 
@@ -40,7 +39,7 @@ package final class LoginRequest: Sendable {
         appID: String?,
         previousToken: SessionToken?,
         client: LoginClient,
-        idempotencyKey: String? = nil,
+        idempotencyKey: IdempotencyKey? = nil,
         guest: GuestClaim? = nil
     ) {
         self.provider = provider

@@ -53,6 +53,7 @@ package struct SignInWriter: Sendable {
         do throws(Failure) {
             written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
         } catch {
+            if error.reason == .credentialReplayed { try await refuseOtherRequest(login, in: attempt) }
             throw try await putOff(error, login, guest: guest, in: attempt)
         }
         return written.map { written in
@@ -140,6 +141,16 @@ package struct SignInWriter: Sendable {
         )
     }
 
+    /// Refuses by name what was used up by another request under the same key of its client's.
+    ///
+    /// - Throws: `idempotency_key_reused`.
+    private func refuseOtherRequest(_ login: AuthenticatedLogin, in attempt: LoginAttempt) async throws(Failure) {
+        guard let key = attempt.request.idempotencyKey, let once = login.once,
+            let owner = try await store.owner(of: .credential, hash: once.hash, in: attempt.loaded.application)
+        else { return }
+        try key.requireSameRequest(as: owner)
+    }
+
     /// The provider token as it is kept; nil where the application keeps none.
     private func tokenToKeep(of result: AuthenticationResult, in loaded: LoadedApplication) -> SealedToken? {
         let identity = result.person.identity
@@ -150,34 +161,8 @@ package struct SignInWriter: Sendable {
 
 // A credential that counts once would leave a client without its session when the reply is lost. So the client may give
 // a login a key of its own (`Idempotency-Key`): the same request under the same key, within a minute, is the same
-// login, and is answered with the same session. Nothing is kept for that but hashes: the session's token is derived,
-// not stored.
-
-extension LoginAttempt {
-    /// Who uses a credential that counts once: this attempt alone, or every repetition of it that the client marks as
-    /// one.
-    ///
-    /// - Parameters:
-    ///   - credential: The credential.
-    ///   - nonce: What came with it.
-    ///   - random: For bytes that nobody else has.
-    /// - Returns: Bytes that are the same for the same request of the same `Idempotency-Key`, and random without a key.
-    func owner(of credential: Secret, nonce: Secret?, _ random: RandomSource) -> [UInt8] {
-        guard let key = request.idempotencyKey else { return random.bytes(16) }
-        var hash = SHA256()
-        let parts = [
-            key, request.provider.text, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text,
-            request.guest?.id.description,
-        ]
-        for part in parts {
-            // The length in front keeps two parts from passing for others.
-            let bytes = Array((part ?? "").utf8)
-            hash.update(data: withUnsafeBytes(of: UInt64(bytes.count).bigEndian, Array.init))
-            hash.update(data: bytes)
-        }
-        return Array(hash.finalize())
-    }
-}
+// login, and is answered with the same session; another request under it is refused by name. Nothing is kept for that
+// but hashes: the session's token is derived, not stored.
 
 extension SignInWriter {
     /// The token of the session that a login opens: a random one, and for a login that may come again one that nobody

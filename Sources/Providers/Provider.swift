@@ -145,9 +145,6 @@ package final class AuthenticationResult: Sendable {
 
 /// A credential that counts once, which nobody has to be asked about.
 package struct SingleUseCredential: Sendable {
-    /// The credential and the nonce that came with it, as received.
-    package let text: Secret
-    package let nonce: Secret?
     /// SHA-256 of what identifies it.
     package let digest: [UInt8]
     /// Unix seconds at which the provider issued it.
@@ -158,15 +155,11 @@ package struct SingleUseCredential: Sendable {
     package let serverNonce: Secret?
 
     package init(
-        text: Secret,
-        nonce: Secret?,
         digest: [UInt8],
         issuedAt: Int64,
         seconds: Int64,
         serverNonce: Secret?
     ) {
-        self.text = text
-        self.nonce = nonce
         self.digest = digest
         self.issuedAt = issuedAt
         self.seconds = seconds

@@ -24,6 +24,25 @@ extension Store {
         return try await query(text.bound(to: once), of: application).count == 1
     }
 
+    /// Who has used something up.
+    ///
+    /// - Returns: As it was named then; nil when nobody has, or nobody knows any more.
+    /// - Throws: `store_unavailable` and its like.
+    package func owner(
+        of kind: TakenOnce,
+        hash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> [UInt8]? {
+        let result = try await query(
+            """
+            select owner from \(identifier: application.schema).single_use
+            where kind = \(kind.rawValue) and hash = \(hash)
+            """,
+            of: application
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: [UInt8]?.self) ?? nil }
+    }
+
     /// Uses something up: of any number of simultaneous calls, on any number of instances, one succeeds.
     ///
     /// - Parameters:

@@ -79,6 +79,7 @@ package struct Failure: Error, Sendable {
         case lastFactor = "last_factor"
         case codeNotDelivered = "code_not_delivered"
         case passkeyInvalid = "passkey_invalid"
+        case idempotencyKeyReused = "idempotency_key_reused"
         case guestInvalid = "guest_invalid"
         case linkInvalid = "link_invalid"
         case mailOff = "mail_off"

@@ -81,4 +81,13 @@ struct JSONValueTests {
         #expect(JSONNumber(Double.infinity) == nil)
         #expect(JSONNumber(-Double.infinity) == nil)
     }
+
+    @Test("values that are equal are written alike once their members are in order")
+    func order() throws {
+        func ordered(_ text: String) throws -> String { try Self.parse(text).ordered.text }
+        let first = try ordered(#"{"b": [{"y": 1, "x": null}, 2], "a": "é", "B": {}}"#)
+        #expect(first == #"{"B":{},"a":"é","b":[{"x":null,"y":1},2]}"#)
+        #expect(try ordered(#"{"a":"é","B":{},"b":[{"x":null,"y":1},2]}"#) == first)
+        #expect(try ordered(#"{"a":"é","B":{},"b":[2,{"x":null,"y":1}]}"#) != first, "elements have an order")
+    }
 }

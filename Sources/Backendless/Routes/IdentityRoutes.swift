@@ -23,7 +23,7 @@ struct IdentityRoutes {
         routes.on(.post, "users/identities/:provider") { request, context, application in
             let provider = try context.provider()
             // JSON only: no form of another site can bring the header along (T-41).
-            let body = try await request.jsonBody(upTo: Request.bodyLimit)
+            let body = try await LoginBody.read(request)
             let login = try LoginBody.parse(
                 body,
                 provider: provider,

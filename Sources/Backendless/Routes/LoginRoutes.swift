@@ -37,7 +37,7 @@ struct LoginRoutes {
         context: APIContext,
         application: LoadedApplication
     ) async throws -> Response {
-        let body = try await request.jsonBody(upTo: Request.bodyLimit)
+        let body = try await LoginBody.read(request)
         // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse
         // (docs/protocols/backendless.md §1.2).
         let login = try LoginBody.parse(
@@ -45,7 +45,7 @@ struct LoginRoutes {
             provider: provider,
             previousToken: request.userToken,
             keyLabel: context.apiKey?.label,
-            idempotencyKey: try request.idempotencyKey
+            idempotencyKey: try request.idempotencyKey(of: body)
         )
         return .signedIn(try await signIn.signIn(login, to: application, logger: context.logger))
     }
@@ -61,16 +61,14 @@ extension Request {
     /// gives none.
     ///
     /// - Throws: `malformed_request` for any other text.
-    var idempotencyKey: String? {
-        get throws(Failure) {
-            guard let key = headers[.idempotencyKey] else { return nil }
-            guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-                throw Failure(
-                    .malformedRequest,
-                    "The header Idempotency-Key must be 1 to 255 characters of printable ASCII, such as a random UUID."
-                )
-            }
-            return key
+    func idempotencyKey(of body: JSONObject) throws(Failure) -> IdempotencyKey? {
+        guard let key = headers[.idempotencyKey] else { return nil }
+        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            throw Failure(
+                .malformedRequest,
+                "The header Idempotency-Key must be 1 to 255 characters of printable ASCII, such as a random UUID."
+            )
         }
+        return IdempotencyKey(key, method: method.rawValue, path: uri.path, body: body)
     }
 }

@@ -57,7 +57,7 @@ struct SecondFactorRoutes {
                     factor: try body.text("factorId").flatMap { ObjectID($0) },
                     response: try FactorBody.response(in: body),
                     trustsDevice: try body.flag("trustDevice"),
-                    idempotencyKey: try request.idempotencyKey,
+                    idempotencyKey: try request.idempotencyKey(of: body),
                     keyLabel: context.apiKey?.label,
                     source: context.source
                 )
@@ -122,7 +122,7 @@ struct SecondFactorRoutes {
                 context.parameters.get("id") ?? "",
                 by: try FactorBody.response(in: body),
                 claim: pending.map(FactorHolderClaim.pending) ?? .session(request.userToken),
-                idempotencyKey: try request.idempotencyKey,
+                idempotencyKey: try request.idempotencyKey(of: body),
                 keyLabel: context.apiKey?.label,
                 from: context.source,
                 in: application,

@@ -1,4 +1,5 @@
 import HTTP
+import Hummingbird
 import Logins
 import Vocabulary
 
@@ -6,18 +7,27 @@ import Vocabulary
 enum LoginBody {
     /// Reads a body.
     ///
+    /// - Throws: `malformed_request`, `payload_too_large` and `unsupported_media_type`.
+    static func read(_ request: Request) async throws(Failure) -> JSONObject {
+        try JSONObject(
+            body: try await request.jsonBody(upTo: Request.bodyLimit),
+            limits: .request(withRecord: "guestUser")
+        )
+    }
+
+    /// What a body says.
+    ///
     /// Unknown members are ignored, `null` is absence.
     ///
-    /// - Throws: `malformed_request` or `payload_too_large`.
+    /// - Throws: `malformed_request`.
     static func parse(
-        _ bytes: [UInt8],
+        _ body: JSONObject,
         provider: ProviderName,
         previousToken: SessionToken?,
         keyLabel: String?,
-        idempotencyKey: String?
+        idempotencyKey: IdempotencyKey?
     ) throws(Failure) -> LoginRequest {
-        let body = try JSONObject(body: bytes, limits: .request(withRecord: "guestUser"))
-        return LoginRequest(
+        LoginRequest(
             provider: provider,
             credential: CredentialFields(
                 accessToken: try accessToken(in: body),

@@ -101,7 +101,7 @@ package final class OwnFactors: Sendable {
         _ id: String,
         by response: FactorResponse,
         claim: FactorHolderClaim,
-        idempotencyKey: String?,
+        idempotencyKey: IdempotencyKey?,
         keyLabel: String?,
         from source: RequestSource,
         in loaded: LoadedApplication,
@@ -113,7 +113,6 @@ package final class OwnFactors: Sendable {
             guard let pending, case .signIn(let firstFactor) = pending.purpose else { throw .pendingInvalid }
             let finished = try await secondFactor.telling(of: firstFactor, in: loaded, logger) {
                 () throws(Failure) in
-                let factor = try await enrolment.confirm(id, by: response, for: owner, from: source, in: loaded)
                 let answer = FactorAnswer(
                     pending: text,
                     factor: nil,
@@ -123,6 +122,9 @@ package final class OwnFactors: Sendable {
                     keyLabel: keyLabel,
                     source: source
                 )
+                let once = pending.once(by: answer, secondFactor.random)
+                _ = try await secondFactor.isRepetition(answer, once: once, in: loaded)
+                let factor = try await enrolment.confirm(id, by: response, for: owner, from: source, in: loaded)
                 let codes = recoveryCodes(of: owner.id, in: loaded)
                 let proof = FactorProof(
                     user: pending.isUserThere ? pending.user : nil,
@@ -133,7 +135,7 @@ package final class OwnFactors: Sendable {
                 let signedIn = try await secondFactor.write(
                     firstFactor,
                     with: proof,
-                    once: pending.once(by: answer, secondFactor.random),
+                    once: once,
                     of: pending,
                     by: answer,
                     in: loaded

@@ -17,8 +17,7 @@ package struct FactorAnswer: Sendable {
     package let response: FactorResponse
     /// Whether the device is not to be asked again for a while.
     package let trustsDevice: Bool
-    /// What the client gives to one finish and all its repetitions.
-    package let idempotencyKey: String?
+    package let idempotencyKey: IdempotencyKey?
     package let keyLabel: String?
     package let source: RequestSource
 
@@ -27,7 +26,7 @@ package struct FactorAnswer: Sendable {
         factor: ObjectID?,
         response: FactorResponse,
         trustsDevice: Bool,
-        idempotencyKey: String?,
+        idempotencyKey: IdempotencyKey?,
         keyLabel: String?,
         source: RequestSource
     ) {
@@ -256,12 +255,17 @@ package final class SecondFactor: Sendable {
     }
 
     /// Whether an answer has finished the login before, under the same key of its client's: the session is there.
-    private func isRepetition(
+    ///
+    /// - Throws: `idempotency_key_reused` when another one has, under that key.
+    func isRepetition(
         _ answer: FactorAnswer,
         once: SingleUse,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Bool {
-        guard answer.idempotencyKey != nil else { return false }
+        guard let key = answer.idempotencyKey,
+            let owner = try await store.owner(of: .pendingSignIn, hash: once.hash, in: loaded.application)
+        else { return false }
+        try key.requireSameRequest(as: owner)
         let token = writer.sessionToken(of: once, isRepeatable: true, in: loaded)
         return try await store.sessionProofs(tokenHash: token.hash, in: loaded.application) != nil
     }
@@ -441,11 +445,7 @@ extension PendingSignIn {
     ///
     /// Both moments may have been told in whole seconds: one second earlier is within none that is later.
     func once(by answer: FactorAnswer, _ random: RandomSource) -> SingleUse {
-        let owner =
-            answer.idempotencyKey.map { key in
-                Digest.sha256([key, answer.pending, answer.response.text].map { "\($0.utf8.count) \($0)" }.joined())
-            } ?? random.bytes(16)
-        return .pendingSignIn(hash, begunAt: begunAt, owner: owner)
+        .pendingSignIn(hash, begunAt: begunAt, owner: answer.idempotencyKey?.owner ?? random.bytes(16))
     }
 }
 
@@ -458,15 +458,6 @@ extension SingleUse {
             owner: owner,
             nonceHash: nil
         )
-    }
-}
-
-extension FactorResponse {
-    fileprivate var text: String {
-        switch self {
-        case .code(let code): code
-        case .credential(let credential): credential.text
-        }
     }
 }
 

@@ -73,6 +73,22 @@ extension JSONValue {
         }
     }
 
+    /// The same value with the members of each object in the order of their keys' bytes, so that values that are equal
+    /// are written alike.
+    package var ordered: JSONValue {
+        switch self {
+        case .null, .bool, .number, .string: self
+        case .array(let elements): .array(elements.map(\.ordered))
+        case .object(let object):
+            .object(
+                JSONObject(
+                    object.members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+                        .map { JSONObject.Member($0.key, $0.value.ordered) }
+                )
+            )
+        }
+    }
+
     /// A JSON integer.
     package static func integer(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
 }

@@ -76,8 +76,11 @@ struct IDTokenReplayTests {
             for headers in [[], [("Idempotency-Key", "5d1f7e0a-0002")]] {
                 try expectProblem(try await login(headers), "credential_replayed")
             }
-            try expectProblem(try await login(key, #""fieldsMapping": {"name": "nick"}"#), "credential_replayed")
-            try expectProblem(try await login(key, #""appId": "1234567890""#), "credential_replayed")
+            for other in [
+                #""fieldsMapping": {"name": "nick"}"#, #""appId": "1234567890""#, #""trustedDevice": "canary""#,
+            ] {
+                try expectProblem(try await login(key, other), "idempotency_key_reused", "\(other)")
+            }
         }
         try await deployment.database.psql("update demo.single_use set used = now() - interval '61 seconds'")
         try await deployment.expectNothingWritten { try expectProblem(try await login(key), "credential_replayed") }

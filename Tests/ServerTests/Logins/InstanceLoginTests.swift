@@ -168,7 +168,7 @@ struct InstanceLoginTests {
         }
         let first = try deployment.signedIn(try await login(at: "facebook"))
         try await deployment.expectNothingWritten {
-            try expectProblem(try await login(at: "staff"), "credential_replayed")
+            try expectProblem(try await login(at: "staff"), "idempotency_key_reused")
         }
         let again = try deployment.signedIn(try await login(at: "facebook"))
         #expect(again.token == first.token)

@@ -255,6 +255,17 @@ struct FactorAttackTests {
         }
     }
 
+    /// Sends an answer for what waits, whose other members are as written.
+    private func send(
+        _ endpoint: String,
+        _ answer: String,
+        of waiting: PutOff,
+        headers: [(String, String)]
+    ) async throws -> HTTPReply {
+        let body = #"{"pending": "\#(waiting.pending)", \#(answer)}"#
+        return try await deployment.send("POST", endpoint, body, headers: headers)
+    }
+
     @Test("a repetition under one Idempotency-Key is answered with the same session; any other is refused")
     func idempotency() async throws {
         let holder = try await holder()
@@ -264,6 +275,25 @@ struct FactorAttackTests {
         let first = try deployment.signedIn(try await deployment.finish(waiting, code: code, headers: key))
         let again = try deployment.signedIn(try await deployment.finish(waiting, code: code, headers: key))
         #expect(again.token == first.token && !first.token.isEmpty)
+        // The same key with another body is another request: it is not told what came of the first.
+        let recovery = try #require(waiting.id(of: "recoveryCode"))
+        let others = [
+            #""factorId": "\#(recovery)", "code": "\#(code)""#,
+            #""factorId": "\#(holder.factor)", "code": "\#(code)", "trustDevice": true"#,
+            #""factorId": "\#(holder.factor)", "code": "\#(holder.codes[0])""#,
+        ]
+        try await deployment.expectNothingWritten {
+            for other in others {
+                let reply = try await send("users/secondFactor/finish", other, of: waiting, headers: key)
+                try expectProblem(reply, "idempotency_key_reused", "\(other)")
+            }
+            let same = #""factorId": "\#(holder.factor)", "code": "\#(code)""#
+            let elsewhere = try await send("users/passkey/finish", same, of: waiting, headers: key)
+            try expectProblem(elsewhere, "idempotency_key_reused", "another path")
+        }
+        let reordered = #""code": "\#(code)", "factorId": "\#(holder.factor)""#
+        let written = try await send("users/secondFactor/finish", reordered, of: waiting, headers: key)
+        #expect(try deployment.signedIn(written).token == first.token, "the order of members means nothing")
         for headers in [[], [("Idempotency-Key", "finish-2")]] {
             let other = try await deployment.finish(waiting, code: code, headers: headers)
             try expectProblem(other, oneOf: ["pending_sign_in_invalid", "second_factor_invalid"])

@@ -570,15 +570,17 @@ struct OwnFactorTests {
         let app = try await beginPending(waiting, in: required)
         let path = "users/factors/\(app.id)/confirm"
         let body = #"{"code": "\#(app.code())", "pending": "\#(waiting.pending)"}"#
-        func confirm(_ key: String) async throws -> HTTPReply {
+        func confirm(_ key: String, _ other: String? = nil) async throws -> HTTPReply {
             let headers = [("Idempotency-Key", key)]
-            return try await deployment.send("POST", path, body, to: required, headers: headers)
+            return try await deployment.send("POST", path, other ?? body, to: required, headers: headers)
         }
         let first = try deployment.signedIn(try await confirm(email))
         let again = try deployment.signedIn(try await confirm(email))
         #expect(first.token == again.token && !first.token.isEmpty)
         #expect(try await deployment.sessions(of: first.objectID, in: "required") == "1")
         #expect(try await deployment.factors(of: first, in: required).count == 2)
+        let other = #"{"code": "\#(app.code(1))", "pending": "\#(waiting.pending)"}"#
+        try expectProblem(try await confirm(email, other), "idempotency_key_reused")
         try expectProblem(try await confirm("another-\(first.objectID)"), "pending_sign_in_invalid")
     }
 

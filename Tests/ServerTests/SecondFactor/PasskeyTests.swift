@@ -446,6 +446,8 @@ struct PasskeyTests {
             let first = try deployment.signedIn(try await logIn(waiting, credential, headers: key))
             let again = try deployment.signedIn(try await logIn(waiting, credential, headers: key))
             #expect(first.token == again.token && !first.token.isEmpty)
+            let fresh = try holder.passkey.assert(challenge: challenge)
+            try expectProblem(try await logIn(waiting, fresh, headers: key), "idempotency_key_reused")
             for headers in [[], [("Idempotency-Key", "another")]] {
                 try expectProblem(
                     try await logIn(waiting, credential, headers: headers),

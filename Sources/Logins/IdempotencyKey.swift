@@ -1,0 +1,37 @@
+import Secrets
+package import Vocabulary
+
+/// What a client gives to one request and all its repetitions (`Idempotency-Key`), bound to that request: with another
+/// body it is another one, which must not be answered with what came of the first.
+package struct IdempotencyKey: Sendable {
+    /// Who uses what counts once: the same for the same request under the same key alone.
+    let owner: [UInt8]
+
+    private static let keyBytes = 32
+
+    /// - Parameters:
+    ///   - text: The header as received.
+    ///   - method: Of the request.
+    ///   - path: Of the request, as received.
+    ///   - body: Of the request; the order of members does not count, since clients that write it again change it.
+    package init(_ text: String, method: String, path: String, body: JSONObject) {
+        // The length in front keeps two parts from passing for others.
+        let request = [method, path, JSONValue.object(body).ordered.text].map { "\($0.utf8.count) \($0)" }.joined()
+        owner = Digest.sha256("idempotency key " + text) + Digest.sha256(request)
+    }
+
+    /// Refuses a request under a key that was another request's.
+    ///
+    /// - Parameter owner: Who has used up what this one wants to use.
+    /// - Throws: `idempotency_key_reused`.
+    func requireSameRequest(as owner: [UInt8]) throws(Failure) {
+        guard owner.prefix(Self.keyBytes) == self.owner.prefix(Self.keyBytes), owner != self.owner else { return }
+        throw Failure(
+            .idempotencyKeyReused,
+            """
+            This Idempotency-Key came with another request before. A repetition sends the same method, path and body; \
+            another request takes a key of its own.
+            """
+        )
+    }
+}
