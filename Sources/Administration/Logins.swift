@@ -24,7 +24,8 @@ package struct LoginAdministration: Sendable {
     let clock: WallClock
 
     /// `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause", "user",
-    /// "request", "source", "userAgent", "session", "milliseconds"}` of each, the newest first.
+    /// "request", "source", "userAgent", "session", "milliseconds"}` of each, the newest first; with `unlisted`:
+    /// `{"since", "logins"}`, how many that fit have no row since then, as far as counts tell.
     package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = try search.filter
         guard let after = search.after else {
@@ -34,7 +35,14 @@ package struct LoginAdministration: Sendable {
                 before = id
             }
             let entries = try await store.logins(matching: filter, .before(before), limit: page.limit + 1)
-            return page.page(of: entries, cursor: { String($0.id) }, \.json)
+            let part = page.page(of: entries, cursor: { String($0.id) }, \.json)
+            let since = (filter.since.map { $0 / 1000 } ?? clock.seconds - 86_400) / 3600 * 3600
+            let unlisted = try await store.unlistedLogins(matching: filter, since: since)
+            return Page(
+                items: part.items,
+                next: part.next,
+                facts: ["unlisted": .object(["since": .integer(since * 1000), "logins": .integer(unlisted)])]
+            )
         }
         guard page.cursor == nil else {
             throw Failure(.malformedRequest, "cursor goes back from the newest, after goes on: give one of them.")

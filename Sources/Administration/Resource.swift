@@ -22,15 +22,19 @@ package struct Page: Sendable {
     package let items: [JSONValue]
     /// The cursor of the next page; nil when this is the last.
     package let next: String?
+    /// Further members of replies, of the list as a whole.
+    package let facts: JSONObject
 
-    package init(items: [JSONValue], next: String?) {
+    package init(items: [JSONValue], next: String?, facts: JSONObject = JSONObject()) {
         self.items = items
         self.next = next
+        self.facts = facts
     }
 
     /// As replies carry it.
     package var json: JSONValue {
-        .object(["items": .array(items), "next": next.map(JSONValue.string) ?? .null])
+        let members: JSONObject = ["items": .array(items), "next": next.map(JSONValue.string) ?? .null]
+        return .object(JSONObject(members.members + facts.members))
     }
 }
 

@@ -5,21 +5,25 @@ import Vocabulary
 
 @Suite("What waits to be written of logins")
 struct LoginBufferTests {
-    /// A login as a word: its application, `+` or `-` for how it went, and a number, which is its time.
+    /// A login as a word: its application, `+` or `-` for how it went, `?` where it waits for a second factor, a number,
+    /// which is its time, and where it came from.
     private func record(_ word: String) throws -> LoginRecord {
-        let refused = word.dropFirst().first == "-"
+        let sign = try #require(word.dropFirst().first)
+        let refused = sign != "+"
+        let parts = word.dropFirst(2).split(separator: "@", maxSplits: 1)
+        let moment = try #require(parts.first)
         return LoginRecord(
             application: try #require(ApplicationID(String(word.prefix(1)))),
-            happened: try #require(Int64(word.dropFirst(2))),
+            happened: try #require(Int64(moment)),
             method: .password,
             provider: nil,
             credential: "password",
             outcome: refused ? .refused : .updated,
-            reason: refused ? .loginInvalid : nil,
+            reason: refused ? sign == "?" ? .secondFactorRequired : .loginInvalid : nil,
             cause: nil,
             user: nil,
             request: nil,
-            source: nil,
+            source: parts.count > 1 ? String(parts[1]) : nil,
             userAgent: nil,
             session: nil,
             milliseconds: 1
@@ -35,20 +39,27 @@ struct LoginBufferTests {
     }
 
     @Test(
-        "a turn with no more room leaves out what is looked for least, and counts it",
+        "a turn has all that went well, and of what was refused so much as there is room for",
         arguments: [
-            // Heard, kept of four.
+            // Heard, kept: four of the refused ones.
             ("a+1 a-2 b+3", "a+1 a-2 b+3"),
-            // The first of the turn stay.
-            ("a+1 a+2 a+3 a+4 a+5 a+6", "a+1 a+2 a+3 a+4"),
-            // What was refused goes before what went well,
-            ("a+1 a+2 a+3 a+4 a-5 a-6", "a+1 a+2 a-5 a-6"),
-            ("a-1 a-2 a-3 a-4 a+5 a-6", "a-1 a-2 a-3 a-4"),
-            // but a flood at one application hides no other's.
-            ("a-1 a-2 a-3 a-4 a-5 b+6", "a-1 a-2 a-3 b+6"),
-            ("a-1 a-2 a-3 a-4 b+5 b+6 b+7 b-8", "a-1 a-2 b+5 b-8"),
-            ("a+1 a-2 a+3 a-4 b+5 c+6 d+7", "a-2 b+5 c+6 d+7"),
+            ("a+1 a+2 a+3 a+4 a+5 a+6", "a+1 a+2 a+3 a+4 a+5 a+6"),
+            // The first of the turn stay, and no success makes room for them,
+            ("a-1 a-2 a-3 a-4 a-5 a-6", "a-1 a-2 a-3 a-4"),
+            ("a-1 a-2 a-3 a-4 a-5 a+6 a-7", "a-1 a-2 a-3 a-4 a+6"),
+            // nor who has shown the first of two factors.
+            ("a-1 a-2 a-3 a-4 a?5 a-6", "a-1 a-2 a-3 a-4 a-5"),
+            // A flood at one application hides no other's,
+            ("a-1 a-2 a-3 a-4 a-5 b-6", "a-1 a-2 a-3 b-6"),
+            ("a-1 a-2 a-3 a-4 b+5 b-6 b-7 b-8", "a-1 a-2 b+5 b-6 b-7"),
             ("a-1 b-2 c-3 d-4 e-5", "a-1 b-2 c-3 d-4"),
+            // and one from a source nobody else's at the same application.
+            ("a-1@x a-2@x a-3@x a-4@x a-5@x a-6@y", "a-1 a-2 a-3 a-6"),
+            ("a-1@x a-2@x a-3@x a-4@x a-5@y a-6@y a-7@y", "a-1 a-2 a-5 a-6"),
+            ("a-1@x a-2@x a-3@x a-4@x a-5@y a-6@z", "a-1 a-2 a-5 a-6"),
+            // Of IPv6 a source is a /64.
+            ("a-1@2001:db8::1 a-2@2001:db8::2 a-3@2001:db8::3:4 a-4@2001:db8:0:0:9::1 a-5@9.9.9.9", "a-1 a-2 a-3 a-5"),
+            ("a-1@2001:db8::1 a-2@2001:db8:0:1::1 a-3@::1 a-4@2001:db8:0:2::1 a-5@192.0.2.1", "a-1 a-2 a-3 a-4"),
         ]
     )
     func turn(_ heard: String, _ kept: String) throws {
@@ -70,8 +81,8 @@ struct LoginBufferTests {
             _ = buffer.endTurn()
         }
         let batch = buffer.take(most: 100)
-        #expect(batch.records.count == 12)
-        #expect(numbers(batch.counts) == LoginCount(logins: 40, unlisted: 28))
+        #expect(batch.records.count == 36)
+        #expect(numbers(batch.counts) == LoginCount(logins: 40, unlisted: 4))
         #expect(batch.counts.count == 8, "of four minutes, two kinds each")
         for (kind, count) in batch.counts {
             #expect(count.logins == (kind.outcome == .refused ? 4 : 6), "\(kind)")
@@ -100,6 +111,18 @@ struct LoginBufferTests {
         var late = LoginBuffer(mostInTurn: 2, turnsWaiting: 2)
         for batch in [taken, rest] { late.putBack(batch) }
         #expect(numbers(late.take(most: 9).counts) == LoginCount(logins: 3))
+    }
+
+    @Test("while the database takes nothing, what was refused makes room first")
+    func refusedFirst() throws {
+        var buffer = LoginBuffer(mostInTurn: 2, turnsWaiting: 2)
+        for word in ["a+1", "a-2", "a+3", "a-4", "a+5", "a+6", "a+7"] {
+            buffer.add(try record(word))
+            _ = buffer.endTurn()
+        }
+        let batch = buffer.take(most: 9)
+        #expect(words(batch.records) == "a+3 a+5 a+6 a+7")
+        #expect(numbers(batch.counts) == LoginCount(logins: 7, unlisted: 3))
     }
 
     @Test("a batch that can never be written loses its rows, and its logins stay counted")

@@ -43,6 +43,8 @@ struct LoginCounts {
     /// By provider, or by method where there is none.
     private var kinds: [String: Tally] = [:]
     private(set) var total = Tally()
+    /// Those of which the log has no row.
+    private var unlisted: Int64 = 0
     /// The most frequent first.
     let refusals: [Refusals]
 
@@ -63,6 +65,7 @@ struct LoginCounts {
             let kind = bucket["provider"]?.string ?? bucket["method"]?.string ?? ""
             kinds[kind, default: Tally()].add(logins, outcome)
             total.add(logins, outcome)
+            unlisted += bucket["unlisted"]?.integer ?? 0
         }
     }
 
@@ -116,6 +119,15 @@ struct LoginCounts {
             <figcaption>Since \(HTML.moment(since)): <span class="key ok"></span> \(total.updated) again \
             <span class="key new"></span> \(total.created) new people <span class="key no"></span> \(total.refused) refused \
             (\(total.refusedShare))</figcaption></figure>
+            """
+    }
+
+    /// How many of them are not among those that are shown one by one; nothing where all are.
+    var unlistedNote: HTML {
+        guard unlisted > 0 else { return "" }
+        return """
+            <p class="fine">\(unlisted) of the logins in the chart are not listed here: too many were refused at once. All that \
+            went well are.</p>
             """
     }
 

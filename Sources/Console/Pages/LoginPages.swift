@@ -29,8 +29,10 @@ extension Console {
     private func logins(_ visit: Visit) async throws -> Page {
         let wanted = Self.wanted(visit)
         let hours = LoginCounts.span(visit).hours
-        let counted = wanted.filter { $0.name == "application" } + [("hours", hours)]
-        async let counts = visit.part(["logins", "counts"], query: counted)
+        async let counts = visit.part(
+            ["logins", "counts"],
+            query: wanted.filter { $0.name == "application" } + [("hours", hours)]
+        )
         let found = try await visit.list(
             ["logins"],
             query: [Self.shown] + wanted + visit.cursor
@@ -42,17 +44,20 @@ extension Console {
             """
         }
         let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : Self.table(found.items)
+        let counted = try await counts
+        let note = counted.object.map { LoginCounts($0).unlistedNote } ?? ""
         var page = Page(
             title: "Logins",
             section: .logins,
             content: """
                 \(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
-                \((try await counts).html { object in
+                \(counted.html { object in
                     let logins = LoginCounts(object)
                     return "\(logins.chart)<div class=\"pair\">\(logins.byProvider)\(logins.failures(wanted))</div>"
                 })
                 <h2>One by one</h2>
                 <form class="search" role="search">\(HTML.hidden("hours", String(hours)))\(fields)<button>Show</button></form>
+                \(note)
                 \(table)
                 \(HTML.next(found.next, of: "/console/logins", wanted + [("hours", hours)]))
                 """,

@@ -1,11 +1,12 @@
 package import Store
 import Vocabulary
 
-/// What was heard of logins and is not written yet, within bounds: rows of some of them, and the numbers of all.
+/// What was heard of logins and is not written yet, within bounds: rows of those that went well and of some that were
+/// refused, and the numbers of all.
 ///
 /// A value without a clock: when a turn is over, its caller says.
 package struct LoginBuffer: Sendable {
-    /// Rows that one turn takes in.
+    /// Rows of refused logins that one turn takes in.
     private let mostInTurn: Int
     /// Rows that wait, of several turns where the database is away.
     private let mostWaiting: Int
@@ -24,7 +25,7 @@ package struct LoginBuffer: Sendable {
     }
 
     /// - Parameters:
-    ///   - mostInTurn: Rows that one turn takes in.
+    ///   - mostInTurn: Rows of refused logins that one turn takes in.
     ///   - turnsWaiting: How many full turns wait for the database.
     package init(mostInTurn: Int, turnsWaiting: Int = 60) {
         self.mostInTurn = mostInTurn
@@ -70,11 +71,22 @@ package struct LoginBuffer: Sendable {
         for record in batch.records { leave(record) }
     }
 
+    /// Leaves out what there is no room for: the oldest of the refused ones, and the oldest of all when none is left.
     private mutating func trim() {
-        let excess = waiting.count - mostWaiting
+        var excess = waiting.count - mostWaiting
         guard excess > 0 else { return }
-        for record in waiting.prefix(excess) { leave(record) }
-        waiting.removeFirst(excess)
+        var kept: [LoginRecord] = []
+        kept.reserveCapacity(mostWaiting)
+        for record in waiting {
+            if excess > 0, !record.isAlwaysListed {
+                leave(record)
+                excess -= 1
+            } else {
+                kept.append(record)
+            }
+        }
+        for record in kept.prefix(excess) { leave(record) }
+        waiting = Array(kept.dropFirst(excess))
     }
 
     private mutating func leave(_ record: LoginRecord) {
@@ -93,14 +105,16 @@ package struct LoginBuffer: Sendable {
     }
 }
 
-/// The rows of one turn, so many at most.
+/// The rows of one turn: all of logins that went well, and so many at most of those that were refused.
 ///
-/// Where there is no room for one more, the application with the most rows makes room, so that a flood at one hides
-/// nobody else's; and within it a login that succeeded goes before one that was refused, which is what people look for.
+/// Whoever is refused a thousand times in a second hides neither the login that succeeds among them nor anybody else's:
+/// where there is no room for one more, the application with the most rows makes room, and within it the source with the
+/// most.
 struct LoginSample: Sendable {
     private let most: Int
     private var kept = 0
-    private var applications: [ApplicationID: (refused: [LoginRecord], others: [LoginRecord])] = [:]
+    private var listed: [LoginRecord] = []
+    private var refused: [ApplicationID: RefusedLogins] = [:]
 
     init(most: Int) {
         self.most = most
@@ -108,39 +122,78 @@ struct LoginSample: Sendable {
 
     /// Those that were kept, in the order of their time.
     var records: [LoginRecord] {
-        applications.values.flatMap { $0.refused + $0.others }.sorted { $0.happened < $1.happened }
+        (listed + refused.values.flatMap(\.records)).sorted { $0.happened < $1.happened }
     }
 
     /// - Returns: The one that was left out.
     mutating func add(_ record: LoginRecord) -> LoginRecord? {
-        guard kept >= most else {
-            kept += 1
-            keep(record)
+        guard !record.isAlwaysListed else {
+            listed.append(record)
             return nil
         }
-        let own = rows(of: record.application)
-        if let largest = applications.keys.max(by: { rows(of: $0) < rows(of: $1) }), rows(of: largest) > own + 1 {
-            let leftOut =
-                applications[largest]?.others.popLast() ?? applications[largest]?.refused.popLast()
-            keep(record)
-            return leftOut
+        let application = record.application
+        guard kept >= most else {
+            kept += 1
+            refused[application, default: RefusedLogins()].keep(record)
+            return nil
         }
-        guard record.outcome == .refused, let leftOut = applications[record.application]?.others.popLast() else {
-            return record
+        let own = refused[application]?.count ?? 0
+        let largest = refused.max { $0.value.count < $1.value.count }
+        if let largest, largest.value.count > own + 1 {
+            refused[application, default: RefusedLogins()].keep(record)
+            return refused[largest.key]?.leaveOneOut()
         }
-        keep(record)
+        guard refused[application]?.hasLargerSource(than: record) == true else { return record }
+        let leftOut = refused[application]?.leaveOneOut()
+        refused[application]?.keep(record)
         return leftOut
     }
+}
 
-    private func rows(of application: ApplicationID) -> Int {
-        applications[application].map { $0.refused.count + $0.others.count } ?? 0
+/// Refused logins of an application, by where they came from.
+private struct RefusedLogins: Sendable {
+    private(set) var count = 0
+    private var sources: [String: [LoginRecord]] = [:]
+
+    var records: [LoginRecord] { sources.values.flatMap { $0 } }
+
+    mutating func keep(_ record: LoginRecord) {
+        count += 1
+        sources[record.network, default: []].append(record)
     }
 
-    private mutating func keep(_ record: LoginRecord) {
-        if record.outcome == .refused {
-            applications[record.application, default: ([], [])].refused.append(record)
-        } else {
-            applications[record.application, default: ([], [])].others.append(record)
-        }
+    /// Whether a source has so many more rows than that of a login that one of them makes room for it.
+    func hasLargerSource(than record: LoginRecord) -> Bool {
+        let own = sources[record.network]?.count ?? 0
+        return sources.values.contains { $0.count > own + 1 }
+    }
+
+    /// Leaves out the newest login of the source that has the most.
+    mutating func leaveOneOut() -> LoginRecord? {
+        guard let largest = sources.max(by: { $0.value.count < $1.value.count })?.key,
+            let record = sources[largest]?.popLast()
+        else { return nil }
+        count -= 1
+        if sources[largest]?.isEmpty == true { sources[largest] = nil }
+        return record
+    }
+}
+
+extension LoginRecord {
+    /// Whether the log has a row of it however many there are: it went well, or somebody has shown the first of two
+    /// factors, which nobody can do who has no account or has not stolen one.
+    fileprivate var isAlwaysListed: Bool {
+        outcome != .refused || reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired
+    }
+
+    /// What counts as one source: an IPv4 address, or the /64 of an IPv6 address, which one person has all of.
+    fileprivate var network: String {
+        guard let source else { return "" }
+        guard source.utf8.contains(UInt8(ascii: ":")) else { return source }
+        let gap = source.firstRange(of: "::")
+        let head = source[..<(gap?.lowerBound ?? source.endIndex)].split(separator: ":")
+        let tail = gap.map { source[$0.upperBound...].split(separator: ":") } ?? []
+        let zeros = Array(repeating: Substring("0"), count: max(8 - head.count - tail.count, 0))
+        return (head + zeros + tail).prefix(4).joined(separator: ":")
     }
 }

@@ -9,7 +9,8 @@ struct LoginsCommand: AdministrationCommand {
         abstract: "Who logged in how, and why others could not.",
         discussion: """
             The newest first, those of the last seconds not yet; with --follow the newest last, and on until it is interrupted. \
-            Under load only some of the logins of a second are listed, refused ones before others. --since takes a moment like \
+            Of refused logins only some of a second are listed when there are many, of each source alike; how many are not is \
+            said at the end, of the last day unless --since is given. --since takes a moment like \
             2026-01-31T12:00:00Z, milliseconds since 1970, or how long ago, like 24h.
 
             Examples:
@@ -71,9 +72,11 @@ struct LoginsCommand: AdministrationCommand {
         search.since = since.map(Lifetime.moment)
         let entries = try await page.read { [search] in try await administration.logins.list(search, $0) }
         guard follow else {
-            return try jsonLines ? printLines(entries.items) : output.show(entries, Self.columns)
+            try jsonLines ? printLines(entries.items) : output.show(entries, Self.columns)
+            return sayUnlisted(entries)
         }
         try show(entries.items.reversed(), isFirst: true)
+        sayUnlisted(entries)
         // Where there are none yet it is all that comes.
         search.after = entries.items.first?.id ?? "0"
         while true {
@@ -91,6 +94,16 @@ struct LoginsCommand: AdministrationCommand {
         guard !jsonLines else { return try printLines(items) }
         let lines = Table(Self.columns, items).lines(within: Terminal.columns).dropFirst(isFirst ? 0 : 1)
         try Terminal.print(lines.joined(separator: "\n") + "\n")
+    }
+
+    /// Says how many logins the list cannot have; not into what a program reads.
+    private func sayUnlisted(_ entries: Page) {
+        let unlisted = entries.facts["unlisted"]?.object
+        guard let logins = unlisted?["logins"]?.integer, logins > 0 else { return }
+        let since = Cell.text(unlisted?["since"], isMoment: true)
+        Terminal.say(
+            "\(logins) more since \(since) are counted and not listed, since too many were refused at once."
+        )
     }
 
     private func printLines(_ items: [JSONValue]) throws {

@@ -18,12 +18,14 @@ struct PageOptions: ParsableArguments {
     func read(_ page: (PageRequest) async throws -> Page) async throws -> Page {
         var items: [JSONValue] = []
         var cursor = cursor
+        var facts: JSONObject?
         repeat {
             let wanted = min(limit - items.count, PageRequest.mostItems)
             let part = try await page(PageRequest(limit: wanted, cursor: cursor))
             items += part.items
             cursor = part.next
+            facts = facts ?? part.facts
         } while cursor != nil && items.count < limit
-        return Page(items: items, next: cursor)
+        return Page(items: items, next: cursor, facts: facts ?? JSONObject())
     }
 }

@@ -154,6 +154,29 @@ extension Store {
         }
     }
 
+    /// How many logins there were of which the log has no row.
+    ///
+    /// - Parameters:
+    ///   - filter: Which count; what counts do not know, which is source, user and moment, does not matter.
+    ///   - since: Seconds since 1970 UTC, at which an hour begins.
+    /// - Returns: Their number.
+    /// - Throws: `store_unavailable` and its like.
+    package func unlistedLogins(matching filter: LoginFilter, since: Int64) async throws(Failure) -> Int64 {
+        var statement: Statement = """
+            select coalesce(sum(unlisted), 0)::bigint from federation.login_counts
+            where seconds = 3600 and starts >= to_timestamp(\(since)::bigint)
+            """
+        if let application = filter.application { statement.append("and application_id = \(application.text)") }
+        if let provider = filter.provider {
+            statement.append("and method = 'provider' and provider = \(provider.text)")
+        }
+        if let method = filter.method { statement.append("and method = \(method.rawValue)") }
+        if let outcome = filter.outcome { statement.append("and outcome = \(outcome.rawValue)") }
+        if let reason = filter.reason { statement.append("and reason = \(reason)") }
+        let result = try await query(statement)
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) ?? 0 }
+    }
+
     /// How many logins there were since a moment, in parts of so many seconds.
     ///
     /// - Parameters:

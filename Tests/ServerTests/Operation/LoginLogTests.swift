@@ -288,9 +288,11 @@ struct LoginLogFloodTests {
 
     init() throws { deployment = try Deployment.current }
 
-    @Test("it has rows of some, all are counted, and nobody else's is hidden")
+    @Test("it has rows of some refused ones, all are counted, and neither success nor anybody else's is hidden")
     func flood() async throws {
         let started = ContinuousClock.now
+        let ann = try await deployment.newcomer()
+        _ = try await deployment.signIn(ann)
         _ = try await deployment.signIn(try await deployment.newcomer(), to: deployment.documents[1])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
@@ -301,6 +303,10 @@ struct LoginLogFloodTests {
                     }
                 }
             }
+            // The one that succeeds among them.
+            for _ in 0..<10 {
+                group.addTask { _ = try await deployment.signIn(ann, headers: [("User-Agent", "amid the flood")]) }
+            }
             try await group.waitForAll()
         }
         let viewer = try await deployment.admin(.viewer)
@@ -308,11 +314,26 @@ struct LoginLogFloodTests {
             let counts = try await viewer.get("logins/counts?application=demo&hours=1")
             return counts["buckets"]?.array?.reduce(0) { $0 + ($1.object?[member]?.integer ?? 0) } ?? 0
         }
-        try await eventually("all are counted") { try await sum("logins") == 400 }
-        let rows = Int64(try await viewer.all("logins?application=demo", limit: 200).count)
+        try await eventually("all are counted") { try await sum("logins") == 411 }
+        let successes = try await viewer.all("logins?application=demo&outcome=updated")
+        #expect(successes.count == 10)
+        #expect(successes.allSatisfy { $0["userAgent"]?.string == "amid the flood" && $0["session"]?.string != nil })
+        let rows = Int64(try await viewer.all("logins?application=demo&outcome=refused", limit: 200).count)
         let turns = Int64((ContinuousClock.now - started) / .seconds(1)) + 2
         #expect(rows >= 3 && rows <= 4 * turns && rows < 400, "\(rows) in \(turns) turns")
         #expect(try await sum("unlisted") == 400 - rows)
+        func unlisted(_ query: String) async throws -> Int64? {
+            try await viewer.get("logins?\(query)&limit=1")["unlisted"]?.object?["logins"]?.integer
+        }
+        #expect(try await unlisted("application=demo") == 400 - rows, "said where the log is read")
+        #expect(try await unlisted("application=demo&outcome=updated") == 0)
+        #expect(try await unlisted("application=demo&reason=credential_invalid") == 400 - rows)
+        #expect(try await unlisted("application=demo&since=4102444800000") == 0)
+        #expect(try await unlisted("application=shop") == 0)
+        #expect(try await viewer.get("logins?after=0")["unlisted"] == nil)
+        let printed = try await deployment.federation("logins", "demo")
+        #expect(printed.standardError.contains("\(400 - rows) more since"), "\(printed.standardError)")
+        #expect(try await !deployment.federation("logins", "shop").standardError.contains("more since"))
         #expect(try await viewer.all("logins?application=shop").count == 1)
     }
 }
