@@ -1,7 +1,7 @@
 import Factors
 package import Vocabulary
 
-/// The second factors of operators: their own, and, at the service's machine, anybody's.
+/// The second factors of operators: their own, and, for owners and at the service's machine, anybody's.
 package struct OperatorFactorAdministration: Sendable {
     let factors: OperatorFactors
 

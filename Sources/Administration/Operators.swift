@@ -39,11 +39,23 @@ package struct OperatorAdministration: Sendable {
 
     /// Makes an operator from `{"name", "role", "expiresInSeconds"?, "machine"?}`; the answer holds its `token`, this
     /// once.
-    package func create(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
+    ///
+    /// - Parameters:
+    ///   - document: The operator.
+    ///   - actor: For the audit log.
+    ///   - caller: By which token; nil at the service's machine. That of a program makes no person's.
+    /// - Returns: The operator and the token.
+    /// - Throws: `document_invalid`, `conflict`, `operator_forbidden`.
+    package func create(
+        _ document: JSONValue,
+        by actor: Actor,
+        as caller: CallingOperator?
+    ) async throws(Failure) -> Resource {
         var document = try OperatorDocument(document, known: ["name", "role", "expiresInSeconds", "machine"])
         let (name, role) = (document.name(), document.role())
         let (lifetime, isMachine) = (document.lifetime(), document.isMachine())
         guard document.problems.isEmpty, let name, let role else { throw document.problems.failure }
+        guard isMachine || caller?.isMachine != true else { throw .personRequired }
         let token = NewToken(lifetime: lifetime, isMachine: isMachine, clock, random)
         let created = try await changing {
             try await store.change(name, by: actor) { _ in [.create(role: role), token.change] }
@@ -155,14 +167,24 @@ package struct OperatorAdministration: Sendable {
     /// "purpose", "token"}`, this once.
     ///
     /// The tag is the operator's: it guards the token as well.
+    ///
+    /// - Parameters:
+    ///   - name: The operator.
+    ///   - document: The token.
+    ///   - actor: For the audit log.
+    ///   - caller: By which token; nil at the service's machine. That of a program makes no person's.
+    /// - Returns: The token.
+    /// - Throws: `document_invalid`, `not_found`, `operator_forbidden`; `conflict` when the operator has too many.
     package func createToken(
         of name: String,
         _ document: JSONValue,
-        by actor: Actor
+        by actor: Actor,
+        as caller: CallingOperator?
     ) async throws(Failure) -> Resource {
         var document = try OperatorDocument(document, known: ["expiresInSeconds", "machine"])
         let (lifetime, isMachine) = (document.lifetime(), document.isMachine())
         guard document.problems.isEmpty else { throw document.problems.failure }
+        guard isMachine || caller?.isMachine != true else { throw .personRequired }
         let token = NewToken(lifetime: lifetime, isMachine: isMachine, clock, random)
         return try await create(token, of: name, by: actor)
     }

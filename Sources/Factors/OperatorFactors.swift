@@ -7,7 +7,7 @@ import WebAuthn
 
 /// The second factors of operators, as they see and show them with a token of their own.
 ///
-/// They are checked as users' are. No code is sent to an operator: the deployment knows neither telephone nor mailbox.
+/// They are people's: a route refuses the token of a program before it comes here. They are checked as users' are. No code is sent to an operator: the deployment knows neither telephone nor mailbox.
 package struct OperatorFactors: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -74,7 +74,7 @@ package struct OperatorFactors: Sendable {
 
     /// Begins to enrol a factor; nothing is kept before it is confirmed.
     ///
-    /// - Throws: `factor_not_offered` also for a program's token, `too_many_factors`, `malformed_request`.
+    /// - Throws: `factor_not_offered`, `too_many_factors`, `malformed_request`.
     package func begin(_ wish: FactorWish, by caller: CallingOperator) async throws(Failure) -> BegunFactor {
         let person = try await person(caller)
         guard kinds.contains(wish.kind), wish.kind != .recoveryCode else { throw .operatorKindNotOffered }
@@ -121,7 +121,6 @@ package struct OperatorFactors: Sendable {
         of caller: CallingOperator,
         actor: Actor
     ) async throws(Failure) -> (factor: ObjectID, codes: [Secret]) {
-        _ = try await person(caller)
         let (shown, factor) = FactorEnrolment.recoveryCodes(of: caller.id, random)
         _ = try await store.addFactor(factor, with: nil, to: caller, by: Self.rule, actor: actor)
         return (factor.id, shown)
@@ -131,7 +130,6 @@ package struct OperatorFactors: Sendable {
     ///
     /// - Throws: `not_found`.
     package func remove(_ id: String, of caller: CallingOperator, actor: Actor) async throws(Failure) {
-        _ = try await person(caller)
         try await remove(id, of: caller.name, actor: actor)
     }
 
@@ -144,7 +142,7 @@ package struct OperatorFactors: Sendable {
         let isThere = try await store.removeFactors(
             only: factor,
             ofOperator: name,
-            forgetting: Self.attemptKey,
+            forgetting: { id in GuessedCode.allCases.map { $0.attemptKey(of: id) } },
             by: actor
         )
         guard isThere else { throw .noSuchFactor }
@@ -155,7 +153,6 @@ package struct OperatorFactors: Sendable {
     /// - Returns: `{"pending", "factors": [{"id", "kind", "label"}], "publicKey"?, "expires"}`.
     /// - Throws: `factor_not_offered` when there is none.
     package func start(by caller: CallingOperator) async throws(Failure) -> JSONObject {
-        _ = try await person(caller)
         let (factors, now) = try await store.operatorFactors(of: caller.id)
         guard factors.contains(where: \.kind.standsAlone) else {
             throw Failure(.factorNotOffered, "This operator has no second factor to show.")
@@ -206,17 +203,19 @@ package struct OperatorFactors: Sendable {
         of caller: CallingOperator,
         actor: Actor
     ) async throws(Failure) {
-        _ = try await person(caller)
         guard let sealed = Base64URL.decode(pending.utf8),
             let pending = PendingFactor(sealed: sealed, under: masterKeys, for: nil, now: clock.seconds),
             pending.tokenHash.isEqualInConstantTime(to: caller.tokenHash)
         else { throw .pendingFactorInvalid }
         if case .code = response, id == nil { throw .noFactorNamed }
-        let key = Self.attemptKey(caller.tokenHash)
-        if response.canBeGuessed, let refusal = try await store.countGuess(atFactorsBy: key) {
+        let guess = GuessedCode(response)
+        if let guess, let refusal = try await store.countGuess(of: guess.attemptCount(of: caller.id)) {
             throw Failure(
                 .tooManyAttempts,
-                "Too many attempts with a wrong code. Wait \(refusal.seconds) s.",
+                """
+                Too many attempts with a wrong code, by whichever token. Wait \(refusal.seconds) s, show \(guess.alternative) or a \
+                passkey, or have another owner take the factor away.
+                """,
                 retryAfter: refusal.seconds
             )
         }
@@ -239,26 +238,15 @@ package struct OperatorFactors: Sendable {
             shown,
             of: caller,
             askedAt: pending.begunAt,
-            attemptKey: key,
+            attemptKey: guess?.attemptKey(of: caller.id),
             by: actor
         )
         guard counted else { throw .pendingFactorInvalid }
     }
 
-    /// For what guesses are counted: a token, so that who has stolen one shuts out no other.
-    private static func attemptKey(_ tokenHash: [UInt8]) -> [UInt8] {
-        Digest.sha256("factors by an operator's token " + Base64URL.encode(tokenHash))
-    }
-
-    /// Whose factors the caller may touch: a program has none to show.
+    /// Whose factors the caller may touch.
     private func person(_ caller: CallingOperator) async throws(Failure) -> FactorOwnership {
-        guard !caller.isMachine else {
-            throw Failure(
-                .factorNotOffered,
-                "This token is a program's, which has no second factor. A person's is made by federation operator token."
-            )
-        }
-        return FactorOwnership(
+        FactorOwnership(
             id: caller.id,
             user: nil,
             owner: caller.tokenHash,
@@ -266,6 +254,36 @@ package struct OperatorFactors: Sendable {
             finishesLogin: false,
             factors: try await store.operatorFactors(of: caller.id).factors
         )
+    }
+}
+
+/// What of an operator's second factors can be tried until it is right; the signature of a passkey cannot.
+///
+/// Guesses are counted for the operator: whoever has one token can make more, so a count for each token would count
+/// nothing. Recovery codes are counted by themselves, so they stay the way in for an owner whose codes of six digits
+/// somebody has guessed at.
+private enum GuessedCode: String, CaseIterable {
+    case sixDigits
+    case recoveryCode
+
+    /// Nil for a passkey.
+    init?(_ response: FactorResponse) {
+        guard case .code(let code) = response else { return nil }
+        self = RecoveryCode(typed: code) == nil ? .sixDigits : .recoveryCode
+    }
+
+    func attemptKey(of id: ObjectID) -> [UInt8] { Digest.sha256("operator's second factor \(rawValue) \(id)") }
+
+    func attemptCount(of id: ObjectID) -> AttemptCount {
+        AttemptCount(for: attemptKey(of: id), by: self == .sixDigits ? .factor : .recoveryCode)
+    }
+
+    /// What a person shows in its place.
+    var alternative: String {
+        switch self {
+        case .sixDigits: "a recovery code"
+        case .recoveryCode: "a code of your app"
+        }
     }
 }
 

@@ -49,6 +49,14 @@ package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
     case link
     /// What the console has opened for a browser.
     case session
+
+    /// How many of them an operator has at most: lists of them stay short, whoever makes them.
+    package var most: Int {
+        switch self {
+        case .calls: 100
+        case .link, .session: 20
+        }
+    }
 }
 
 /// How lately operators who have a second factor must have shown it, by its name in the API's document.
@@ -67,4 +75,15 @@ package enum OperatorFactorDemand: String, Sendable, CaseIterable {
         case .within5Minutes: 300
         }
     }
+}
+
+extension Failure {
+    /// That a program's token was to do what only a person's may, or was to make a person's.
+    package static let personRequired = Failure(
+        .operatorForbidden,
+        """
+        This is for people, and the token is a program's. A person's token is made by federation operator token, or by a person \
+        over POST /admin/v1/operators/{name}/tokens.
+        """
+    )
 }

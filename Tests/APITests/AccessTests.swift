@@ -58,6 +58,29 @@ struct AccessTests {
         }
     }
 
+    @Test("what a person has is opened by no program's token, whatever its role; all else is")
+    func programs() async throws {
+        try await Operators.lend { operators in
+            let document = #"{"machine": true}"#
+            let made = try await operators.send(.post, "operators/owner/tokens", json: document)
+            let token = try #require(made.json?["token"]?.string, "\(made.text)")
+            for route in AdministrationRoute.all {
+                let isOwn = ["/operator/", "/operators/{name}/factors"].contains { route.path.contains($0) }
+                #expect(route.isForPeople == isOwn, "\(route.method.rawValue) \(route.path)")
+                let reply = try await operators.listeners.manage(
+                    route.method,
+                    route.filledPath,
+                    headers: [.authorization: "Bearer \(token)"]
+                )
+                #expect((reply.reason == "operator_forbidden") == isOwn, "\(route.path): \(reply.text)")
+            }
+            let sessions = try await operators.database.psql(
+                "select from federation.operator_tokens where purpose = 'session'"
+            )
+            #expect(sessions.isEmpty)
+        }
+    }
+
     @Test("a factor counts for the time that was asked for, of people who have one, and of nobody else")
     func satisfied() {
         func caller(_ isMachine: Bool, _ hasFactor: Bool, _ ago: Int64?) -> CallingOperator {

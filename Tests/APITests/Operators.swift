@@ -24,7 +24,8 @@ struct Operators: Sendable {
                 for role in OperatorRole.allCases {
                     let made = try await listeners.parts.administration.operators.create(
                         .object(["name": .string(role.rawValue), "role": .string(role.rawValue)]),
-                        by: Actor(name: "test", source: "here")
+                        by: Actor(name: "test", source: "here"),
+                        as: nil
                     )
                     tokens[role] = made.body.object?["token"]?.string
                 }

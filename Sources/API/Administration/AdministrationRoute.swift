@@ -21,6 +21,8 @@ package struct AdministrationRoute: Sendable {
     package let query: [String]
     /// How lately an operator who has a second factor must have shown it.
     package let factor: OperatorFactorDemand
+    /// Whether it is about what a person has: no program's token opens it.
+    package let isForPeople: Bool
     let handler: Handler
 
     /// What every path begins with.
@@ -32,6 +34,7 @@ package struct AdministrationRoute: Sendable {
         _ role: OperatorRole,
         query: [String] = [],
         factor: OperatorFactorDemand = .within12Hours,
+        forPeople isForPeople: Bool = false,
         _ handler: @escaping Handler
     ) {
         self.method = method
@@ -39,6 +42,7 @@ package struct AdministrationRoute: Sendable {
         self.role = role
         self.query = query
         self.factor = factor
+        self.isForPeople = isForPeople
         self.handler = handler
     }
 
@@ -59,15 +63,15 @@ extension [String] {
 }
 
 extension AdministrationRoute {
-    /// Mounts the route: role, second factor, path, query, then what it does.
+    /// Mounts the route: role, whose token it is, second factor, path, query, then what it does.
     func mount(on router: Router<ManagementContext>, administration: Administration) {
         router.on(RouterPath(path), method: method) { request, context in
             guard let caller = context.caller else { throw OperatorGate.refusal }
-            guard caller.role >= role else {
+            if let refusal = refusal(of: caller) {
                 context.logger.notice(
                     "operator refused",
                     metadata: [
-                        "reason": "\(Failure.Reason.operatorForbidden.rawValue)", "operator": "\(caller.name)",
+                        "reason": "\(refusal.reason.rawValue)", "operator": "\(caller.name)",
                         "route": "\(method.rawValue) \(path)",
                     ]
                 )
@@ -76,11 +80,7 @@ extension AdministrationRoute {
                     application: Self.application(in: context),
                     actor: caller.actor
                 )
-                throw Failure(
-                    .operatorForbidden,
-                    "This needs the role \(role.rawValue); yours is \(caller.role.rawValue).",
-                    details: ["role": .string(role.rawValue)]
-                )
+                throw refusal
             }
             try requireFactor(of: caller, context)
             let call = try AdministrationCall(
@@ -92,6 +92,18 @@ extension AdministrationRoute {
             )
             return try await handler(call).response(to: request)
         }
+    }
+
+    /// Why the caller may not call the route at all; nil when nothing stands in the way.
+    private func refusal(of caller: Caller) -> Failure? {
+        guard caller.role >= role else {
+            return Failure(
+                .operatorForbidden,
+                "This needs the role \(role.rawValue); yours is \(caller.role.rawValue).",
+                details: ["role": .string(role.rawValue)]
+            )
+        }
+        return isForPeople && caller.calling.isMachine ? .personRequired : nil
     }
 
     /// - Throws: `second_factor_reauthentication_required`.

@@ -78,7 +78,7 @@ struct OperatorCommand: ParsableCommand {
                 "name": .string(person.name), "role": .string(role.rawValue),
                 "expiresInSeconds": options.lifetime, "machine": options.isMachine,
             ])
-            let made = try await administration.operators.create(.object(document), by: actor)
+            let made = try await administration.operators.create(.object(document), by: actor, as: nil)
             try OperatorCommand.print(made, of: person.name, output)
         }
     }
@@ -175,7 +175,12 @@ struct OperatorCommand: ParsableCommand {
             let document = JSONObject(present: [
                 "expiresInSeconds": options.lifetime, "machine": options.isMachine,
             ])
-            let made = try await administration.operators.createToken(of: person.name, .object(document), by: actor)
+            let made = try await administration.operators.createToken(
+                of: person.name,
+                .object(document),
+                by: actor,
+                as: nil
+            )
             try OperatorCommand.print(made, of: person.name, output)
         }
     }

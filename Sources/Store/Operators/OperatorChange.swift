@@ -6,7 +6,8 @@ package enum OperatorChange: Sendable {
     /// Stands for a new operator only.
     case create(role: OperatorRole)
     case setRole(OperatorRole)
-    /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed.
+    /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed. An operator who has as many for
+    /// calls as there may be gets no further one; of the other purposes the one that was not used for longest ends.
     case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete
@@ -94,6 +95,16 @@ extension OperatorChange {
             _ = try await connection.query(
                 "delete from federation.operator_tokens where operator = \(name.text) and expires <= now()"
             )
+            if purpose == .calls {
+                guard try await connection.countTokens(of: name, for: purpose) < purpose.most else {
+                    throw Failure(
+                        .conflict,
+                        "An operator has \(purpose.most) tokens at most. Revoke one that nobody uses any more first."
+                    )
+                }
+            } else {
+                _ = try await connection.endUnusedTokens(of: name, for: purpose, keeping: purpose.most - 1)
+            }
             _ = try await connection.query(
                 """
                 insert into federation.operator_tokens (token_hash, id, operator, expires, machine, purpose)
@@ -122,5 +133,40 @@ extension OperatorChange {
             guard let role = try deleted.first?.decode(0, as: String.self) else { return nil }
             return entry("operator.delete", from: ["role": .string(role)])
         }
+    }
+}
+
+extension PostgresConnection {
+    fileprivate func countTokens(of name: OperatorName, for purpose: OperatorTokenPurpose) async throws(PostgresError)
+        -> Int
+    {
+        try await query(
+            """
+            select count(*) from federation.operator_tokens
+            where operator = \(name.text) and purpose = \(purpose.rawValue)
+            """
+        ).first?.decode(0, as: Int.self) ?? 0
+    }
+
+    /// Ends all tokens of a purpose but those that were used last.
+    ///
+    /// - Returns: Their ids.
+    func endUnusedTokens(
+        of name: OperatorName,
+        for purpose: OperatorTokenPurpose,
+        keeping kept: Int
+    ) async throws(PostgresError) -> [String] {
+        let ended = try await query(
+            """
+            delete from federation.operator_tokens where token_hash in (
+                select token_hash from federation.operator_tokens
+                where operator = \(name.text) and purpose = \(purpose.rawValue)
+                order by coalesce(last_used, created) desc, id offset \(kept)
+            ) returning id
+            """
+        )
+        var ids: [String] = []
+        for row in ended.rows { ids.append(try row.decode(0, as: String.self)) }
+        return ids
     }
 }

@@ -31,13 +31,11 @@ extension Store {
         }
     }
 
-    /// Counts a guess at the factors of an operator, by one token, before they are looked at.
+    /// Counts a guess at the factors of an operator before they are looked at, on whatever instance.
     ///
     /// - Returns: Nil when the guess may be made.
-    package func countGuess(atFactorsBy key: [UInt8]) async throws(Failure) -> AttemptRefusal? {
-        let result = try await query(
-            Self.counting([AttemptCount(for: key, by: .factor)], inSchema: Self.federation)
-        )
+    package func countGuess(of count: AttemptCount) async throws(Failure) -> AttemptRefusal? {
+        let result = try await query(Self.counting([count], inSchema: Self.federation))
         return try read { () throws(PostgresError) in try Self.refusal(in: result) }
     }
 
@@ -96,13 +94,13 @@ extension Store {
 
     /// Takes a factor from an operator, or all; recovery codes go with the last one that they stand in for.
     ///
-    /// The guesses of before are forgotten: whoever does this at the service's machine opens the way again.
+    /// The guesses of before are forgotten: whoever does this opens the way again.
     ///
     /// - Returns: Whether there was any.
     package func removeFactors(
         only factor: ObjectID?,
         ofOperator name: OperatorName,
-        forgetting attemptKey: @escaping @Sendable ([UInt8]) -> [UInt8],
+        forgetting attemptKeys: @escaping @Sendable (ObjectID) -> [[UInt8]],
         by actor: Actor
     ) async throws(Failure) -> Bool {
         guard let id = try await operatorID(name) else { return false }
@@ -121,11 +119,7 @@ extension Store {
                 ).rows
             }
             guard !removed.isEmpty else { return false }
-            let tokens = try await connection.query(
-                "select token_hash from federation.operator_tokens where operator = \(name.text)"
-            )
-            for row in tokens.rows {
-                let key = attemptKey(try row.decode(0, as: [UInt8].self))
+            for key in attemptKeys(id) {
                 _ = try await connection.query("delete from federation.attempts where key = \(key)")
             }
             var factors: [JSONValue] = []
@@ -154,7 +148,7 @@ extension Store {
     ///   - caller: By which token.
     ///   - begun: When it was asked for, in milliseconds since 1970 by the database: what was shown for it counts once,
     ///     also with an authenticator that does not count.
-    ///   - attemptKey: For what wrong guesses were counted.
+    ///   - attemptKey: For what the guess was counted; nil where nothing was guessed.
     ///   - actor: For the audit log.
     /// - Returns: Whether it counted.
     /// - Throws: `store_unavailable` and its like.
@@ -162,7 +156,7 @@ extension Store {
         _ factor: ShownFactor,
         of caller: CallingOperator,
         askedAt begun: Int64,
-        attemptKey: [UInt8],
+        attemptKey: [UInt8]?,
         by actor: Actor
     ) async throws(Failure) -> Bool {
         try await transaction { connection in
@@ -229,7 +223,7 @@ extension AuditRecord {
 extension PostgresConnection {
     /// Locks the tokens of an operator, of which each change at the API has one: the role that serves may change those
     /// alone.
-    fileprivate func lockOperator(_ id: ObjectID) async throws(PostgresError) {
+    func lockOperator(_ id: ObjectID) async throws(PostgresError) {
         _ = try await query(
             """
             select from federation.operator_tokens t

@@ -20,7 +20,8 @@ extension Store {
     /// Opens a session of the console for the operator of a token; a link is used up by that.
     ///
     /// What the person has shown of a second factor by the token counts for the session as well. It ends with the
-    /// token, if that ends earlier; the time of a link is how long it may be followed.
+    /// token, if that ends earlier; the time of a link is how long it may be followed. An operator who has as many
+    /// sessions as there may be loses the one that was not used for longest.
     ///
     /// - Returns: When it ends, in milliseconds since 1970; nil when it was not opened, since the token has ended
     ///   meanwhile or somebody else has used the link.
@@ -30,6 +31,8 @@ extension Store {
         by actor: Actor
     ) async throws(Failure) -> Int64? {
         try await transaction { connection in
+            // Of sessions that are opened at once each sees those before it.
+            try await connection.lockOperator(caller.id)
             let used: Statement =
                 caller.purpose == .link
                 ? """
@@ -58,6 +61,8 @@ extension Store {
             _ = try await connection.query(
                 "delete from federation.operator_tokens where operator = \(caller.name.text) and expires <= now()"
             )
+            let purpose = OperatorTokenPurpose.session
+            let surplus = try await connection.endUnusedTokens(of: caller.name, for: purpose, keeping: purpose.most)
             let entry = AuditRecord(
                 application: nil,
                 action: "operator.session.open",
@@ -65,7 +70,7 @@ extension Store {
                 from: nil,
                 to: .object(["id": .string(session.id), "by": .string(caller.purpose.rawValue)])
             )
-            try await connection.record([entry], by: actor)
+            try await connection.record(surplus.map { .endOfSession($0, of: caller) } + [entry], by: actor)
             return ends.milliseconds
         }
     }
@@ -94,15 +99,20 @@ extension Store {
                 """
             )
             guard let ended = try ended.first?.decode(0, as: String.self) else { return false }
-            let entry = AuditRecord(
-                application: nil,
-                action: "operator.session.end",
-                target: caller.name.text,
-                from: .object(["id": .string(ended)]),
-                to: nil
-            )
-            try await connection.record([entry], by: actor)
+            try await connection.record([.endOfSession(ended, of: caller)], by: actor)
             return true
         }
+    }
+}
+
+extension AuditRecord {
+    fileprivate static func endOfSession(_ id: String, of caller: CallingOperator) -> AuditRecord {
+        AuditRecord(
+            application: nil,
+            action: "operator.session.end",
+            target: caller.name.text,
+            from: .object(["id": .string(id)]),
+            to: nil
+        )
     }
 }

@@ -32,8 +32,8 @@ package struct AttemptRule: Sendable {
     /// until they are known to be none.
     package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, most: 1000, window: 3600, memory: 3600)
 
-    /// Guesses at one factor of a user, from wherever and within however many logins: whoever makes them knows what the
-    /// person logs in by.
+    /// Guesses at one factor of a user, from wherever and within however many logins, and at the codes of one operator,
+    /// by whichever token: whoever makes them knows what the person logs in by.
     package static let factor = AttemptRule(
         firstSlowed: 6,
         longestWait: 30,
@@ -41,6 +41,9 @@ package struct AttemptRule: Sendable {
         window: 86_400,
         memory: accountMemory
     )
+    /// Recovery codes that were shown for one operator and are none: of 80 random bits nobody guesses any, and whoever
+    /// has a stolen token does not try without end.
+    package static let recoveryCode = perHour(100)
     /// Guesses within one login that was put off, or at one factor that is to be enrolled; neither lives as long as an
     /// hour.
     package static let pendingSignIn = perHour(5)

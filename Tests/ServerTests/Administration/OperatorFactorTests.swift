@@ -103,13 +103,17 @@ struct OperatorFactorTests {
         let machine = deployment.admin(token: try #require(made["token"]?.string))
         #expect(try await machine.send("GET", "applications").status == 200)
         #expect(try await machine.send("DELETE", "operators/nobody").status == 404)
-        try expectProblem(try await machine.send("POST", "operator/secondFactor/start"), "factor_not_offered")
-        try expectProblem(
-            try await machine.send("POST", "operator/factors", #"{"kind": "totp"}"#),
-            "factor_not_offered"
-        )
         let factor = try #require(try await bob.get("operator/factors")["factors"]?.array?.first?.object?["id"]?.string)
-        try expectProblem(try await machine.send("DELETE", "operator/factors/\(factor)"), "factor_not_offered")
+        for (method, path, json) in [
+            ("POST", "operator/sessions", nil), ("GET", "operator/sessions", nil),
+            ("POST", "operator/secondFactor/start", nil), ("POST", "operator/factors", #"{"kind": "totp"}"#),
+            ("DELETE", "operator/factors/\(factor)", nil), ("DELETE", "operators/bob/factors", nil),
+            ("POST", "operators/bob/tokens", "{}"), ("POST", "operators", #"{"name": "mallory", "role": "owner"}"#),
+        ] as [(String, String, String?)] {
+            try expectProblem(try await machine.send(method, path, json), "operator_forbidden", "\(method) \(path)")
+        }
+        let further = try await machine.ask("POST", "operators/bob/tokens", #"{"machine": true}"#)
+        #expect(further["machine"]?.bool == true && further["token"] != nil, "of its own kind")
         let tokens = try await bob.get("operators/bob")["tokens"]?.array?.compactMap { $0.object?["machine"]?.bool }
         #expect(Set(tokens ?? []) == [true, false])
         let fallback = try await deployment.value(
@@ -140,35 +144,122 @@ struct OperatorFactorTests {
         try expectProblem(try await show(codes[3], of: recovery, cyd), "second_factor_invalid")
     }
 
-    @Test("guesses by one token are few and shut no other one out; the machine's command line is the way back")
+    /// Opens so many sessions of the console by a token, and asks each for a factor.
+    private func sessions(_ count: Int, of admin: AdminClient) async throws -> [(token: String, pending: String)] {
+        var sessions: [(token: String, pending: String)] = []
+        for _ in 0..<count {
+            let token = try #require(try await admin.ask("POST", "operator/sessions")["token"]?.string)
+            let started = try await deployment.admin(token: token).ask("POST", "operator/secondFactor/start")
+            sessions.append((token, try #require(started["pending"]?.string)))
+        }
+        return sessions
+    }
+
+    private func reason(_ reply: HTTPReply) -> String? {
+        JSON.object(reply.text)?["errorData"]?.object?["reason"]?.string
+    }
+
+    @Test("codes are guessed twenty times a day, whichever tokens and instances guess at once; other ways stay open")
     func guesses() async throws {
         let dan = try await make("dan")
-        let (app, factor, _) = try await enrol(dan)
-        let owner = deployment.admin(
-            token: try await dan.ask("POST", "operators/dan/tokens", "{}")["token"]?.string
-        )
-        var reasons: [String] = []
-        for _ in 0..<12 {
-            let reply = try await show("000000", of: factor, dan)
-            reasons.append(reply.status == 429 ? "wait" : "wrong")
+        let (app, factor, codes) = try await enrol(dan)
+        try await deployment.withSecondInstance { second in
+            let sessions = try await sessions(8, of: dan)
+            var looked = 0
+            for round in 0..<40 where looked <= 20 {
+                let replies = try await atOnce(round == 0 ? 20 : 8) { [sessions] index in
+                    let (token, pending) = sessions[index % sessions.count]
+                    let http = index % 2 == 0 ? deployment.service.management : second.management
+                    let code = #""factorId": "\#(factor)", "code": "\(app.wrongCode)""#
+                    return try await AdminClient(http: http, token: token).send(
+                        "POST",
+                        "operator/secondFactor/finish",
+                        #"{"pending": "\#(pending)", \#(code)}"#
+                    )
+                }
+                let wrong = replies.count { reason($0) == "second_factor_invalid" }
+                #expect(replies.allSatisfy { ["second_factor_invalid", "too_many_attempts"].contains(reason($0)) })
+                guard wrong > 0 else { break }
+                looked += wrong
+                // The waits between guesses are over.
+                try await deployment.database.psql("update federation.attempts set blocked_until = to_timestamp(0)")
+            }
+            #expect(looked == 20)
         }
-        #expect(reasons.prefix(5).allSatisfy { $0 == "wrong" }, "\(reasons)")
-        #expect(reasons.suffix(4).contains("wait"), "\(reasons)")
-        #expect(try await show(app.code(), of: factor, owner).status == 204, "the first token may be a thief's")
+        let fresh = try #require(try await sessions(1, of: dan).first?.token)
+        let admin = deployment.admin(token: fresh)
+        let late = try await show(app.code(), of: factor, admin)
+        try expectProblem(late, "too_many_attempts", "the right one")
+        #expect(Int(late.header("Retry-After") ?? "").map { $0 > 80_000 } == true, "until the day is over")
+        #expect(try await show(codes[0], of: try await recovery(of: "dan"), admin).status == 204)
+        #expect(try await admin.send("GET", "applications").status == 200)
 
-        try await age("dan", by: "13 hours")
-        try expectProblem(try await dan.send("GET", "applications"), Self.required)
-        try expectProblem(try await dan.send("DELETE", "operator/factors/\(factor)"), Self.required)
+        // Another owner takes the factor away, and the guesses with it.
         let counted = try await guessed()
+        let eli = try await make("eli")
+        let listed = try await eli.all("operators/dan/factors").compactMap { $0["kind"]?.string }
+        #expect(listed == ["totp", "recoveryCode"])
         let entries = try await deployment.audited {
-            try await deployment.command("operator", "factor", "remove", "dan", "--all")
+            #expect(try await eli.send("DELETE", "operators/dan/factors").status == 204)
         }
         #expect(entries.map { $0["action"]?.string } == ["operator.factor.remove"])
-        #expect(try await dan.send("GET", "applications").status == 200)
-        #expect(try await guessed() == counted - 2, "and the guesses by both tokens are forgotten")
-        _ = try await enrol(dan)
-        let again = try await deployment.federation("operator", "factor", "remove", "dan", factor)
-        #expect(again.exitStatus == .exited(66), "\(again.standardError)")
+        #expect(try await guessed() < counted)
+        #expect(try await eli.all("operators/dan/factors").isEmpty)
+        try expectProblem(try await eli.send("DELETE", "operators/dan/factors/\(factor)"), "not_found")
+        let again = try await enrol(dan)
+        #expect(try await show(again.app.code(), of: again.factor, dan).status == 204)
+        try await deployment.command("operator", "factor", "remove", "dan", "--all")
+        let none = try await deployment.federation("operator", "factor", "remove", "dan", again.factor)
+        #expect(none.exitStatus == .exited(66), "\(none.standardError)")
+    }
+
+    @Test("recovery codes are tried a hundred times an hour, counted by themselves")
+    func recoveryGuesses() async throws {
+        let gus = try await make("gus")
+        let (app, factor, codes) = try await enrol(gus)
+        let recovery = try await recovery(of: "gus")
+        let asked = try #require(try await sessions(1, of: gus).first)
+        let session = deployment.admin(token: asked.token)
+        for _ in 0..<10 {
+            let replies = try await atOnce(10) { _ in
+                try await show("AAAA-AAAA-AAAA-AAAA", of: recovery, session, pending: asked.pending)
+            }
+            for reply in replies { try expectProblem(reply, "second_factor_invalid") }
+        }
+        try expectProblem(try await show(codes[0], of: recovery, session), "too_many_attempts")
+        #expect(try await show(app.code(), of: factor, session).status == 204)
+    }
+
+    // MARK: - Tokens of one kind
+
+    @Test("an operator has twenty sessions of the console and a hundred tokens at most, however many are made at once")
+    func bounded() async throws {
+        let hal = try await make("hal")
+        let opened = try await atOnce(15) { _ in try await hal.ask("POST", "operator/sessions")["token"]?.string }
+        _ = try await atOnce(15) { _ in try await hal.ask("POST", "operator/sessions") }
+        #expect(Set(opened).count == 15)
+        let last = try await hal.ask("POST", "operator/sessions")
+        let listed = try #require(JSON.value(try await hal.send("GET", "operator/sessions").text)?.array)
+        #expect(listed.count == 20 && listed.contains { $0.object?["id"] == last["id"] }, "the newest is there")
+        let session = deployment.admin(token: last["token"]?.string)
+        #expect(try await session.send("GET", "operator").status == 200)
+        let ended = try await deployment.value(
+            "select count(*) from federation.audit_log where action = 'operator.session.end' and target = 'hal'"
+        )
+        #expect(ended == "11", "each that made room has its entry")
+
+        try await deployment.database.psql(
+            """
+            insert into federation.operator_tokens (token_hash, id, operator, machine)
+            select sha256(('hal' || n)::bytea), lpad(to_hex(n), 16, 'a'), 'hal', true from generate_series(1, 98) n
+            """
+        )
+        #expect(try await hal.send("POST", "operators/hal/tokens", "{}").status == 201)
+        try expectProblem(try await hal.send("POST", "operators/hal/tokens", "{}"), "conflict")
+        #expect(try await hal.send("DELETE", "operators/hal/tokens/aaaaaaaaaaaaaaa1").status == 204)
+        #expect(try await hal.send("POST", "operators/hal/tokens", "{}").status == 201)
+        let page = try await hal.get("operators/hal")["tokens"]?.array?.count
+        #expect(page == 120)
     }
 
     @Test("nothing of a factor is in a reply, the log, the audit log or unsealed in the database")

@@ -294,6 +294,9 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             status: 204,
             audited: ["operator.token.revoke"]
         ),
+        AdminRoute("GET", "operators/{operator}/factors", .owner),
+        AdminRoute("DELETE", "operators/{operator}/factors", .owner, status: 404),
+        AdminRoute("DELETE", "operators/{operator}/factors/{factor}", .owner, status: 404),
         AdminRoute("DELETE", "operators/{operator}", .owner, status: 204, audited: ["operator.delete"]),
     ]
 }

@@ -8,7 +8,11 @@ extension AdministrationRoute {
             .page(try await call.administration.operators.list(call.page))
         },
         .init(.post, "operators", .owner, factor: .within5Minutes) { call in
-            let made = try await call.administration.operators.create(call.document(), by: call.actor)
+            let made = try await call.administration.operators.create(
+                call.document(),
+                by: call.actor,
+                as: call.caller.calling
+            )
             return .created(made, at: ["operators", made.text("name")])
         },
         .init(.get, "operators/{name}", .viewer) { call in
@@ -32,7 +36,8 @@ extension AdministrationRoute {
             let made = try await call.administration.operators.createToken(
                 of: call["name"],
                 call.document(),
-                by: call.actor
+                by: call.actor,
+                as: call.caller.calling
             )
             return .created(made, at: ["operators", call["name"], "tokens", made.text("id")])
         },
@@ -43,6 +48,18 @@ extension AdministrationRoute {
                 if: call.precondition,
                 by: call.actor
             )
+            return .done
+        },
+        .init(.get, "operators/{name}/factors", .owner, forPeople: true) { call in
+            .page(try await call.administration.operatorFactors.list(of: call["name"]))
+        },
+        .init(.delete, "operators/{name}/factors", .owner, factor: .within5Minutes, forPeople: true) { call in
+            try await call.administration.operatorFactors.remove(nil, of: call["name"], by: call.actor)
+            return .done
+        },
+        .init(.delete, "operators/{name}/factors/{factorId}", .owner, factor: .within5Minutes, forPeople: true) {
+            call in
+            try await call.administration.operatorFactors.remove(call["factorId"], of: call["name"], by: call.actor)
             return .done
         },
     ]

@@ -6,23 +6,23 @@ extension AdministrationRoute {
     /// Where a session of the console is opened: the one thing that a link to the console may do.
     static let openingSessions = base + "operator/sessions"
 
-    /// What the operator who calls has: sessions of the console, second factors.
+    /// What the person who calls has: sessions of the console, second factors.
     static let own: [AdministrationRoute] = [
-        .init(.post, "operator/sessions", .viewer, factor: .none) { call in
+        .init(.post, "operator/sessions", .viewer, factor: .none, forPeople: true) { call in
             .value(try await call.administration.operators.openSession(of: call.caller.calling, by: call.actor))
         },
-        .init(.get, "operator/sessions", .viewer, factor: .none) { call in
+        .init(.get, "operator/sessions", .viewer, factor: .none, forPeople: true) { call in
             .value(try await call.administration.operators.sessions(of: call.caller.calling))
         },
-        .init(.delete, "operator/sessions/{id}", .viewer, factor: .none) { call in
+        .init(.delete, "operator/sessions/{id}", .viewer, factor: .none, forPeople: true) { call in
             let id = call["id"] == "current" ? nil : call["id"]
             try await call.administration.operators.endSession(id, of: call.caller.calling, by: call.actor)
             return .done
         },
-        .init(.get, "operator/factors", .viewer) { call in
+        .init(.get, "operator/factors", .viewer, forPeople: true) { call in
             .value(try await call.administration.operatorFactors.list(of: call.caller.calling))
         },
-        .init(.post, "operator/factors", .viewer, factor: .within5Minutes) { call in
+        .init(.post, "operator/factors", .viewer, factor: .within5Minutes, forPeople: true) { call in
             .value(
                 try await call.administration.operatorFactors.begin(
                     call.document(),
@@ -31,7 +31,7 @@ extension AdministrationRoute {
                 )
             )
         },
-        .init(.post, "operator/factors/{factorId}/confirm", .viewer, factor: .within5Minutes) { call in
+        .init(.post, "operator/factors/{factorId}/confirm", .viewer, factor: .within5Minutes, forPeople: true) { call in
             .value(
                 try await call.administration.operatorFactors.confirm(
                     call["factorId"],
@@ -41,7 +41,7 @@ extension AdministrationRoute {
                 )
             )
         },
-        .init(.delete, "operator/factors/{factorId}", .viewer, factor: .within5Minutes) { call in
+        .init(.delete, "operator/factors/{factorId}", .viewer, factor: .within5Minutes, forPeople: true) { call in
             try await call.administration.operatorFactors.remove(
                 call["factorId"],
                 of: call.caller.calling,
@@ -49,10 +49,10 @@ extension AdministrationRoute {
             )
             return .done
         },
-        .init(.post, "operator/secondFactor/start", .viewer, factor: .none) { call in
+        .init(.post, "operator/secondFactor/start", .viewer, factor: .none, forPeople: true) { call in
             .value(try await call.administration.operatorFactors.start(by: call.caller.calling))
         },
-        .init(.post, "operator/secondFactor/finish", .viewer, factor: .none) { call in
+        .init(.post, "operator/secondFactor/finish", .viewer, factor: .none, forPeople: true) { call in
             try await call.administration.operatorFactors.finish(
                 call.document(),
                 by: call.caller.calling,
