@@ -71,6 +71,7 @@ struct OpenAPITests {
         let operation = try #require(document.operations["\(route.method.rawValue) \(route.path)"])
         #expect(operation["x-federation-role"]?.string == route.role.rawValue)
         #expect(operation["x-federation-second-factor"]?.string == route.factor.rawValue)
+        #expect((operation["x-federation-people"]?.bool ?? false) == route.isForPeople)
         let parameters = document.parameters(of: operation)
         #expect(parameters.filter { $0.place == "query" }.map(\.name).sorted() == route.query.sorted())
         #expect(parameters.filter { $0.place == "path" }.map(\.name) == route.parameters)
@@ -83,7 +84,7 @@ struct OpenAPITests {
         let headers = document.parameters(of: operation).filter { $0.place == "header" }.map(\.name)
         let statuses = Set(operation["responses"]?.object?.members.map(\.key) ?? [])
         #expect(statuses.isSuperset(of: ["400", "401", "405", "429", "500", "503"]))
-        #expect(statuses.contains("403") == (route.role > .viewer || route.factor != .none))
+        #expect(statuses.contains("403") == (route.role > .viewer || route.factor != .none || route.isForPeople))
         #expect(statuses.contains("404") == route.path.contains("{"))
         #expect(statuses.contains("304") == headers.contains("If-None-Match"))
         for status in ["412", "428"] { #expect(statuses.contains(status) == headers.contains("If-Match")) }

@@ -11,9 +11,10 @@ struct LoginBufferTests {
         let sign = try #require(word.dropFirst().first)
         let refused = sign != "+"
         let parts = word.dropFirst(2).split(separator: "@", maxSplits: 1)
+        let moment = try #require(parts.first)
         return LoginRecord(
             application: try #require(ApplicationID(String(word.prefix(1)))),
-            happened: try #require(Int64(try #require(parts.first))),
+            happened: try #require(Int64(moment)),
             method: .password,
             provider: nil,
             credential: "password",
