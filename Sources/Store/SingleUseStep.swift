@@ -1,4 +1,5 @@
 import Postgres
+package import Vocabulary
 
 /// A credential that counts once, for one attempt.
 package struct SingleUse: Sendable {
