@@ -2,6 +2,7 @@ import Accounts
 import Applications
 import HTTP
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// Files by which browsers, telephones and keepers of passwords ask a host what belongs to it.

@@ -27,7 +27,7 @@ struct FloorIDLogin: Sendable {
         let profile = try JSONParser.parse(People.profile(number), limits: .reply).object ?? JSONObject()
         let once = SingleUse(
             hash: [UInt8](repeating: 0, count: 32),
-            issuedAt: Int64(Date().timeIntervalSince1970),
+            issuedAt: StoreMoment(seconds: Int64(Date().timeIntervalSince1970)),
             seconds: 7200,
             owner: (0..<32).map { _ in UInt8.random(in: .min ... .max) },
             nonceHash: nil

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Vocabulary
 
 // Server — the executable `federation`.
 //

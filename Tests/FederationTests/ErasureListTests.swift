@@ -1,6 +1,7 @@
 import Administration
 import Facebook
 import Store
+import TestSupport
 import Testing
 import Vocabulary
 

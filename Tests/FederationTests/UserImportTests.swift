@@ -142,10 +142,8 @@ struct UserImportTests {
                 """
             let job = Self.job(Array(text.utf8), batch: batch)
             let repeated = ["4 repeated", "5 loginTaken", "6 loginTaken"]
-            #expect(
-                try await refused(job, office, isRun: false)
-                    == ["5 0"] + repeated + ["9 loginTaken", "10 repeated", "11 emailInvalid"]
-            )
+            let checked = try await refused(job, office, isRun: false)
+            #expect(checked == ["5 0"] + repeated + ["9 loginTaken", "10 repeated", "11 emailInvalid"])
             #expect(try await users(office) == "0")
             let run = repeated + ["9 identityTaken", "10 repeated", "11 emailInvalid"]
             #expect(try await refused(job, office, isRun: true) == ["5 0"] + run)
@@ -160,10 +158,8 @@ struct UserImportTests {
         try await Office.lend { office in
             let text = "email,name\nann@example.com,Ann\nANN@example.com,Other\nann@example.com,Ann\n"
             for isRun in [false, true] {
-                #expect(
-                    try await refused(Self.job(Array(text.utf8), batch: 2), office, isRun: isRun)
-                        == ["1 0", "3 repeated", "4 repeated"]
-                )
+                let told = try await refused(Self.job(Array(text.utf8), batch: 2), office, isRun: isRun)
+                #expect(told == ["1 0", "3 repeated", "4 repeated"])
             }
         }
     }

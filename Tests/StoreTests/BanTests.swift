@@ -215,7 +215,7 @@ extension Tenant {
         )
         let once = SingleUse(
             hash: Self.randomHash(),
-            issuedAt: Self.now + 10,
+            issuedAt: StoreMoment(seconds: Self.now + 10),
             seconds: 60,
             owner: Self.randomHash(),
             nonceHash: nil

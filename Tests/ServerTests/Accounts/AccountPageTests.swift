@@ -72,7 +72,7 @@ struct AccountPageTests {
         #expect(found.status == 303)
         #expect(found.header("Location")?.hasSuffix("/other/account/password") == true)
         for host in ["off.example", "example", "localhost"] {
-            try expectProblem(try await reply(of: host), "not_found", host)
+            try expectProblem(try await reply(of: host), "not_found", "\(host)")
         }
     }
 

@@ -59,7 +59,7 @@ struct UserEraseTests {
     )
     func usage(words: String) async throws {
         try await withDatabase(.schema) { database in
-            try await CommandLineOperator(database: database).fail(words, with: 64)
+            _ = try await CommandLineOperator(database: database).fail(words, with: 64)
         }
     }
 }

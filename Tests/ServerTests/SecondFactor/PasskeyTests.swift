@@ -622,7 +622,7 @@ struct PasskeyTests {
         try expectProblem(try await file("assetlinks.json", of: "strict.example"), "not_found")
         try expectProblem(try await file("apple-app-site-association", of: "alone.example"), "not_found")
         for name in ["assetlinks.json", "apple-app-site-association", "change-password"] {
-            try expectProblem(try await file(name, of: "elsewhere.example"), "not_found", name)
+            try expectProblem(try await file(name, of: "elsewhere.example"), "not_found", "\(name)")
         }
         let probe = "resource-that-should-not-exist-whose-status-code-should-not-be-200"
         #expect(try await file(probe, of: "example.com").status == 404)
