@@ -81,8 +81,8 @@ struct LayeringTests {
         #expect(
             own("Administration")
                 == below.union([
-                    "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications", "Observability",
-                    "Passwords", "Providers",
+                    "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
+                    "Observability", "Passwords", "Providers",
                 ])
         )
         #expect(own("Limiting") == ["Vocabulary"])

@@ -325,7 +325,7 @@ struct JSONParserTests {
         ]
     )
     func errorsRepeatNothing(text: String, offset: Int, description: String) {
-        let error = #expect(throws: JSONError.self) { try JSONParser.parse(text, limits: .request) }
+        let error = #expect(throws: JSONError.self) { try JSONParser.parse(text, limits: .document) }
         #expect(error?.offset == offset)
         #expect(error?.description == description)
     }
