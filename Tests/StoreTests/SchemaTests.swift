@@ -16,10 +16,12 @@ struct SchemaTests {
                 for _ in 0..<16 {
                     group.addTask {
                         var configuration = try PostgresConfiguration(url: database.url)
-                        // They wait for each other, and for the processors, which other tests want, too.
+                        // They wait for each other, and for the processors, which other tests want, too; one statement
+                        // brings up all applications.
                         configuration.pipelinedConnections = 1
                         configuration.exclusiveConnections = 1
                         (configuration.leaseTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
+                        configuration.statementTimeout = .seconds(600)
                         let client = PostgresClient(configuration: configuration)
                         async let life: Void = client.run()
                         let outcome: Result<Void, any Error>
