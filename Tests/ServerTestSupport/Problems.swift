@@ -65,6 +65,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "second_factor_reauthentication_required": (8184, 403), "factor_not_offered": (8185, 400),
     "too_many_factors": (8186, 409), "last_factor": (8187, 409), "code_not_delivered": (8188, 503),
     "passkey_invalid": (8189, 400),
+    "idempotency_key_reused": (8190, 422),
     "link_invalid": (8164, 400),
     "mail_off": (8163, 503),
     "confirmation_off": (3103, 400),
