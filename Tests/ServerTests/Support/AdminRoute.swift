@@ -191,7 +191,14 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             status: 201,
             audited: ["key.add"]
         ),
-        AdminRoute("PATCH", application + "/keys/{key}", .owner, #"{"label": "{key} "}"#, audited: ["key.relabel"]),
+        // The variable that a document named for the key goes with it to its new label.
+        AdminRoute(
+            "PATCH",
+            application + "/keys/{key}",
+            .owner,
+            #"{"label": "{key} "}"#,
+            audited: ["application.variables", "key.relabel"]
+        ),
         AdminRoute("DELETE", application + "/keys/{added}", .owner, status: 204, audited: ["key.revoke"]),
         AdminRoute(
             "PATCH",
