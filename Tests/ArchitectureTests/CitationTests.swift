@@ -167,7 +167,11 @@ struct CitedPages: Sendable {
         guard file.hasSuffix(".md") else { return nil }
         var folders = file.split(separator: "/").dropLast()
         for part in path.split(separator: "/") {
-            if part == ".." { folders = folders.dropLast() } else { folders.append(part) }
+            switch part {
+            case ".": break
+            case "..": folders = folders.dropLast()
+            default: folders.append(part)
+            }
         }
         return pages[folders.joined(separator: "/")] ?? pages["docs/" + path]
     }
@@ -221,6 +225,8 @@ struct CitationSelfTests {
         #expect(problems(Self.files[1].text, in: "docs/wire.md") == [])
         #expect(problems("## §1 One\n[§3](#3-x), [wire](wire.md#2)", in: "docs/wire.md").count == 2)
         #expect(problems("[wire](../wire.md) §1, ../gone.md", in: "docs/more/more.md") == ["there is no ../gone.md"])
+        // A page that has the name of one at the root.
+        #expect(problems("./wire.md, ./gone.md", in: "docs/more.md") == ["there is no ./gone.md"])
     }
 
     @Test("A name that only a test has is enough for another test")
