@@ -19,11 +19,14 @@ package struct Console: Sendable {
     let origin: String?
     /// Where clients reach the service, as far as the configuration says.
     let publicURL: String?
+    /// The kinds of providers that there are.
+    let kinds: [ProviderCard]
     let calls: AdministrationCalls
 
-    package init(origin: String?, publicURL: String?, calls: AdministrationCalls) {
+    package init(origin: String?, publicURL: String?, kinds: [ProviderCard], calls: AdministrationCalls) {
         self.origin = origin
         self.publicURL = publicURL
+        self.kinds = kinds
         self.calls = calls
     }
 

@@ -124,21 +124,6 @@ func durationText(_ seconds: Int64) -> String {
     return parts.isEmpty ? "0 seconds" : parts.joined(separator: " ")
 }
 
-/// A login method as people know it: a provider by its name, or one of ours.
-func methodTitle(_ name: String) -> String {
-    // The property `socialAccount` has the words of client SDKs, such as BACKENDLESS of who registered.
-    switch name.lowercased() {
-    case "password", "backendless": "Password"
-    case "passkey": "Passkey"
-    case "guest": "Guest"
-    case "server": "A server, for the user"
-    case "provider": "A provider"
-    case "facebook": "Facebook"
-    case "twitter": "Twitter"
-    case let other: other
-    }
-}
-
 /// A moment in milliseconds since 1970 as the administration takes it back, to the millisecond; nil outside the years
 /// that can be written.
 func momentText(_ milliseconds: Int64) -> String? {

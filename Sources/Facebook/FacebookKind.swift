@@ -26,10 +26,18 @@ package struct FacebookKind: ProviderKind {
     package let optionNames = FacebookOptionsDocument.names
     package let secretOptions = [verifyToken]
     package let exportedOptions = [FacebookOptionsDocument.graphVersion]
+    package let dialogReturn = EnteredAddress(place: login, title: "Valid OAuth Redirect URI", name: "authorize")
+    package let callbacks = [
+        EnteredAddress(place: login, title: "Deauthorize callback URL", name: "deauthorize"),
+        EnteredAddress(place: login, title: "Data deletion requests, callback URL", name: "deletion"),
+        EnteredAddress(place: "Webhooks, object Permissions", title: "Callback URL", name: "webhook"),
+    ]
 
     private let graph: GraphClient
     private let keys: SigningKeys
     private let clock: WallClock
+
+    private static let login = "Facebook Login, Settings"
 
     /// What Facebook repeats when it sets up the webhook.
     static let verifyToken = SecretOption(

@@ -21,6 +21,10 @@ package protocol ProviderKind: Sendable {
     var secretOptions: [SecretOption] { get }
     /// Options that an exported document names even where they equal their default, which a later version may change.
     var exportedOptions: [String] { get }
+    /// What the provider is told of the service, in its own console, beside where people come back to from its dialog.
+    var callbacks: [EnteredAddress] { get }
+    /// Where people come back to from its dialog is entered here.
+    var dialogReturn: EnteredAddress { get }
 
     /// The options among the members of an object, with the default of each that is absent; the others are not looked
     /// at.
@@ -36,6 +40,10 @@ package protocol ProviderKind: Sendable {
 extension ProviderKind {
     /// Texts of any form, for each app others, as OpenID Connect has it.
     package var subjects: SubjectRule { SubjectRule() }
+    /// None.
+    package var callbacks: [EnteredAddress] { [] }
+    /// The callback URL of the app, as OAuth has it.
+    package var dialogReturn: EnteredAddress { .init(place: "The app", title: "Callback URL", name: "authorize") }
 }
 
 /// What an operator has set of a provider, ready to work with.
@@ -65,6 +73,20 @@ package struct ProviderSetup: Sendable {
         self.apps = apps
         self.options = options
         self.secrets = secrets
+    }
+}
+
+/// An address of the service that an operator enters in the provider's own console.
+package struct EnteredAddress: Sendable {
+    /// The page of that console.
+    package let place: String
+    /// What the page calls it.
+    package let title: String
+    /// The end of the address, such as `webhook`.
+    package let name: String
+
+    package init(place: String, title: String, name: String) {
+        (self.place, self.title, self.name) = (place, title, name)
     }
 }
 

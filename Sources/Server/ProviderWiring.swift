@@ -1,3 +1,4 @@
+import Console
 import Curl
 import Facebook
 import Logging
@@ -5,6 +6,7 @@ import Providers
 import Secrets
 import Twitter
 import Upstream
+import Vocabulary
 
 extension ProviderKinds {
     /// The kinds of providers of this service: the one place that a further one is added to.
@@ -31,6 +33,21 @@ extension ProviderKinds {
             setups(from: &settings),
             curl: try CurlClient(configuration: CurlConfiguration()),
             logger: Logger(label: "federation")
+        )
+    }
+}
+
+extension ProviderCard {
+    /// What the console says of a kind.
+    init(_ kind: any ProviderKind) {
+        func address(_ entered: EnteredAddress) -> Address {
+            Address(place: entered.place, title: entered.title, name: entered.name)
+        }
+        self.init(
+            name: kind.name.text,
+            title: kind.title,
+            dialogReturn: address(kind.dialogReturn),
+            callbacks: kind.callbacks.map(address)
         )
     }
 }

@@ -195,7 +195,8 @@ enum Wiring {
                     errors: backendless.errors,
                     pages: { router, calls in
                         let (origin, url) = (configuration.consoleOrigin, configuration.publicURL)
-                        Console(origin: origin, publicURL: url, calls: calls).mount(on: router)
+                        Console(origin: origin, publicURL: url, kinds: kinds.all.map(ProviderCard.init), calls: calls)
+                            .mount(on: router)
                     }
                 ),
                 on: configuration.managementListen,

@@ -110,6 +110,16 @@ struct LayeringTests {
         }
     }
 
+    @Test(
+        "The console names no kind of provider, but in the guide that sets one up",
+        arguments: Repository.sources.filter { $0.module == "Console" && $0.name != "SetupPage.swift" }
+    )
+    func kindsInTheConsole(source: Repository.Source) {
+        for kind in ModuleRules.providerKinds {
+            #expect(!source.text.lowercased().contains("\"\(kind.lowercased())\""), "\(kind)")
+        }
+    }
+
     @Test("The table lets nothing of the service know the simulator or the test support")
     func aside() {
         for module in ModuleRules.service.union(["Server"]) {

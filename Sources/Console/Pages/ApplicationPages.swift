@@ -80,9 +80,9 @@ extension Console {
                 """,
             ]
         }
-        let absent = ["facebook", "twitter"].filter { name in !providers.contains { $0.key == name } }
-        let others = absent.map { name -> HTML in
-            "<a class=\"button\" href=\"\(consolePath("applications", id, "providers", name))\">Set up \(methodTitle(name))</a>"
+        let absent = kinds.filter { kind in !providers.contains { $0.key == kind.name } }
+        let others = absent.map { kind -> HTML in
+            "<a class=\"button\" href=\"\(consolePath("applications", id, "providers", kind.name))\">Set up \(kind.title)</a>"
         }
         let parts = [
             ("users", "People"), ("settings", "Settings"), ("keys", "Keys"), ("properties", "Properties"),

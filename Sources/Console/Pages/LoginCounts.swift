@@ -148,10 +148,10 @@ struct LoginCounts {
             """
     }
 
-    var byProvider: HTML {
+    func byProvider(_ console: Console) -> HTML {
         let rows = kinds.sorted { $0.key < $1.key }.map { kind, count -> [HTML] in
             [
-                "\(methodTitle(kind))", "\(count.created)", "\(count.updated)", "\(count.refused)",
+                "\(console.methodTitle(kind))", "\(count.created)", "\(count.updated)", "\(count.refused)",
                 "\(count.refusedShare)",
             ]
         }
@@ -173,7 +173,7 @@ struct LoginCounts {
 
     /// What fails most, where that is mended, and the way to each of them, in the application that the filters of the
     /// log name.
-    func failures(_ filters: [(name: String, value: String)] = []) -> HTML {
+    func failures(_ console: Console, _ filters: [(name: String, value: String)] = []) -> HTML {
         let application = filters.first { $0.name == "application" }?.value
         let rows = refusals.prefix(10).map { refused -> [HTML] in
             let link = HTML.link(
@@ -186,7 +186,7 @@ struct LoginCounts {
             let remedy = LoginRemedy(refused.reason, application: application, provider: refused.provider)
             return [
                 "<a href=\"\(link)\"><code>\(refused.reason)</code></a>\(remedy.html)",
-                "\(methodTitle(refused.provider ?? refused.method))", "\(refused.logins)",
+                "\(console.methodTitle(refused.provider ?? refused.method))", "\(refused.logins)",
             ]
         }
         return .table("What fails most", ["Why", "By", "Logins"], Array(rows), ifEmpty: "Nothing has failed.")

@@ -18,7 +18,7 @@ extension Console {
     private static let filters: [(name: String, label: String)] = [
         (name: "application", label: "Application"), ("method", "Method"), ("provider", "Provider"),
         ("outcome", "Outcome"),
-        ("reason", "Why"), ("source", "From where"), ("user", "objectId"),
+        ("reason", "Why"), ("source", "From where"), ("user", "User id"),
     ]
 
     /// What a filter can be, where that is a list.
@@ -59,7 +59,7 @@ extension Console {
                 ["method", "provider"].contains(filter.name) ? methodTitle(option) : option
             }
         }
-        let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : Self.table(found.items)
+        let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : table(found.items)
         let note = counted.object.map { LoginCounts($0).unlistedNote } ?? ""
         var page = Page(
             title: "Logins",
@@ -68,7 +68,7 @@ extension Console {
                 \(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
                 \(counted.html { object in
                     let logins = LoginCounts(object)
-                    return "\(logins.chart)<div class=\"pair\">\(logins.byProvider)\(logins.failures(wanted))</div>"
+                    return "\(logins.chart)<div class=\"pair\">\(logins.byProvider(self))\(logins.failures(self, wanted))</div>"
                 })
                 <h2>One by one</h2>
                 <form class="search" role="search">\(HTML.hidden("hours", String(hours)))\(fields)<button>Show</button></form>
@@ -102,12 +102,12 @@ extension Console {
         let newest = logins.first?["id"]?.integer ?? 0
         return """
             <div class="live"\(" data-gap", if: isGap) \
-            data-more="\(HTML.link("/console/logins/since/\(newest)", wanted(visit)))">\(table(logins))\
+            data-more="\(HTML.link("/console/logins/since/\(newest)", wanted(visit)))">\(visit.console.table(logins))\
             <p class="fine" role="status"></p></div>
             """
     }
 
-    static func table(_ logins: [JSONObject]) -> HTML {
+    func table(_ logins: [JSONObject]) -> HTML {
         let rows = logins.map { login -> [HTML] in
             let application = login["application"]?.string ?? ""
             let outcome = login["outcome"]?.string ?? ""
@@ -121,7 +121,7 @@ extension Console {
                 "<a href=\"\(consolePath("applications", application))\">\(application)</a>",
                 "\(methodTitle(kind)) <small>\(login["credential"]?.string ?? "")</small>",
                 "<span class=\"tag \(outcome)\">\(outcome)</span> <small>\(login["milliseconds"]?.integer ?? 0) ms</small>",
-                reason(login, application), user ?? "–", from(login),
+                Self.reason(login, application), user ?? "–", Self.from(login),
             ]
         }
         return .table(

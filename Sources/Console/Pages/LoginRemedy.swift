@@ -13,8 +13,13 @@ struct LoginRemedy {
     ///   - provider: By which it was tried.
     init(_ reason: String, application: String?, provider: String?) {
         let application = application.flatMap { $0.isEmpty ? nil : $0 }
-        let settings = application.map { consolePath("applications", $0, "providers", provider ?? "facebook") }
-        let mapping = application.map { consolePath("applications", $0, "mappings", provider ?? "facebook") }
+        func page(_ name: String) -> String? {
+            application.map { application in
+                provider.map { consolePath("applications", application, name, $0) }
+                    ?? consolePath("applications", application)
+            }
+        }
+        let (settings, mapping) = (page("providers"), page("mappings"))
         (text, place) =
             switch Failure.Reason(rawValue: reason) {
             case .credentialInvalid: ("Compare app id and secret with the provider's console", settings)

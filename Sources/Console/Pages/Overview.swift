@@ -27,7 +27,7 @@ extension Console {
                 \((try await findings).html(Self.health))</section>
                 <section aria-labelledby="logins"><h2 id="logins">Logins \(span.title)</h2>
                 \(LoginCounts.links(to: "/console", [], shown: span.hours))
-                \(logins.html(Self.logins))
+                \(logins.html(self.counts))
                 <p><a class="button" href="/console/logins">One by one</a></p></section>
                 <section aria-labelledby="providers"><h2 id="providers">Providers and latency</h2>
                 \((try await instance).html(InstancePart.html))
@@ -62,9 +62,9 @@ extension Console {
             """
     }
 
-    private static func logins(_ counts: JSONObject) -> HTML {
+    private func counts(_ counts: JSONObject) -> HTML {
         let logins = LoginCounts(counts)
-        return "\(logins.chart)<div class=\"pair\">\(logins.byProvider)\(logins.failures())</div>"
+        return "\(logins.chart)<div class=\"pair\">\(logins.byProvider(self))\(logins.failures(self))</div>"
     }
 
     /// For each reason that is a provider's, the last login that was refused for it.

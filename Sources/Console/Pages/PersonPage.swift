@@ -82,7 +82,7 @@ extension Console {
                 <h2>Password</h2>\(view.password)
                 <h2>Second factors</h2>\(view.factors)
                 <h2>Sessions</h2>\(view.sessions)
-                <h2>Logins</h2>\(try await history.html { Self.table($0["items"]?.array?.compactMap(\.object) ?? []) })
+                <h2>Logins</h2>\(try await history.html { table($0["items"]?.array?.compactMap(\.object) ?? []) })
                 <p><a class="button" href="\(HTML.link("/console/logins", [
                     ("application", place.application), ("user", place.id),
                 ]))">In the log of logins</a></p>
@@ -181,7 +181,7 @@ private struct PersonView {
             let scopes = (identity["grantedScopes"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
             let key = ["provider", "appId", "subject"].map { ($0, identity[$0]?.string ?? "") }
             return [
-                "\(methodTitle(identity["provider"]?.string ?? ""))", .value(identity["subject"]),
+                "\(visit.console.methodTitle(identity["provider"]?.string ?? ""))", .value(identity["subject"]),
                 .value(identity["appId"]), "\(scopes)",
                 .value(identity["tokenKept"]), .moment(identity["tokenExpires"]), .moment(identity["lastUsed"]),
                 .moment(identity["revoked"]),

@@ -7,7 +7,7 @@ import Vocabulary
 struct ProviderAddresses {
     private let application: String
     private let provider: String
-    private let kind: String
+    private let kind: ProviderCard?
     /// Nil where it is not known, since only its hash is stored.
     private let key: String?
     private let publicURL: String?
@@ -18,11 +18,11 @@ struct ProviderAddresses {
 
     /// - Parameters:
     ///   - provider: Its name in paths.
-    ///   - kind: What kind of provider that is.
+    ///   - kind: What kind of provider that is; nil where it is not known.
     ///   - key: The key of clients, where it is known.
     ///   - application: The application, as the administration answers.
     ///   - publicURL: Where clients reach the service.
-    init(provider: String, kind: String, key: String?, of application: JSONObject?, at publicURL: String?) {
+    init(provider: String, kind: ProviderCard?, key: String?, of application: JSONObject?, at publicURL: String?) {
         (self.provider, self.kind, self.key, self.publicURL) = (provider, kind, key, publicURL)
         self.application = application?["application"]?.string ?? ""
         let settings = application?["settings"]?.object
@@ -42,13 +42,9 @@ struct ProviderAddresses {
         let dialogs =
             [base + "/authorize"] + hostNames.map { "https://\($0)/api\(path)/authorize" }
             + (hasAccountPage ? ["\(server)/\(application)/account/providers/\(provider)/authorize"] : [])
-        guard kind == "facebook" else { return dialogs.map { ("The app", "Callback URL", $0) } }
-        let login = "Facebook Login, Settings"
-        return dialogs.map { (login, "Valid OAuth Redirect URI", $0) } + [
-            (login, "Deauthorize callback URL", base + "/deauthorize"),
-            (login, "Data deletion requests, callback URL", base + "/deletion"),
-            ("Webhooks, object Permissions", "Callback URL", base + "/webhook"),
-        ]
+        let callbacks = kind?.callbacks.map { ($0.place, $0.title, "\(base)/\($0.name)") } ?? []
+        return dialogs.map { (kind?.dialogReturn.place ?? "The app", kind?.dialogReturn.title ?? "Callback URL", $0) }
+            + callbacks
     }
 
     var html: HTML {

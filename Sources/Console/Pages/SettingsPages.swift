@@ -193,9 +193,10 @@ extension Console {
                 let field = member.value.object
                 return (member.key, field?["title"]?.string ?? member.key, field?["$ref"]?.string == "#/$defs/secret")
             }
+            let (kinds, name) = (visit.console.kinds, kind)
             addresses = ProviderAddresses(
                 provider: place.provider,
-                kind: kind,
+                kind: kinds.first { $0.name == name },
                 key: nil,
                 of: ofApplication.body?.object,
                 at: visit.console.publicURL

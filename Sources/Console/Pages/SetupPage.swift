@@ -120,7 +120,7 @@ extension Console {
         let verdict = try await self.verdict(on: apps, visit)
         let addresses = ProviderAddresses(
             provider: Self.provider,
-            kind: Self.provider,
+            kind: kinds.first { $0.name == Self.provider },
             key: outcome?.key?["key"]?.string,
             of: document,
             at: publicURL

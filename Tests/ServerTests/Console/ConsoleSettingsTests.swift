@@ -365,6 +365,17 @@ struct ConsoleSettingsTests {
         }
     }
 
+    @Test("each kind of provider that there is can be set up, by its own name and with its own addresses")
+    func kinds() async throws {
+        let browser = try await deployment.browser()
+        try await browser.open(Self.shop)
+        #expect(browser.page.contains("providers/twitter\">Set up Twitter</a>"), "\(browser.page)")
+        #expect(!browser.page.contains("Set up Facebook"))
+        try await browser.open(Self.shop + "/providers/twitter")
+        #expect(browser.page.contains("/shop/KEY/users/oauth/twitter/authorize</code>"), "\(browser.page)")
+        #expect(!browser.page.contains("oauth/twitter/webhook"))
+    }
+
     // MARK: Set-up
 
     @Test("the guide leads from nothing to a login, and each step is done once")
