@@ -173,7 +173,9 @@ def setup(console):
     key = console.find(".made code").text
     require(key in console.find("#step-call pre").text, "no call with the key", console.text())
     require(key in console.find("#step-addresses code").text, "no address with the key", console.text())
-    console.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite"], origin=console.origin)
+    # What is not granted here is refused from now on, writing too.
+    permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    console.cdp("Browser.grantPermissions", permissions=permissions, origin=console.origin)
     console.find("#step-addresses .copy").click()
     console.until("it is copied", lambda: "Copied" in console.find("#step-addresses .copy").text)
     copied = console.browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
