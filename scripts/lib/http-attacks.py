@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from http_crowd import CONNECTIONS, Crowd, Peak, kinds, returns
+from http_crowd import CONNECTIONS, Crowd, Peak, Visitor, kinds, returns
 from http_garbage import Garbage, Memory
 from http_wire import (
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PREFACE, PRIORITY,
@@ -30,6 +30,8 @@ MOST_MEMORY, MOST_SECONDS = 96 << 20, 5
 GARBAGE_RATE, MOST_GROWTH = 24_000_000, 32 << 20
 # A crowd that waits: the most memory beside that at its start, how much of it may stay, and when it is back.
 MOST_OF_CROWD, MOST_KEPT, CROWD_SECONDS = 64 << 20, 16 << 20, 60
+# An access token of a person whom the simulator has for the load.
+TOKEN = "EAAload000000000000"
 FLOOD = 20_000
 
 # Behind each attack by HTTP/1.1: if the connection is still in order, it is answered with a status that nothing else
@@ -851,11 +853,12 @@ def crowds(attacks):
     """Crowds that leave undone what they begin: whatever it is, the service keeps little for them, and that not for long."""
     service = attacks.patient
     # What is made once, is made now.
-    Crowd(service, service.public, "h2", b"", False).close()
+    Crowd(service.public, "h2", b"", False).close()
+    visitor = Visitor(service.public, attacks.options.target, TOKEN, MOST_SECONDS)
     returns(service.memory, 0, 25)
     for name, protocol, data, many in kinds(attacks.options.target.encode()):
         before, peak, began = service.memory(), Peak(service.pid), time.monotonic()
-        crowd = Crowd(service, service.public, protocol, data, many)
+        crowd = Crowd(service.public, protocol, data, many)
         time.sleep(3)
         most, took = peak.read() - before, time.monotonic() - began
         crowd.close()
@@ -865,6 +868,10 @@ def crowds(attacks):
               f"{most / 2**20:+.1f} MiB, {rest / 2**20:+.1f} after {back or CROWD_SECONDS:.1f} s", flush=True)
         attacks.note(f"crowd: {name}", "bounded", "bounded" if most <= MOST_OF_CROWD else f"{most >> 20} MiB more")
         attacks.note(f"crowd: {name}, afterwards", "back", "back" if back is not None else f"{rest >> 20} MiB kept")
+    visitor.end()
+    print(f"beside the crowds {visitor.count} logins, {visitor.longest:.2f} s at most", flush=True)
+    for problem in visitor.problems[:10]:
+        attacks.fail(f"a login beside the crowds: {problem}")
 
 
 class Watch:

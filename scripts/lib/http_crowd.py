@@ -3,9 +3,13 @@
 Knows nothing of what a service must make of it.
 """
 
+import concurrent.futures
+import http.client
+import json
 import re
 import socket
 import ssl
+import threading
 import time
 
 from http_wire import DATA, END_HEADERS, block, frame, headers, hello, request_fields
@@ -40,14 +44,14 @@ def kinds(target):
 class Crowd:
     """Connections to a port of a service, until they are closed."""
 
-    def __init__(self, service, port, protocol, data, many):
+    def __init__(self, port, protocol, data, many):
         self.sockets = []
-        self.refused = 0
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if protocol:
             context.set_alpn_protocols([protocol])
-        for number in range(CONNECTIONS):
+
+        def connect(number):
             wire = socket.socket()
             wire.settimeout(20)
             if many:
@@ -60,12 +64,54 @@ class Crowd:
                     wire.sendall(data)
                 self.sockets.append(wire)
             except OSError:
-                self.refused += 1
                 wire.close()
+
+        # Some at once, as the service works on some at once.
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            list(pool.map(connect, range(CONNECTIONS)))
+        self.refused = CONNECTIONS - len(self.sockets)
 
     def close(self):
         for wire in self.sockets:
             wire.close()
+
+
+class Visitor:
+    """Somebody who logs in once a second, each time by a new connection, from a source that no crowd comes from."""
+
+    def __init__(self, port, target, token, seconds):
+        self.port, self.target, self.seconds = port, target, seconds
+        self.body = json.dumps({"accessToken": token})
+        self.count, self.longest, self.problems = 0, 0, []
+        self.context = ssl.create_default_context()
+        self.context.check_hostname, self.context.verify_mode = False, ssl.CERT_NONE
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.over.is_set():
+            began = time.monotonic()
+            connection = http.client.HTTPSConnection(
+                "127.0.0.1", self.port, timeout=self.seconds, context=self.context, source_address=("127.200.0.1", 0)
+            )
+            try:
+                connection.request("POST", self.target, self.body, {"Content-Type": "application/json"})
+                reply = connection.getresponse()
+                text = reply.read()
+                if reply.status != 200:
+                    self.problems.append(f"{reply.status} {text[:300]}")
+            except (OSError, http.client.HTTPException) as error:
+                self.problems.append(repr(error))
+            finally:
+                connection.close()
+            self.count += 1
+            self.longest = max(self.longest, time.monotonic() - began)
+            self.over.wait(max(0, began + 1 - time.monotonic()))
+
+    def end(self):
+        self.over.set()
+        self.thread.join()
 
 
 class Peak:

@@ -78,7 +78,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     // MARK: Ends
 
     /// Lets nothing in any more, and closes when what is being written has been handed on.
-    private func end() {
+    func end() {
         guard !isOver, let context else { return }
         isOver = true
         context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }

@@ -44,6 +44,8 @@ final class WaitingStreams: ChannelInboundHandler {
     /// What they cost.
     private var cost = 0
     private var refusals = 0
+    /// Whether the client sends nothing any more.
+    private var isInputOver = false
     private var timer: Scheduled<Void>?
 
     /// - Parameters:
@@ -93,6 +95,14 @@ final class WaitingStreams: ChannelInboundHandler {
         case let closed as StreamClosedEvent:
             settle(closed.streamID)
             if made.remove(closed.streamID) != nil { context.fireUserInboundEventTriggered(event) }
+            leave()
+        case ChannelEvent.inputClosed:
+            isInputOver = true
+            // What is not whole never will be.
+            for (stream, arrival) in arrivals where arrival.state == .waiting { settle(stream) }
+            _ = charge.set(cost)
+            context.fireUserInboundEventTriggered(event)
+            leave()
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -166,6 +176,11 @@ final class WaitingStreams: ChannelInboundHandler {
     }
 
     // MARK: Ends
+
+    /// Closes behind the last reply to a client that sends nothing any more: most have gone, and nobody else closes.
+    private func leave() {
+        if isInputOver, made.isEmpty { gate.end() }
+    }
 
     /// Refuses the latest requests until there is room for the others.
     private func fit(_ context: ChannelHandlerContext) {
