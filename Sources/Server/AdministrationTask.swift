@@ -15,13 +15,19 @@ protocol AdministrationCommand: AsyncParsableCommand, Sendable {
     /// Whether it also runs with a master key that the database does not know; else it is refused before it begins.
     static var takesUnknownMasterKey: Bool { get }
 
+    /// The files that it reads: where one cannot be read, the command ends before the database is asked.
+    var inputFiles: [String] { get }
+
     func run(_ administration: Administration, by actor: Actor) async throws
 }
 
 extension AdministrationCommand {
     static var takesUnknownMasterKey: Bool { false }
 
+    var inputFiles: [String] { [] }
+
     func run() async throws {
+        for file in inputFiles { try InputFile.requireReadable(file) }
         try await AdministrationTask.run(withUnknownMasterKey: Self.takesUnknownMasterKey) { try await run($0, by: $1) }
     }
 }

@@ -101,7 +101,10 @@ struct FederationCommand: AsyncParsableCommand {
                 guard word != "help" else { return nil }
                 let names = below.map { $0._commandName }
                 let hint = NearestName.hint(for: word, among: names)
-                return "there is no command\(path) \(word)\(hint); federation help\(path) lists those that there are"
+                return """
+                    there is no command\(path) \(word)\(hint); federation help\(path) lists those that there are
+                    Usage: federation\(path) <subcommand>
+                    """
             }
             command = next
             path += " \(word)"

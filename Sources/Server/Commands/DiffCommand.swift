@@ -20,6 +20,8 @@ struct DiffCommand: AdministrationCommand {
     @OptionGroup var strictness: StrictOption
     @OptionGroup var output: OutputOptions
 
+    var inputFiles: [String] { [document.file] }
+
     func run(_ administration: Administration, by actor: Actor) async throws {
         let file = try DocumentFile(document.file)
         let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }

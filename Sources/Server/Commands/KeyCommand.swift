@@ -65,6 +65,8 @@ struct KeyCommand: ParsableCommand {
 
         @OptionGroup var output: OutputOptions
 
+        var inputFiles: [String] { [given.file].compactMap(\.self) }
+
         func run(_ administration: Administration, by actor: Actor) async throws {
             let given = try given.read("The API key")
             let document = JSONObject(present: [

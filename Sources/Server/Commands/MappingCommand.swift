@@ -74,6 +74,8 @@ struct MappingCommand: ParsableCommand {
         @OptionGroup var precondition: PreconditionOption
         @OptionGroup var output: OutputOptions
 
+        var inputFiles: [String] { [file] }
+
         func run(_ administration: Administration, by actor: Actor) async throws {
             let mapping = try await administration.mappings.put(
                 for: provider.name,

@@ -70,6 +70,8 @@ struct MappingPreviewCommand: AdministrationCommand {
         if appID != nil, profile != nil { throw ValidationError("--app-id goes with an access token.") }
     }
 
+    var inputFiles: [String] { [profile, mapping, clientMapping, accessToken.file].compactMap(\.self) }
+
     func run(_ administration: Administration, by actor: Actor) async throws {
         let token = try accessToken.read("The access token")
         let request = JSONObject(present: [

@@ -83,6 +83,8 @@ struct ProviderSetCommand: AdministrationCommand {
         }
     }
 
+    var inputFiles: [String] { [secret.file].compactMap(\.self) + options.inputFiles }
+
     func run(_ administration: Administration, by actor: Actor) async throws {
         guard let current = try await settings(administration) else {
             let kind = try administration.providers.kind(named: kind ?? provider.name)

@@ -80,6 +80,8 @@ struct UserEraseCommand: AdministrationCommand {
         }
     }
 
+    var inputFiles: [String] { ids.map { [$0] } ?? [] }
+
     func run(_ administration: Administration, by actor: Actor) async throws {
         if let user { try await erase(user, administration, actor) }
         if let ids, let provider { try await erase(listed: ids, at: provider, administration, actor) }

@@ -124,6 +124,8 @@ struct UserImportCommand: AdministrationCommand {
         }
     }
 
+    var inputFiles: [String] { [file] + [mapping, hashConfig].compactMap(\.self) }
+
     func run(_ administration: Administration, by actor: Actor) async throws {
         let file = try ImportFile(file)
         let report = try ImportReport(report, on: file)

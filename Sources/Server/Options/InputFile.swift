@@ -35,6 +35,13 @@ enum InputFile {
         }
     }
 
+    /// Looks whether the file can be read, and leaves what is in it for later.
+    ///
+    /// - Throws: An exit code after saying why it cannot be read.
+    static func requireReadable(_ path: String) throws {
+        guard path == "-" || access(path, R_OK) == 0 else { throw unreadable(path) }
+    }
+
     /// What messages call the file.
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 

@@ -139,6 +139,9 @@ struct ProviderOptions: ParsableArguments {
     /// How many of the secrets come from standard input, which is there once.
     var fromStandardInput: Int { files.count { $0.path == "-" } + (verifyToken.takesStandardInput ? 1 : 0) }
 
+    /// The files that secrets come from.
+    var inputFiles: [String] { files.map(\.path) + [verifyToken.file].compactMap(\.self) }
+
     /// The members of the provider's settings that were given, `null` for those that return to their default.
     ///
     /// - Throws: An exit code when a secret cannot be read, or is an argument.

@@ -30,10 +30,19 @@ struct CommandLineTests {
         #expect(process.standardError.contains("Usage"), "\(process.standardError)")
     }
 
-    @Test("a file that cannot be read ends with 66", arguments: ["check", "apply"])
+    @Test(
+        "a file that cannot be read ends with 66, before the database is asked",
+        arguments: [
+            "check", "diff", "apply", "mapping put demo", "mapping preview demo --profile",
+            "provider set demo --app-id 1 --secret-file",
+            "key create demo ios --key-file", "user import demo --from backendless",
+            "user erase demo --provider facebook --reason law --ids",
+        ]
+    )
     func unreadableFile(command: String) async throws {
         let environment = ["FEDERATION_DATABASE_URL": Self.nowhere, "FEDERATION_MASTER_KEY": Canary.masterKey]
-        let process = try await runFederation([command, "/does/not/exist.json"], environment: environment)
+        let words = command.split(separator: " ").map(String.init)
+        let process = try await runFederation(words + ["/does/not/exist.json"], environment: environment)
         #expect(process.exitStatus == .exited(66))
         #expect(process.standardError.contains("/does/not/exist.json"))
     }
