@@ -20,7 +20,7 @@ enum ApplicationSteps {
             ]
             if let database = desired.database { to.append("database", database.json) }
             let step = PlannedChange(create, action: "application.create", target: nil, from: nil, to: .object(to))
-            return [step] + variables(from: DocumentVariables(), to: desired)
+            return [step] + variables(from: nil, to: desired)
         }
         var steps: [PlannedChange] = []
         if !stored.name.hasSameBytes(as: desired.name) {
@@ -66,11 +66,11 @@ enum ApplicationSteps {
 
     /// The step that notes names of variables, where an export would name others.
     private static func variables(
-        from stored: DocumentVariables,
+        from stored: DocumentVariables?,
         to desired: DesiredApplication
     ) -> [PlannedChange] {
         var former = desired
-        former.variables = stored
+        former.variables = stored ?? DocumentVariables()
         let (old, new) = (former.exportedVariables, desired.exportedVariables)
         guard old != new else { return [] }
         return [
@@ -78,7 +78,7 @@ enum ApplicationSteps {
                 .nameVariables(new.json),
                 action: "application.variables",
                 target: nil,
-                from: old.json.differing(from: new.json),
+                from: stored.map { _ in old.json.differing(from: new.json) },
                 to: new.json.differing(from: old.json)
             )
         ]

@@ -49,9 +49,10 @@ package struct ConnectFailure: Sendable, Hashable {
     /// The system's words for `ECONNREFUSED`, and for a socket that is not there.
     private static let refusals = ["Connection refused", "No such file or directory"]
 
-    /// What libpq says of a server whose TLS is not what was asked for.
+    /// What libpq says of a server whose TLS, or proof of the password, is not what was asked for.
     private static let otherSecurity = [
         "does not support SSL", "certificate verify failed", "does not match host name", "root certificate file",
+        "channel binding required",
     ]
 
     /// Codes of a server that will say the same again: it knows neither the role nor its password, nor the database,

@@ -197,6 +197,12 @@ extension Failure {
                 "A mapped value does not fit the column of its property.",
                 cause: "\(error)"
             )
+        case "42501":
+            Failure(
+                .internal,
+                "The service could not use its database.",
+                cause: "the role of the connection lacks a right, which federation doctor names (\(error))"
+            )
         default:
             Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }

@@ -76,6 +76,8 @@ struct ConfigurationTests {
             hiding: nil
         )
         #expect(refused.isFinal && !refused.isMisconfigured && !refused.text.contains("\n"))
+        let unbound = ConnectFailure(libpq: start + "channel binding required, but SSL not in use\n", hiding: nil)
+        #expect(unbound.isFinal && unbound.isMisconfigured)
         let leaking = ConnectFailure(libpq: start + "ERROR:  no user ann with canary", hiding: "canary")
         #expect(!leaking.text.contains("canary") && !leaking.isFinal)
     }

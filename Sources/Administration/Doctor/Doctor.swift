@@ -49,7 +49,7 @@ package struct Doctor: Sendable {
         findings += await patience() + (await keys())
         findings.append(
             sendsMails
-                ? Finding(.ok, .mail, "Mails are sent; federation mail test shows whether they arrive.")
+                ? Finding(.ok, .mail, "Mails are sent. Whether they arrive: federation mail test --to you@example.com")
                 : Finding(
                     .warning,
                     .mail,
@@ -74,7 +74,7 @@ package struct Doctor: Sendable {
             .error,
             subject,
             of: name,
-            "It cannot be looked at: \(failure.message)" + (failure.cause.map { " (\($0))" } ?? ""),
+            "It cannot be looked at: " + (failure.cause ?? failure.message),
             advice: subject == .database
                 ? "See whether the server runs, and whether FEDERATION_DATABASE_URL leads to it." : nil
         )

@@ -43,7 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let configuration =
             problems.isEmpty
-            ? [Finding(.ok, .configuration, "federation serve takes the configuration of this environment.")] : problems
+            ? [Finding(.ok, .configuration, "The configuration is right for federation serve.")] : problems
         try await AdministrationTask.run(withUnknownMasterKey: true, reaching: false) { administration, _ in
             let findings =
                 configuration
