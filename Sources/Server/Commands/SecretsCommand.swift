@@ -86,7 +86,7 @@ struct SecretsCommand: ParsableCommand {
             abstract: "Have the database know a new master key when the former one is lost.",
             discussion: """
                 A database knows its master keys, and nothing is stored under another one. A key that replaces one at hand \
-                needs no registration: federation secrets rotate takes it. When the former key is lost, this has \
+                needs no registration: the database learns it by federation secrets rotate. When the former key is lost, this has \
                 the database know FEDERATION_MASTER_KEY all the same. What is stored under the lost key opens no more and \
                 has to be set anew: docs/operations/rotate.md.
 

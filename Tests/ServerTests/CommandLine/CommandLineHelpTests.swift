@@ -53,7 +53,7 @@ struct CommandLineHelpTests {
         operator: create list show role token revoke-token remove
         operator factor: list remove
         console
-        secrets: status rotate
+        secrets: status rotate register
         token-key: list rotate
         mail: test
         """
@@ -88,7 +88,7 @@ struct CommandLineHelpTests {
     func json() async throws {
         // These print no result of a use case, or print JSON always.
         let without = [
-            "serve", "migrate", "init", "check", "export", "adopt", "user export", "secrets rotate",
+            "serve", "migrate", "init", "check", "export", "adopt", "user export", "secrets rotate", "secrets register",
             "application delete",
             "key revoke", "user factor remove", "operator factor remove",
             "provider remove", "property remove", "user unlink", "session end", "ban lift",
@@ -140,7 +140,7 @@ struct CommandLineHelpTests {
         let expected: [([String], Swift.Set<String>)] = [
             (["prov"], ["provider"]), (["operator", "create", "ann", "--role", ""], ["viewer", "editor", "owner"]),
             (["property", "declare", "demo", "day", "DATE"], ["DATE", "DATETIME"]),
-            (["secrets", "r"], ["rotate"]),
+            (["secrets", "r"], ["rotate", "register"]),
         ]
         for (words, completions) in expected {
             let completed = try await run(

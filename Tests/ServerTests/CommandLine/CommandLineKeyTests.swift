@@ -10,7 +10,7 @@ struct CommandLineKeyTests {
     private static let secret = "canary-typed-secret-0123456789"
 
     private static func key(_ number: Int) -> String {
-        Data("canary-key-number-\(100 + number)-of-32-byt".utf8.prefix(32)).base64EncodedString()
+        Data("canary-key-number-\(100 + number)-of-32-byte".utf8.prefix(32)).base64EncodedString()
     }
 
     /// A migrated database, and an operator with its key.

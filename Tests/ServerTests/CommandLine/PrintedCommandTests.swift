@@ -68,7 +68,7 @@ private struct PrintedCommands {
     init(_ text: String, isSwift: Bool) {
         guard isSwift else {
             commands = Self.code(of: text).flatMap {
-                Self.commands(in: $0.replacing(/\\\n */, with: " "), isShell: true)
+                Self.commands(in: $0.replacing(#/ *\\\n */#, with: " "), isShell: true)
             }
             return
         }
@@ -76,7 +76,7 @@ private struct PrintedCommands {
             !line.drop { $0 == " " }.hasPrefix("//")
         }
         // A backslash of the shell is two of a literal's; one joins the lines of a literal.
-        let joined = lines.joined(separator: "\n").replacing(/\\\\\n */, with: " ").replacing(/\\\n */, with: "")
+        let joined = lines.joined(separator: "\n").replacing(#/ *\\\\\n */#, with: " ").replacing(/\\\n */, with: "")
         commands = Self.commands(in: joined, isShell: false)
     }
 
