@@ -17,12 +17,12 @@ package struct ProviderCard: Sendable {
     let name: String
     /// The name for people.
     let title: String
-    /// Where people come back to from the provider's dialog.
-    let dialogReturn: Address
+    /// Where people come back to from the provider's dialog; nil where it has none.
+    let dialogReturn: Address?
     /// The others.
     let callbacks: [Address]
 
-    package init(name: String, title: String, dialogReturn: Address, callbacks: [Address]) {
+    package init(name: String, title: String, dialogReturn: Address?, callbacks: [Address]) {
         (self.name, self.title, self.dialogReturn, self.callbacks) = (name, title, dialogReturn, callbacks)
     }
 }

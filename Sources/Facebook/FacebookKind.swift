@@ -26,7 +26,8 @@ package struct FacebookKind: ProviderKind {
     package let optionNames = FacebookOptionsDocument.names
     package let secretOptions = [verifyToken]
     package let exportedOptions = [FacebookOptionsDocument.graphVersion]
-    package let dialogReturn = EnteredAddress(place: login, title: "Valid OAuth Redirect URI", name: "authorize")
+    package let dialogReturn: EnteredAddress? =
+        EnteredAddress(place: login, title: "Valid OAuth Redirect URI", name: "authorize")
     package let callbacks = [
         EnteredAddress(place: login, title: "Deauthorize callback URL", name: "deauthorize"),
         EnteredAddress(place: login, title: "Data deletion requests, callback URL", name: "deletion"),

@@ -23,8 +23,8 @@ package protocol ProviderKind: Sendable {
     var exportedOptions: [String] { get }
     /// What the provider is told of the service, in its own console, beside where people come back to from its dialog.
     var callbacks: [EnteredAddress] { get }
-    /// Where people come back to from its dialog is entered here.
-    var dialogReturn: EnteredAddress { get }
+    /// Where people come back to from its dialog is entered here; nil where it has none.
+    var dialogReturn: EnteredAddress? { get }
 
     /// The options among the members of an object, with the default of each that is absent; the others are not looked
     /// at.
@@ -42,8 +42,8 @@ extension ProviderKind {
     package var subjects: SubjectRule { SubjectRule() }
     /// None.
     package var callbacks: [EnteredAddress] { [] }
-    /// The callback URL of the app, as OAuth has it.
-    package var dialogReturn: EnteredAddress { .init(place: "The app", title: "Callback URL", name: "authorize") }
+    /// None.
+    package var dialogReturn: EnteredAddress? { nil }
 }
 
 /// What an operator has set of a provider, ready to work with.

@@ -46,7 +46,7 @@ extension ProviderCard {
         self.init(
             name: kind.name.text,
             title: kind.title,
-            dialogReturn: address(kind.dialogReturn),
+            dialogReturn: kind.dialogReturn.map(address),
             callbacks: kind.callbacks.map(address)
         )
     }

@@ -43,11 +43,15 @@ struct ProviderAddresses {
             [base + "/authorize"] + hostNames.map { "https://\($0)/api\(path)/authorize" }
             + (hasAccountPage ? ["\(server)/\(application)/account/providers/\(provider)/authorize"] : [])
         let callbacks = kind?.callbacks.map { ($0.place, $0.title, "\(base)/\($0.name)") } ?? []
-        return dialogs.map { (kind?.dialogReturn.place ?? "The app", kind?.dialogReturn.title ?? "Callback URL", $0) }
-            + callbacks
+        let returns = kind?.dialogReturn.map { entered in dialogs.map { (entered.place, entered.title, $0) } } ?? []
+        return returns + callbacks
     }
 
+    /// Whether the provider is told of none.
+    var isEmpty: Bool { rows.isEmpty }
+
     var html: HTML {
+        guard !isEmpty else { return "" }
         let table = HTML.table(
             "Addresses",
             ["Where at the provider", "What", "Address"],

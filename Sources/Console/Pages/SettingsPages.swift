@@ -307,7 +307,8 @@ extension Console {
                 <div class="actions"><a class="button" href="\(mapping)">Mapping</a>
                 \(checking, if: stored != nil && visit.role >= .editor)</div>
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
-                <h2 id="addresses">Addresses to enter at the provider</h2>\(settings.addresses.html)
+                \("<h2 id=\"addresses\">Addresses to enter at the provider</h2>", if: !settings.addresses.isEmpty)\
+                \(settings.addresses.html)
                 """,
             command: "federation provider check \(place.application) --provider \(place.provider)",
             call: "PATCH /admin/v1/applications/\(place.application)/providers/\(place.provider)"
