@@ -32,6 +32,9 @@ package struct AdmittedProfile: Sendable {
         self.leftOut = leftOut
     }
 
+    /// Stands for the members of an object that have no name in paths.
+    private static let unnamed = "*"
+
     /// The member without what does not fit; nil when that is all of it.
     private static func admit(
         _ member: JSONObject.Member,
@@ -51,9 +54,9 @@ package struct AdmittedProfile: Sendable {
         let members = object.members.compactMap { inner -> JSONObject.Member? in
             let shape = shape.member(inner.key) ?? .unknown
             guard let innerPlace = FieldPath("\(place.text).\(inner.key)") else {
-                // No path leads there, so the object is what lacks something.
+                // No path leads there: the object lacks something, and its other members are as good as ever.
                 guard let reason = inner.misfit(with: shape) else { return inner }
-                leftOut[place.text] = reason
+                leftOut["\(place.text).\(unnamed)"] = reason
                 return nil
             }
             return admit(inner, shape, at: innerPlace, &leftOut)

@@ -178,6 +178,21 @@ struct ProfileBoundaryTests {
         #expect(try mapped(#""from":"last_name""#).values == [.text("Lee")])
     }
 
+    @Test("a member with an impossible name is left out alone: the object lacks something, its other members do not")
+    func unnamed() throws {
+        let profile = #"{"picture":{"data":{"u\u0000rl":"x","url":"https://a.example/7","height":5}}}"#
+        func mapped(_ from: String, _ type: PropertyType) throws -> MappedProfile {
+            let stored = "[{\"to\":\"p\",\"from\":\"\(from)\"}]"
+            return try Scenario(properties: [try .open("p", type)], stored: stored).apply(profile)
+        }
+        #expect(try mapped("picture.data.url", .text).values == [.text("https://a.example/7")])
+        #expect(try mapped("picture.data.height", .int).values == [.integer(5)])
+        for object in ["picture", "picture.data"] {
+            let mapped = try mapped(object, .json)
+            #expect(mapped.values == [nil] && mapped.omissions.map(\.text) == ["p controlCharacters"], "\(object)")
+        }
+    }
+
     @Test("a required property that gets nothing for it says why, and never what it was")
     func required() throws {
         let scenario = Scenario(stored: #"[{"from":"email","to":"email","required":true}]"#)
