@@ -204,7 +204,7 @@ struct SignInText {
 
     /// What lets somebody in who is no user yet.
     private var mayBeNew: SQL<SignInWrite> {
-        isClosed ? "" : "\n            or not \(isBanned) and not \(wasThere)"
+        isClosed ? "" : "\nor not \(isBanned) and not \(wasThere)"
     }
 
     private var wasThere: SQL<SignInWrite> {

@@ -29,6 +29,7 @@ extension Store {
     ) async throws -> StoredOperator? {
         do {
             return try await postgres.withTransaction { connection in
+                try await connection.lockOperator(name)
                 _ = try await connection.query(
                     "select from federation.operators where name = \(name.text) for update"
                 )

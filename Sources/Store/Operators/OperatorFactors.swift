@@ -58,7 +58,7 @@ extension Store {
         actor: Actor
     ) async throws(Failure) -> Bool {
         try await transaction { connection in
-            try await connection.lockOperator(caller.id)
+            try await connection.lockOperator(caller.name)
             let kinds = try await connection.operatorFactorKinds(of: caller.id)
             if kinds.contains(where: \.standsAlone) {
                 guard try await connection.hasProved(caller.tokenHash, within: rule.seconds) else {
@@ -105,7 +105,7 @@ extension Store {
     ) async throws(Failure) -> Bool {
         guard let id = try await operatorID(name) else { return false }
         return try await transaction { connection in
-            try await connection.lockOperator(id)
+            try await connection.lockOperator(name)
             var removed = try await connection.query(
                 """
                 delete from federation.operator_factors
@@ -160,7 +160,7 @@ extension Store {
         by actor: Actor
     ) async throws(Failure) -> Bool {
         try await transaction { connection in
-            try await connection.lockOperator(caller.id)
+            try await connection.lockOperator(caller.name)
             let proved = try await connection.query(
                 """
                 with factor as (
@@ -221,15 +221,13 @@ extension AuditRecord {
 }
 
 extension PostgresConnection {
-    /// Locks the tokens of an operator, of which each change at the API has one: the role that serves may change those
-    /// alone.
-    func lockOperator(_ id: ObjectID) async throws(PostgresError) {
+    /// Lets the changes of one operator come one after the other, until the transaction ends.
+    ///
+    /// The role that serves may not lock the operator's row. Locks on the rows of tokens would be taken in another order
+    /// by whoever ends some of them.
+    func lockOperator(_ name: OperatorName) async throws(PostgresError) {
         _ = try await query(
-            """
-            select from federation.operator_tokens t
-            where t.operator = (select o.name from federation.operators o where o.object_id = \(id.uuid))
-            order by t.token_hash for no key update of t
-            """
+            "select pg_advisory_xact_lock(hashtextextended(\("federation operator " + name.text), 0))"
         )
     }
 

@@ -32,7 +32,7 @@ extension Store {
     ) async throws(Failure) -> Int64? {
         try await transaction { connection in
             // Of sessions that are opened at once each sees those before it.
-            try await connection.lockOperator(caller.id)
+            try await connection.lockOperator(caller.name)
             let used: Statement =
                 caller.purpose == .link
                 ? """
