@@ -170,7 +170,7 @@ struct OperatorFactorTests {
                 let replies = try await atOnce(round == 0 ? 20 : 8) { [sessions] index in
                     let (token, pending) = sessions[index % sessions.count]
                     let http = index % 2 == 0 ? deployment.service.management : second.management
-                    let code = #""factorId": "\#(factor)", "code": "\(app.wrongCode)""#
+                    let code = #""factorId": "\#(factor)", "code": "\#(app.wrongCode)""#
                     return try await AdminClient(http: http, token: token).send(
                         "POST",
                         "operator/secondFactor/finish",
@@ -236,9 +236,12 @@ struct OperatorFactorTests {
     @Test("an operator has twenty sessions of the console and a hundred tokens at most, however many are made at once")
     func bounded() async throws {
         let hal = try await make("hal")
-        let opened = try await atOnce(15) { _ in try await hal.ask("POST", "operator/sessions")["token"]?.string }
-        _ = try await atOnce(15) { _ in try await hal.ask("POST", "operator/sessions") }
-        #expect(Set(opened).count == 15)
+        var opened: [String?] = []
+        // More at once would wait for connections to the database.
+        for count in [8, 8, 8, 6] {
+            opened += try await atOnce(count) { _ in try await hal.ask("POST", "operator/sessions")["token"]?.string }
+        }
+        #expect(Set(opened).count == 30 && !opened.contains(nil))
         let last = try await hal.ask("POST", "operator/sessions")
         let listed = try #require(JSON.value(try await hal.send("GET", "operator/sessions").text)?.array)
         #expect(listed.count == 20 && listed.contains { $0.object?["id"] == last["id"] }, "the newest is there")

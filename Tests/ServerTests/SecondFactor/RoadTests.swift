@@ -161,7 +161,7 @@ struct RoadTests {
     @Test("what ended in the same second before a login waited does not end it; what ends after that does")
     func sameSecond() async throws {
         let document = try document("optional")
-        let (traveller, app, session, _) = try await enrolled(.accessToken, in: document)
+        let (traveller, app, session, codes) = try await enrolled(.accessToken, in: document)
         let ending = """
             update optional.identities set revoked = clock_timestamp() where object_id = '\(session.objectID)'
             """
@@ -173,7 +173,12 @@ struct RoadTests {
         }
         let early = try await waiting()
         try await deployment.database.psql(ending)
-        #expect(try await deployment.show(app.code(1), for: early, in: document).status != 200)
+        try await deployment.expectRefusal(
+            try await deployment.show(codes[0], of: "recoveryCode", for: early, in: document),
+            on: .accessToken,
+            "pending_sign_in_invalid",
+            in: document
+        )
         // At the beginning of a second, so that the login begins in the same one.
         try await deployment.database.psql(
             "select pg_sleep(1.01 - (extract(epoch from clock_timestamp()) % 1)::float8); \(ending)"
