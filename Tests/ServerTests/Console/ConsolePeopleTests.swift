@@ -266,7 +266,7 @@ struct ConsolePeopleTests {
             }
         }
         try await browser.open("\(Self.people)?status=DISABLED")
-        #expect(browser.page.contains("<option selected>DISABLED</option>"), "\(browser.page)")
+        #expect(browser.page.contains("<option value=\"DISABLED\" selected>DISABLED</option>"), "\(browser.page)")
         try await browser.open("\(Self.people)?status=x")
         #expect(browser.status == 400 && browser.page.contains("status must be one of"), "\(browser.page)")
     }
