@@ -201,7 +201,7 @@ extension Failure {
             Failure(
                 .internal,
                 "The service could not use its database.",
-                cause: "the role of the connection lacks a right, which federation doctor names (\(error))"
+                cause: "the role of the connection lacks a right; its name is said by federation doctor (\(error))"
             )
         default:
             Failure(.internal, "The service could not use its database.", cause: "\(error)")

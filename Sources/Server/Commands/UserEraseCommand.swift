@@ -22,9 +22,9 @@ struct UserEraseCommand: AdministrationCommand {
               federation user erase demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
                 --confirm 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
               federation user erase demo --provider facebook --ids ids.txt \\
-                --reason "list of 27 November" --dry-run
+                --reason list-of-Meta --dry-run
               federation user erase demo --provider facebook --ids ids.txt \\
-                --reason "list of 27 November" --report erased.ndjson --confirm demo
+                --reason list-of-Meta --report erased.ndjson --confirm demo
             """
     )
 

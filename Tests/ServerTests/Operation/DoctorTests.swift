@@ -150,7 +150,7 @@ struct DoctorTests {
             )
             #expect(refused.exitStatus == .exited(70))
             let said = refused.standardError
-            #expect(said.contains("lacks a right, which federation doctor names"), "\(said)")
+            #expect(said.contains("lacks a right; its name is said by federation doctor"), "\(said)")
             try await database.psql("drop owned by \(role); drop role \(role)")
         }
     }
