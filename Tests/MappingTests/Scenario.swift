@@ -12,7 +12,7 @@ struct Scenario {
     var dynamicNames: Set<PropertyName> = []
 
     static func parse(_ text: String) throws -> JSONValue {
-        try JSONParser.parse(text, limits: .reply)
+        try JSONParser.parse(text, limits: .profile)
     }
 
     func compiled() throws -> CompiledMapping {
