@@ -30,7 +30,9 @@ final class WaitingRequest: ChannelInboundHandler, RemovableChannelHandler {
         case .head(let head):
             self.head = head
             hasPassed = false
-            if head.headerFields[.expect] != nil { pass(context) }
+            if Self.isNotKept(length: head.headerFields[.contentLength], expects: head.headerFields[.expect] != nil) {
+                pass(context)
+            }
         case .body(let bytes):
             guard head != nil else { return context.fireChannelRead(data) }
             append(bytes)
@@ -52,6 +54,13 @@ final class WaitingRequest: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         pass(context)
         context.fireErrorCaught(error)
+    }
+
+    /// Whether the head of a request says that its body is longer than what is kept, or that its client waits to be
+    /// told to go on: it is answered without waiting for the body.
+    static func isNotKept(length: String?, expects: Bool) -> Bool {
+        guard let length else { return expects }
+        return expects || (Int(length) ?? .max) > mostBytes
     }
 
     private func append(_ bytes: ByteBuffer) {

@@ -107,8 +107,11 @@ struct UnknownFieldTests {
         )
 
         try await ann.succeed("apply -", input: text)
-        let refused = try await deployment.login(visitor)
-        #expect(refused.status == 400 && refused.text.contains("did you mean location.name?"), "\(refused.text)")
+        // Another process has applied it: the service hears of it within a moment.
+        try await eventually("the service has the mapping that was applied") {
+            let refused = try await deployment.login(visitor)
+            return refused.status == 400 && refused.text.contains("did you mean location.name?")
+        }
         let check = try await ann.run("provider check demo --json")
         #expect(check.exitStatus == .exited(65))
         #expect(JSON.object(check.standardOutput)?["problems"]?.array?.count == 1, "\(check.standardOutput)")

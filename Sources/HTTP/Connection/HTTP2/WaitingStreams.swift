@@ -130,7 +130,10 @@ final class WaitingStreams: ChannelInboundHandler {
         let fields = headers.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + Self.fieldCost }
         arrivals[frame.streamID] = Arrival(deadline: .now() + limit, head: frame, cost: Self.streamCost + fields)
         cost += Self.streamCost + fields
-        if headers.headers.contains(name: "expect") { pass(frame.streamID, context) }
+        let length = headers.headers.first(name: "content-length")
+        if WaitingRequest.isNotKept(length: length, expects: headers.headers.contains(name: "expect")) {
+            pass(frame.streamID, context)
+        }
     }
 
     private func add(_ data: HTTP2Frame.FramePayload.Data, of frame: HTTP2Frame, _ context: ChannelHandlerContext) {
