@@ -84,8 +84,14 @@ struct WaitingStreamsTests {
             await fourth.send(Self.waiting(80))
             var number = UInt32(80)
             while number < 600, !fourth.isClosed {
-                await fourth.send(Frame.request("/nothing", stream: 2 * number + 1, method: "POST", ends: false).bytes)
-                number += 1
+                let refused = Self.resets(fourth, 7)
+                let requests = (number..<number + 5).flatMap { number in
+                    Frame.request("/nothing", stream: 2 * number + 1, method: "POST", ends: false).bytes
+                }
+                await fourth.send(requests)
+                // What is sent to a connection that has ended takes with it what was not read of it yet.
+                try await eventually("some are refused") { fourth.isClosed || Self.resets(fourth, 7) > refused }
+                number += 5
             }
             try await eventually("who goes on is told to calm down, and ended") { fourth.isClosed }
             #expect(
