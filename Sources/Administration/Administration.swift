@@ -58,11 +58,14 @@ package struct Administration: Sendable {
 
     /// Makes sure that the database knows the master key, before anything is done that may seal (decision D26).
     ///
-    /// - Throws: `provider_misconfigured` when it does not; `store_unavailable` and its like.
-    package func requireMasterKey() async throws(Failure) {
+    /// - Parameter registering: Whether the key becomes known where the database knows none.
+    /// - Throws: `provider_misconfigured` when the database knows others; `store_unavailable` and its like.
+    package func requireMasterKey(registering: Bool = true) async throws(Failure) {
         if let refusal = directory?.keyRefusal { throw refusal }
         // From then on the copy of the configuration looks.
-        if directory?.isLoaded != true { try await store.admit(masterKeys, registering: false) }
+        guard directory?.isLoaded != true else { return }
+        guard registering else { return try await store.requireKnown(masterKeys) }
+        try await store.admit(masterKeys, registering: false)
     }
 
     /// Makes each use case from what it uses.

@@ -14,4 +14,13 @@ extension Store {
         guard let known else { return }
         throw .unknownMasterKey(keys.current.id, known: known)
     }
+
+    /// Makes sure that the database knows the master key that seals, or none yet; nothing is written.
+    ///
+    /// - Throws: As ``admit(_:registering:)``.
+    package func requireKnown(_ keys: MasterKeys) async throws(Failure) {
+        let known = try await knownMasterKeys()
+        guard !known.isEmpty, !known.contains(keys.current.id) else { return }
+        throw .unknownMasterKey(keys.current.id, known: known)
+    }
 }

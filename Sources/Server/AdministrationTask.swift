@@ -12,8 +12,8 @@ import Vocabulary
 
 /// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
-    /// Whether it also runs with a master key that the database does not know; else it is refused before it begins.
-    static var takesUnknownMasterKey: Bool { get }
+    /// Which master keys the command runs with.
+    var masterKeyUse: MasterKeyUse { get }
 
     /// The files that it reads: where one cannot be read, the command ends before the database is asked.
     var inputFiles: [String] { get }
@@ -22,14 +22,24 @@ protocol AdministrationCommand: AsyncParsableCommand, Sendable {
 }
 
 extension AdministrationCommand {
-    static var takesUnknownMasterKey: Bool { false }
+    var masterKeyUse: MasterKeyUse { .seals }
 
     var inputFiles: [String] { [] }
 
     func run() async throws {
         for file in inputFiles { try InputFile.requireReadable(file) }
-        try await AdministrationTask.run(withUnknownMasterKey: Self.takesUnknownMasterKey) { try await run($0, by: $1) }
+        try await AdministrationTask.run(masterKey: masterKeyUse) { try await run($0, by: $1) }
     }
+}
+
+/// What a command does with the master key, which decides on the keys that it runs with (decision D26).
+enum MasterKeyUse {
+    /// The command runs with every key, since it shows or changes which keys the database knows.
+    case any
+    /// The command writes nothing. The database has to know the key if it knows one.
+    case reads
+    /// The command may seal. The database has to know the key, or knows it from now on if it is the first.
+    case seals
 }
 
 /// Runs one command of an operator and ends.
@@ -39,13 +49,13 @@ enum AdministrationTask {
     /// - Parameters:
     ///   - limit: How long a statement may take, and wait for locks, where that is longer than operators' questions
     ///     may.
-    ///   - takesUnknownKey: Whether the command may run with a master key that the database does not know.
+    ///   - masterKeyUse: Which master keys the command runs with.
     ///   - reaching: Whether a database that cannot be reached ends the command before it begins.
     ///   - body: The command.
     /// - Throws: An exit code.
     static func run(
         statementsWithin limit: Duration = .zero,
-        withUnknownMasterKey takesUnknownKey: Bool = false,
+        masterKey masterKeyUse: MasterKeyUse = .seals,
         reaching: Bool = true,
         _ body: @Sendable @escaping (Administration, Actor) async throws -> Void
     ) async throws {
@@ -73,7 +83,11 @@ enum AdministrationTask {
                 clock: .system,
                 random: .system
             )
-            if !takesUnknownKey { try await administration.requireMasterKey() }
+            switch masterKeyUse {
+            case .any: break
+            case .reads: try await administration.requireMasterKey(registering: false)
+            case .seals: try await administration.requireMasterKey()
+            }
             try await body(administration, actor())
         }
     }

@@ -33,7 +33,7 @@ struct PreviewTests {
             )
             #expect(
                 shown.text == """
-                    {"graphFields":"id,email,name","missingPermissions":["email"],"created":true,"entries":[\
+                    {"graphFields":"id,email,name","missingPermissions":["email"],"warnings":[],"created":true,"entries":[\
                     {"mapping":"stored","position":0,"from":"email","to":"email","type":"STRING","sync":"always",\
                     "outcome":"missing","why":"The profile has no \\"email\\": its permission \\"email\\" may not be granted. \
                     The property is empty.","field":"email","permission":"email"},\

@@ -6,25 +6,29 @@ import Vocabulary
 /// Each stands by the place of the key or secret, told by the key's label and the app's id, which keep their meaning
 /// when others come and go.
 struct DocumentVariables: Sendable, Equatable {
-    private var names: [String: String] = [:]
+    /// By the bytes of the place: labels that Unicode holds for equal are two labels.
+    private var names: [[UInt8]: String] = [:]
 
     init() {}
 
     /// Takes what is stored; what is no name there counts as nothing.
     init(stored: JSONValue) {
-        for member in stored.object?.members ?? [] { names[member.key] = member.value.string }
+        for member in stored.object?.members ?? [] { names[Array(member.key.utf8)] = member.value.string }
     }
 
     /// As it is stored.
     var json: JSONValue {
-        .object(JSONObject(names.sorted { $0.key < $1.key }.map { JSONObject.Member($0.key, .string($0.value)) }))
+        let sorted = names.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        return .object(
+            JSONObject(sorted.map { JSONObject.Member(String(decoding: $0.key, as: UTF8.self), .string($0.value)) })
+        )
     }
 
     var all: Set<String> { Set(names.values) }
 
     subscript(place: JSONPointer) -> String? {
-        get { names[place.text] }
-        set { names[place.text] = newValue }
+        get { names[Array(place.text.utf8)] }
+        set { names[Array(place.text.utf8)] = newValue }
     }
 
     /// The variable of a place, as a document names it.

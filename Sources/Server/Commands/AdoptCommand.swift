@@ -103,7 +103,9 @@ struct AdoptCommand: AdministrationCommand {
 
     // Building an index or filling a column takes as long as the table is large.
     func run() async throws {
-        try await AdministrationTask.run(statementsWithin: .seconds(86_400)) { try await run($0, by: $1) }
+        try await AdministrationTask.run(statementsWithin: .seconds(86_400), masterKey: yes ? .seals : .reads) {
+            try await run($0, by: $1)
+        }
     }
 
     func run(_ administration: Administration, by actor: Actor) async throws {

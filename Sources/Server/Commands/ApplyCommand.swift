@@ -31,6 +31,8 @@ struct ApplyCommand: AdministrationCommand {
 
     var inputFiles: [String] { [document.file] }
 
+    var masterKeyUse: MasterKeyUse { dryRun ? .reads : .seals }
+
     func run(_ administration: Administration, by actor: Actor) async throws {
         let file = try DocumentFile(document.file)
         let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }

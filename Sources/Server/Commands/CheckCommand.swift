@@ -35,7 +35,7 @@ struct CheckCommand: AsyncParsableCommand {
                 try strictness.check(file.document.warnings)
             }
         }
-        try await AdministrationTask.run { administration, _ in
+        try await AdministrationTask.run(masterKey: .reads) { administration, _ in
             try await Self.forEach(files) { path in
                 let file = try DocumentFile(path)
                 let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }

@@ -44,7 +44,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let configuration =
             problems.isEmpty
             ? [Finding(.ok, .configuration, "The configuration is right for federation serve.")] : problems
-        try await AdministrationTask.run(withUnknownMasterKey: true, reaching: false) { administration, _ in
+        try await AdministrationTask.run(masterKey: .any, reaching: false) { administration, _ in
             let findings =
                 configuration
                 + (try await administration.doctor.examine(

@@ -23,7 +23,7 @@ struct SecretsCommand: ParsableCommand {
                 """
         )
 
-        static let takesUnknownMasterKey = true
+        var masterKeyUse: MasterKeyUse { .any }
 
         @OptionGroup var output: OutputOptions
 
@@ -63,7 +63,7 @@ struct SecretsCommand: ParsableCommand {
         )
 
         /// The database comes to know it.
-        static let takesUnknownMasterKey = true
+        var masterKeyUse: MasterKeyUse { .any }
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let count = try await administration.secrets.rotate(by: actor) { Terminal.say("\($0) secrets stored anew") }
@@ -95,7 +95,7 @@ struct SecretsCommand: ParsableCommand {
                 """
         )
 
-        static let takesUnknownMasterKey = true
+        var masterKeyUse: MasterKeyUse { .any }
 
         @Option(
             name: .customLong("confirm"),
