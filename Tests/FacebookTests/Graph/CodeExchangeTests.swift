@@ -296,7 +296,7 @@ private struct Facebook: Sendable {
 }
 
 private func withFacebook(
-    callTimeout: Duration = .milliseconds(2500),
+    callTimeout: Duration = .seconds(30),
     _ body: (Facebook) async throws -> Void
 ) async throws {
     var dataset = GraphSimulator.Dataset()
@@ -332,7 +332,7 @@ extension GraphClient {
             app: app,
             settings: FacebookSettings(enabled: true, graphVersion: "v25.0", proof: .timed, apps: [app]),
             application: try #require(ApplicationID("demo")),
-            deadline: .now + .seconds(5)
+            deadline: .now + .seconds(60)
         ) { () throws(Failure) in try claim() }
         switch answer {
         case .token(let token): return token

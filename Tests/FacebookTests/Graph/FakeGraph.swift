@@ -11,7 +11,7 @@ final class FakeGraph: Sendable {
     let client: GraphClient
 
     init(
-        callTimeout: Duration = .milliseconds(2500),
+        callTimeout: Duration = .seconds(30),
         _ answer: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Answer = good
     ) throws {
         server = try LoopbackServer(answer)
@@ -45,7 +45,7 @@ final class FakeGraph: Sendable {
         application: String = "demo",
         fields: String = "id,name",
         form: ProofForm = .timed,
-        deadline: Duration = .seconds(5)
+        deadline: Duration = .seconds(60)
     ) async -> AccessTokenEvidence {
         guard let id = ProviderAppID(app), let application = ApplicationID(application) else {
             preconditionFailure("ids of this test")

@@ -166,7 +166,7 @@ private struct Facebook: Sendable {
         app: String = app,
         secret: String = secret,
         form: ProofForm = .timed,
-        within limit: Duration = .seconds(5)
+        within limit: Duration = .seconds(60)
     ) async -> String {
         await client.remove(
             token,
@@ -182,7 +182,7 @@ private struct Facebook: Sendable {
 }
 
 private func withFacebook(
-    callTimeout: Duration = .milliseconds(2500),
+    callTimeout: Duration = .seconds(30),
     _ body: (Facebook) async throws -> Void
 ) async throws {
     var dataset = GraphSimulator.Dataset()
@@ -218,7 +218,7 @@ extension GraphClient {
         secret: String = "s3cret",
         form: ProofForm = .timed,
         now: Int64 = 1_700_000_000,
-        within limit: Duration = .seconds(5)
+        within limit: Duration = .seconds(60)
     ) async -> String {
         switch await removal(
             token,
@@ -244,7 +244,7 @@ extension GraphClient {
         secret: String = "s3cret",
         form: ProofForm = .timed,
         now: Int64 = 1_700_000_000,
-        within limit: Duration = .seconds(5)
+        within limit: Duration = .seconds(60)
     ) async -> PermissionRemoval {
         guard let id = ProviderAppID(app), let subject = Subject(subject), let application = ApplicationID("demo")
         else { preconditionFailure("ids of this test") }
