@@ -72,7 +72,7 @@ package struct MailAdministration: Sendable {
             case "locale":
                 locale = member.value.string
                 if locale == nil { problems.add(place, "must be a language, such as de or de_AT") }
-            default: problems.add(place, "is not known here; known are to, locale")
+            default: problems.add(unknown: member.key, at: place, among: ["to", "locale"])
             }
         }
         if recipient == nil, problems.isEmpty {

@@ -43,8 +43,8 @@ package struct Mailer: Sendable {
     /// The languages in which every mail can be written.
     package var languages: [String] { composer.templates.languages }
 
-    /// The name beside the address of who mails come from; the address where there is none.
-    package var senderName: String { composer.sender.name ?? composer.sender.address.text }
+    /// The name of the sender, for mails that are of no application.
+    package var senderName: String { composer.sender.name ?? "Federation" }
 
     /// What a mail of a template says, of somebody who is made up.
     ///

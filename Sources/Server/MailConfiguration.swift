@@ -18,9 +18,6 @@ struct MailConfiguration: Sendable {
     var limits: MailLimits
     var curl: CurlConfiguration
 
-    /// What a mail from nowhere in particular calls us.
-    var senderName: String { sender.name ?? "Federation" }
-
     /// After what time a mail whose sending was never finished is given up.
     var lostAfter: Duration { max(.seconds(600), limits.call * 2) }
 

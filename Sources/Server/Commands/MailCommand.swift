@@ -51,7 +51,7 @@ struct MailCommand: ParsableCommand {
                     .test,
                     to: recipient,
                     locale: locale,
-                    application: configuration.senderName,
+                    application: mailer.senderName,
                     id: UUID(),
                     now: Int64(Date().timeIntervalSince1970)
                 )

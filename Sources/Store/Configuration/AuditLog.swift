@@ -133,7 +133,7 @@ extension Store {
         try await transaction { connection in try await connection.record([record], by: actor) }
     }
 
-    /// Notes that somebody has had a mail sent that is a test; to whom, it does not say.
+    /// Notes that an operator sent a test mail, without its address.
     package func recordTestMail(by actor: Actor) async throws(Failure) {
         let record = AuditRecord(application: nil, action: "mail.test", target: nil, from: nil, to: nil)
         try await transaction { connection in try await connection.record([record], by: actor) }
