@@ -1,8 +1,8 @@
 // Administration — all that operators do.
 //
 // It owns applications and their parts as resources and as documents, the difference between what is stored and what is
-// wanted, people as operators see them, operators and their tokens, previews, the audit log, the log of logins, the
-// rotation of keys, and how much an instance writes into its log.
+// wanted, people as operators see them, imports of users, lists of ids to erase, operators and their tokens, previews,
+// the audit log, the log of logins, the rotation of keys, and how much an instance writes into its log.
 //
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
@@ -56,15 +56,16 @@ package struct Administration: Sendable {
     private let masterKeys: MasterKeys
     private let directory: ApplicationDirectory?
 
-    /// Makes sure that the database knows the master key, before anything is done that may seal (decision D26).
+    /// Makes sure that the database knows the master key (decision D26).
     ///
-    /// - Parameter registering: Whether the key becomes known where the database knows none.
+    /// - Parameter isSealing: Whether something may be sealed afterwards: then a database that knows no key gets this
+    ///   one. Otherwise nothing is written.
     /// - Throws: `provider_misconfigured` when the database knows others; `store_unavailable` and its like.
-    package func requireMasterKey(registering: Bool = true) async throws(Failure) {
+    package func requireMasterKey(sealing isSealing: Bool = true) async throws(Failure) {
         if let refusal = directory?.keyRefusal { throw refusal }
-        // From then on the copy of the configuration looks.
+        // A process that serves asks the database with each look at the configuration.
         guard directory?.isLoaded != true else { return }
-        guard registering else { return try await store.requireKnown(masterKeys) }
+        guard isSealing else { return try await store.requireKnown(masterKeys) }
         try await store.admit(masterKeys, registering: false)
     }
 

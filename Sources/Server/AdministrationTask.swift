@@ -12,10 +12,10 @@ import Vocabulary
 
 /// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
-    /// Which master keys the command runs with.
+    /// What the command does with the master key.
     var masterKeyUse: MasterKeyUse { get }
 
-    /// The files that it reads: where one cannot be read, the command ends before the database is asked.
+    /// The files that the command reads: when one cannot be read, the command ends before the database is asked.
     var inputFiles: [String] { get }
 
     func run(_ administration: Administration, by actor: Actor) async throws
@@ -32,13 +32,13 @@ extension AdministrationCommand {
     }
 }
 
-/// What a command does with the master key, which decides on the keys that it runs with (decision D26).
+/// What a command does with the master key, which decides with which keys the command runs (decision D26).
 enum MasterKeyUse {
-    /// The command runs with every key, since it shows or changes which keys the database knows.
+    /// The command shows or changes which keys the database knows, and runs with every key.
     case any
-    /// The command writes nothing. The database has to know the key if it knows one.
+    /// The command seals nothing. A database that knows keys has to know this one.
     case reads
-    /// The command may seal. The database has to know the key, or knows it from now on if it is the first.
+    /// The command may seal. The database has to know the key; a database that knows none gets this one.
     case seals
 }
 
@@ -49,14 +49,14 @@ enum AdministrationTask {
     /// - Parameters:
     ///   - limit: How long a statement may take, and wait for locks, where that is longer than operators' questions
     ///     may.
-    ///   - masterKeyUse: Which master keys the command runs with.
-    ///   - reaching: Whether a database that cannot be reached ends the command before it begins.
+    ///   - masterKeyUse: What the command does with the master key.
+    ///   - requiringDatabase: Whether a database that cannot be reached ends the command before it begins.
     ///   - body: The command.
     /// - Throws: An exit code.
     static func run(
         statementsWithin limit: Duration = .zero,
         masterKey masterKeyUse: MasterKeyUse = .seals,
-        reaching: Bool = true,
+        requiringDatabase: Bool = true,
         _ body: @Sendable @escaping (Administration, Actor) async throws -> Void
     ) async throws {
         let configuration: AdministrationConfiguration
@@ -74,7 +74,11 @@ enum AdministrationTask {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
         let kinds = ProviderKinds(configuration.providers, curl: curl, logger: Logger(label: "federation"))
-        try await DatabaseTask.run(configuration.postgres, statementsWithin: limit, reaching: reaching) { store in
+        try await DatabaseTask.run(
+            configuration.postgres,
+            statementsWithin: limit,
+            requiringDatabase: requiringDatabase
+        ) { store in
             let administration = Administration(
                 store: store,
                 kinds: kinds,
@@ -85,7 +89,7 @@ enum AdministrationTask {
             )
             switch masterKeyUse {
             case .any: break
-            case .reads: try await administration.requireMasterKey(registering: false)
+            case .reads: try await administration.requireMasterKey(sealing: false)
             case .seals: try await administration.requireMasterKey()
             }
             try await body(administration, actor())

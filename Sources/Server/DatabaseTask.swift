@@ -11,20 +11,20 @@ enum DatabaseTask {
     /// - Parameters:
     ///   - configuration: Where the database is.
     ///   - limit: How long a statement may take, where that is longer than operators' questions may.
-    ///   - reaching: Whether a database that cannot be reached ends the task before it begins.
+    ///   - requiringDatabase: Whether a database that cannot be reached ends the task before it begins.
     ///   - body: The task.
     /// - Throws: An exit code.
     static func run(
         _ configuration: PostgresConfiguration,
         statementsWithin limit: Duration = .zero,
-        reaching: Bool = true,
+        requiringDatabase: Bool = true,
         _ body: @Sendable @escaping (Store) async throws -> Void
     ) async throws {
         var configuration = configuration
         configuration.limitToAdministration()
         // A person waits for the command, not a crowd for a login: give a starting server the time to come up.
         configuration.leaseTimeout = .seconds(10)
-        // But there is nothing to wait for where the password is wrong or nobody listens.
+        // Nothing comes of waiting where the password is wrong or nobody listens.
         configuration.givesUpAtRefusals = true
         configuration.statementTimeout = max(configuration.statementTimeout, limit)
         configuration.lockTimeout = max(configuration.lockTimeout, limit)
@@ -32,7 +32,7 @@ enum DatabaseTask {
         async let life: Void = databases.run()
         let outcome: Result<Void, any Error>
         do {
-            if reaching { try await reach(databases) }
+            if requiringDatabase { try await reach(databases) }
             outcome = .success(try await body(Store(databases: databases)))
         } catch { outcome = .failure(error) }
         databases.shutdown()
@@ -48,9 +48,9 @@ enum DatabaseTask {
         }
     }
 
-    /// Asks the database for a sign of life.
+    /// Makes sure that the database answers.
     ///
-    /// - Throws: An exit code, when it has said what the variable has to do with it.
+    /// - Throws: An exit code after saying why the database cannot be reached, with the variable's name.
     private static func reach(_ databases: Databases) async throws {
         do throws(PostgresError) {
             _ = try await databases.main.query("select 1")
@@ -78,8 +78,7 @@ extension PostgresConfiguration {
 
     /// A connection for each search that may be under way, and one for notes of those that took long.
     ///
-    /// A further search waits for a connection, as long as for any, and is then refused. Each is planned for its
-    /// values.
+    /// `UserSearches` lets no more searches through than there are connections. Each is planned for its values.
     mutating func limitToSearches(_ searches: Limits.Searches) {
         pipelinedConnections = 1
         exclusiveConnections = searches.atOnce

@@ -23,7 +23,7 @@ struct ServerConfiguration: Sendable {
     var admission: Admission.Settings
     /// How much each source and application may do.
     var policies: LimitPolicies
-    /// Of how many logins in a second there are rows in the log of logins at most; nil when none is written.
+    /// How many refused logins of a second the log of logins has rows of, at most; nil when there is no log.
     var loginRowsPerSecond: Int?
     /// Nil when this instance does no work in the background.
     var maintenance: Maintenance.Settings?
@@ -65,9 +65,11 @@ struct ServerConfiguration: Sendable {
     var httpRead: Duration
     /// How long the other end of an HTTP connection may take nothing of a reply.
     var httpWrite: Duration
-    /// HTTP connections at once.
+    /// HTTP connections at once on each listener.
     var httpConnections: Int
+    /// HTTP connections of one source at once on each listener.
     var sourceConnections: Int
+    /// Bytes on each listener that wait for the rest of a request, or for a reply to be taken.
     var waitingBytes: Int
     /// How long requests in flight may take to finish after SIGTERM.
     var drain: Duration

@@ -282,7 +282,7 @@ package struct Doctor: Sendable {
                 )
             )
         }
-        let warnings = application.overview(providers.kinds)["warnings"]?.array?.compactMap(\.string) ?? []
+        let warnings = application.overview(kinds)["warnings"]?.array?.compactMap(\.string) ?? []
         findings += warnings.map { Finding(.warning, .application, of: id, $0) }
         if let variable = application.database,
             let problem = await store.problem(at: variable, with: application)
@@ -336,17 +336,15 @@ package struct Doctor: Sendable {
             let texts =
                 apps.compactMap { $0["problem"]?.string }
                 + (check.object?["problems"]?.array ?? []).compactMap(\.string)
-            let problems =
-                texts
-                .map {
-                    Finding(
-                        .error,
-                        .provider,
-                        of: name,
-                        $0,
-                        advice: "federation provider check \(application) --provider \(provider)"
-                    )
-                }
+            let problems = texts.map {
+                Finding(
+                    .error,
+                    .provider,
+                    of: name,
+                    $0,
+                    advice: "federation provider check \(application) --provider \(provider)"
+                )
+            }
             let warnings = (check.object?["warnings"]?.array ?? []).compactMap(\.string)
                 .map { Finding(.warning, .provider, of: name, $0) }
             guard problems.isEmpty, warnings.isEmpty else { return problems + warnings }

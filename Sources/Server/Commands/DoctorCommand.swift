@@ -8,8 +8,8 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Look whether all is well, and say what to do where it is not.",
         discussion: """
             Looks at the configuration, PostgreSQL (version, settings, clock, connections, rights, statistics, indexes), the \
-            schema, the master keys, mail, and every application with its providers, whose ids and secrets are checked at the \
-            provider. It changes nothing. The exit code is 0 when all is well, 1 when something should be changed.
+            schema, the master keys, mail, and every application with its providers, which are asked about ids, secrets and the fields \
+            of mappings. It changes nothing. The exit code is 0 when all is well, 1 when something should be changed.
 
             Examples:
               federation doctor
@@ -44,7 +44,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let configuration =
             problems.isEmpty
             ? [Finding(.ok, .configuration, "The configuration is right for federation serve.")] : problems
-        try await AdministrationTask.run(masterKey: .any, reaching: false) { administration, _ in
+        try await AdministrationTask.run(masterKey: .any, requiringDatabase: false) { administration, _ in
             let findings =
                 configuration
                 + (try await administration.doctor.examine(
