@@ -69,12 +69,12 @@ struct DocumentArgument: ParsableArguments {
     var file: String
 }
 
-/// Whether what is only a warning keeps a command from going on.
+/// Whether a warning ends the command.
 struct StrictOption: ParsableArguments {
     @Flag(help: "Take warnings for errors, such as a field that the provider is not known to have.")
     var strict = false
 
-    /// Ends the command when it is to be strict and there are warnings, which have been said.
+    /// Ends the command when it is strict and there are warnings, which have been printed before.
     func check(_ warnings: [String]) throws {
         guard strict, !warnings.isEmpty else { return }
         throw Exit.saying("federation: with --strict a warning is an error; nothing is changed", Exit.dataError)
@@ -92,7 +92,7 @@ extension ApplicationPlan {
         sayWarnings()
     }
 
-    /// Says what somebody should know who did not ask.
+    /// Prints the warnings to standard error.
     func sayWarnings() {
         for warning in warnings { Terminal.say("warning: \(warning)") }
     }

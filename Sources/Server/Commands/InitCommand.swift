@@ -44,7 +44,7 @@ struct InitCommand: AsyncParsableCommand {
         let document: FirstDocument
         do { document = try FirstDocument(of: id, with: appID, at: kind) } catch { throw Exit.refusing("\(error)") }
         if let path = file.path, FileManager.default.fileExists(atPath: path) {
-            throw Exit.saying("federation: \(path) is there already, and nothing is written over it", Exit.cannotCreate)
+            throw Exit.saying("federation: \(path) is there already; name another file by -o", Exit.cannotCreate)
         }
         try file.write(document.json.indented)
         let name = file.path ?? "\(id).json"

@@ -9,8 +9,8 @@ struct LoginsCommand: AdministrationCommand {
         abstract: "Who logged in how, and why others could not.",
         discussion: """
             The newest first, those of the last seconds not yet; with --follow the newest last, and on until it is interrupted. \
-            Of refused logins only some of a second are listed when there are many, of each source alike; how many are not is \
-            said at the end, of the last day unless --since is given. --since takes a moment like \
+            Of many refused logins in one second only some are listed, shared between applications and sources; standard error \
+            has how many are not, of the last day unless --since is given. --since takes a moment like \
             2026-01-31T12:00:00Z, milliseconds since 1970, or how long ago, like 24h.
 
             Examples:

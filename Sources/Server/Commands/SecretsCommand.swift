@@ -53,7 +53,8 @@ struct SecretsCommand: ParsableCommand {
             discussion: """
                 While instances run: give every instance the new key as FEDERATION_MASTER_KEY and the old one as \
                 FEDERATION_MASTER_KEY_PREVIOUS, one after the other; run this; then take the old key away from all of them. \
-                It works in small steps and goes on where it was interrupted.
+                It works in small steps and goes on where it was interrupted. At its end the database knows the new key alone: \
+                an instance that has only the old one serves nobody from then on.
 
                 Example:
                   FEDERATION_MASTER_KEY_FILE=/etc/federation/new.key \\
@@ -62,7 +63,7 @@ struct SecretsCommand: ParsableCommand {
                 """
         )
 
-        /// The database comes to know it.
+        /// A rotation makes the database know the new key.
         var masterKeyUse: MasterKeyUse { .any }
 
         func run(_ administration: Administration, by actor: Actor) async throws {
@@ -80,6 +81,7 @@ struct SecretsCommand: ParsableCommand {
             )
         }
     }
+
     struct Register: AdministrationCommand {
         static let configuration = CommandConfiguration(
             commandName: "register",
@@ -99,7 +101,7 @@ struct SecretsCommand: ParsableCommand {
 
         @Option(
             name: .customLong("confirm"),
-            help: "The id of the new key, as a refused command has named it; needed where nobody can be asked."
+            help: "The id of the new key, as refused commands print it; needed where there is no terminal to ask."
         )
         var confirmation: String?
 

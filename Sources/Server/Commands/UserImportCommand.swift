@@ -14,8 +14,8 @@ struct UserImportCommand: AdministrationCommand {
         discussion: """
             Users keep passwords, identities and, where they are UUIDs, ids; sessions and tokens stay behind. Whoever is there \
             already stays as is, so the same file can be read again. Records that cannot become users are refused, each with \
-            its line and reason, and the command ends with 65 then. So is a record with a member that looks like a \
-            credential, a hash or an identity and that is read as none. An import that was interrupted goes on with --resume. \
+            its line and reason, and so are records with a member that looks like a credential, a hash or an identity and is \
+            not read; the command ends with 65 then. An import that was interrupted goes on with --resume. \
             Logins go on meanwhile. docs/migrating has a page for each source.
 
             Examples:
@@ -73,7 +73,7 @@ struct UserImportCommand: AdministrationCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Leave a member out, and count it, that looks like a way to log in and is read as none; may be repeated.",
+            "Leave out, and count, a member that looks like a way to log in and is not read; may be repeated.",
             valueName: "name"
         )
     )
