@@ -81,7 +81,7 @@ extension SecondFactorPolicy {
 }
 
 extension PasskeyPolicy {
-    private static let mostOrigins = 20
+    private static let mostListed = 20
 
     fileprivate init(_ document: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
         self.init()
@@ -101,7 +101,7 @@ extension PasskeyPolicy {
                     problems.add(place, "must be a DNS name in lower case without port, like example.com")
                 }
             case "origins":
-                origins = problems.texts(value, at: place, most: Self.mostOrigins) { text in
+                origins = problems.texts(value, at: place, most: Self.mostListed) { text in
                     SettingsDocument.isOrigin(text) || Self.isAppOrigin(text)
                         ? nil
                         : "must be an origin like https://app.example.com, or an app's like android:apk-key-hash:…"
@@ -109,11 +109,11 @@ extension PasskeyPolicy {
             case "userVerification": problems.take(value, at: place, into: &userVerification)
             case "login": problems.take(value, at: place, into: &isLoginMethod)
             case "androidPackages":
-                androidPackages = problems.texts(value, at: place, most: Self.mostOrigins) { text in
+                androidPackages = problems.texts(value, at: place, most: Self.mostListed) { text in
                     Self.isPackage(text) ? nil : "must be the name of a package, like com.example.app"
                 }
             case "appleApps":
-                appleApps = problems.texts(value, at: place, most: Self.mostOrigins) { text in
+                appleApps = problems.texts(value, at: place, most: Self.mostListed) { text in
                     Self.isAppleApp(text)
                         ? nil : "must be a team and a bundle id, like ABCDE12345.com.example.app"
                 }

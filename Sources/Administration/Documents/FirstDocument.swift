@@ -5,7 +5,6 @@ package import Vocabulary
 /// The smallest document by which people log in: an API key, an app at one provider, and a mapping of two fields that
 /// every provider has.
 package struct FirstDocument: Sendable {
-    package let application: ApplicationID
     package let json: JSONValue
     /// The environment variables that the document names: the key's, and the app secret's.
     package let variables: (key: String, secret: String)
@@ -22,7 +21,6 @@ package struct FirstDocument: Sendable {
         variables = (names.next(application.text, "API_KEY"), names.next(kind.name.text, "APP_SECRET"))
         func variable(_ name: String) -> JSONValue { .object(["env": .string(name)]) }
         let mapped = ["email", "name"].filter(kind.fields.names.contains)
-        self.application = application
         json = .object([
             "application": .string(application.text),
             "keys": .array([.object(["label": .string("app"), "key": variable(variables.key)])]),
