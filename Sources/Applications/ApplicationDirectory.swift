@@ -165,7 +165,7 @@ package final class ApplicationDirectory: Sendable {
     /// While it cannot be read the application is not served, since what has been forbidden must not be allowed any
     /// longer.
     package func follow(changeOf id: ApplicationID) async {
-        // With an application its keys are gone.
+        // The change may have deleted the application, and its keys with it.
         tokenKeys.forget()
         guard await !look(until: .now + Self.patience) else { return }
         memory.withLockedValue { $0.suspend(id) }
@@ -268,7 +268,7 @@ package final class ApplicationDirectory: Sendable {
         let banKeyID: String?
         do throws(Failure) {
             do throws(Failure) {
-                // An instance that starts with a key that is known brings a new one along: so a rotation begins.
+                // Only an instance that starts makes a new key known, if it holds a known one, too: so a rotation begins.
                 try await store.admit(masterKeys, registering: !isLoaded)
                 if refusal.withLockedValue({ refusal in
                     defer { refusal = nil }
@@ -358,7 +358,7 @@ package final class ApplicationDirectory: Sendable {
 
     private func loadedCopy() throws(Failure) -> ConfigurationMemory.Copy {
         guard keyRefusal == nil else {
-            // What this instance sealed would not open elsewhere. Its log and its readiness say which key is wanted.
+            // Other instances could not open what this one sealed. Its log and its readiness say which key is wanted.
             throw Failure(.storeUnavailable, "This instance cannot serve you. Try again shortly.", retryAfter: 5)
         }
         guard let copy = memory.withLockedValue(\.copy) else {

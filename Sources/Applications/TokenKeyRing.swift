@@ -8,8 +8,7 @@ package import Store
 package enum TokenKeyRing {
     /// Seconds for which others may keep the published keys at most.
     package static let publishedSeconds = 300
-    /// Seconds for which they may keep them while a rotation is under way: whoever got them just before a key was
-    /// removed forgets that key the sooner.
+    /// Seconds for which others may keep the published keys during a rotation, so that a removed key is forgotten soon.
     package static let changingSeconds = 60
     /// Seconds after which a new key signs: twice that, for clocks and copies on the way.
     package static let overlapSeconds = 600

@@ -3,8 +3,8 @@ package import Secrets
 package import Store
 package import Vocabulary
 
-/// The keys of signed tokens, as an instance knows them: a copy that is at most a second old, and that is never older
-/// than a change which this process has made itself.
+/// The keys of signed tokens, as an instance knows them: a copy that is at most a second old, and never older than a
+/// change by this process.
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]
@@ -15,7 +15,7 @@ package final class TokenKeys: Sendable {
     private struct State {
         /// By the application; those of all together under nil.
         var copies: [ApplicationID?: Copy] = [:]
-        /// When this process last changed a key: what was read before does not count.
+        /// When this process last changed a key: copies from before are worth nothing.
         var changed: ContinuousClock.Instant?
     }
 
@@ -23,7 +23,7 @@ package final class TokenKeys: Sendable {
     private let masterKeys: MasterKeys
     private let state = NIOLockedValueBox(State())
 
-    /// How old a copy may be: when this is over a change counts on every instance.
+    /// How old a copy may be, and so how soon a change counts on every instance.
     private static let freshness: Duration = .seconds(1)
 
     package init(store: Store, masterKeys: MasterKeys) {
@@ -66,9 +66,9 @@ package final class TokenKeys: Sendable {
         }
     }
 
-    /// Forgets all copies, after a change that this process has made: whoever asks from then on is answered by it.
+    /// Forgets all copies after a change by this process, so that the next question is answered by the database.
     ///
-    /// Keys that have been removed do not come back while the database cannot be asked.
+    /// While the database cannot be asked, removed keys do not come back from a copy.
     package func forget() {
         state.withLockedValue { $0 = State(changed: .now) }
     }
@@ -89,7 +89,7 @@ package final class TokenKeys: Sendable {
         }
         let read = Copy(keys: keys, signing: signing, read: asked)
         state.withLockedValue { state in
-            // What was asked later knows more, and what was asked before a change may not know of the change.
+            // An older answer replaces no newer one, and an answer from before a change may lack the change.
             let latest = [state.copies[application]?.read, state.changed].compactMap(\.self).max()
             if latest.map({ $0 < asked }) ?? true { state.copies[application] = read }
         }

@@ -30,14 +30,14 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
     ///   - key: The name of the member.
     ///   - pointer: Where it stands.
     ///   - known: The names that may stand there.
-    ///   - text: What it is not.
+    ///   - text: What is wrong with the name, in front of the nearest one.
     package mutating func add(
         unknown key: String,
         at pointer: JSONPointer,
         among known: [String],
         _ text: String = "is not known here"
     ) {
-        // Names are compared for a few only, whatever is sent.
+        // Comparing names takes time, and a client may send thousands of them: the first problems alone get a hint.
         let hint = problems.count < Self.mostHints ? NearestName.hint(for: key, among: known) : ""
         add(pointer, "\(text)\(hint); known are \(known.joined(separator: ", "))")
     }

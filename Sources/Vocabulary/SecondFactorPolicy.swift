@@ -71,7 +71,7 @@ package struct PasskeyPolicy: Sendable, Equatable {
     /// The apps for Apple's systems that use passkeys, as Apple names them: the team, a full stop, the bundle.
     package var appleApps: [String] = []
 
-    /// How Android names the origin of an app: this, and the SHA-256 of the certificate that signs the app, as base64url.
+    /// The beginning of an Android app's origin; behind it stands the SHA-256 of the app's certificate as base64url.
     package static let androidOrigin = "android:apk-key-hash:"
 
     /// Digests of the certificates that sign the apps for Android.

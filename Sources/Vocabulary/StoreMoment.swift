@@ -1,6 +1,6 @@
 /// A moment by the database's clock, as exact as that keeps it.
 ///
-/// Two things that happen within one second have an order: whoever compares such moments rounds none of them.
+/// Two events within one second have an order, so moments are compared unrounded.
 package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
     /// Unix seconds.
     package let seconds: Int64
@@ -14,7 +14,7 @@ package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
 
     package init(integerLiteral seconds: Int64) { self.init(seconds: seconds) }
 
-    /// Microseconds since 1970; for a moment that no such number tells, the nearest that one does.
+    /// Microseconds since 1970, bounded to what 64 bits hold without their extremes, which mean infinity to PostgreSQL.
     package var sinceEpoch: Int64 {
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let (sum, carry) = whole.addingReportingOverflow(microseconds)
@@ -26,10 +26,10 @@ package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
         StoreMoment(seconds: seconds.subtractingReportingOverflow(1).partialValue, microseconds: microseconds)
     }
 
-    /// A moment that is so long before, or a little longer.
+    /// The moment so long before, and up to a microsecond more.
     package func earlier(by duration: Duration) -> StoreMoment {
         let (back, fraction) = duration.components
-        // Rounded up: what happened in between came later.
+        // Of a fraction of a microsecond a whole one is taken, so that whatever happened since counts as later.
         let micros = microseconds - (fraction / 1_000_000_000_000) - 1
         let borrow: Int64 = micros < 0 ? 1 : 0
         return StoreMoment(

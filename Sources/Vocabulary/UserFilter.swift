@@ -38,7 +38,7 @@ package indirect enum UserFilter: Sendable, Equatable {
     }
 
     package enum Value: Sendable, Equatable {
-        /// Of an id: a text that is none, with which the id is compared as the text that replies have of it.
+        /// For `objectId`: a text that is no id. The id is compared with it as text, in the form that replies have.
         case property(PropertyValue)
         case objectID(ObjectID)
     }

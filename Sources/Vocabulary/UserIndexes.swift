@@ -44,7 +44,7 @@ extension UserFilter {
         case .any(let parts): parts.count == 1 ? parts[0].lookUps : []
         case .not: []
         case .comparison(_, .different, _): []
-        // As texts: the index has the ids.
+        // These compare ids as texts, and the index holds ids.
         case .comparison(.objectID, _, .property), .between(.objectID, .property, _), .between(.objectID, _, .property),
             .like(.objectID, _):
             []

@@ -10,10 +10,9 @@ package struct JSONLimits: Sendable {
     package var keyBytes: Int
     /// Whether keys are ASCII only.
     package var asciiKeys: Bool
-    /// Whether an escape that stands for no character that a text may have (`\u0000`, half of a surrogate pair) is read
-    /// as NUL, in place of refusing the whole text.
+    /// Whether an escape for NUL or for half of a surrogate pair is read as NUL; otherwise the whole text is refused.
     ///
-    /// Who reads on leaves out what has a NUL.
+    /// Whoever uses the value leaves out texts with a NUL.
     package var readsUnusableEscapes = false
     /// Wider bounds for what is inside the values of a user object; nil where all is bounded alike.
     package var inside: Inside?
@@ -57,7 +56,7 @@ package struct JSONLimits: Sendable {
     /// A reply of a provider: decision D8 for the size; a friends list has more members than a request ever needs.
     package static let reply = JSONLimits(bytes: 262_144, depth: 32, members: 16_384, keyBytes: 256, asciiKeys: false)
 
-    /// A reply of a provider that says who somebody is: one value that nobody can store keeps nobody out.
+    /// A reply of a provider about a person: one value that cannot be stored keeps nobody from logging in.
     package static let profile: JSONLimits = {
         var limits = reply
         limits.readsUnusableEscapes = true

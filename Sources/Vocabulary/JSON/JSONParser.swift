@@ -221,7 +221,7 @@ package struct JSONParser {
         return scalar
     }
 
-    /// What an escape is that stands for no character of a text.
+    /// NUL for an escape that stands for no character of a text, where the limits allow that.
     private func unusable(_ rule: JSONError.Rule) throws(JSONError) -> Unicode.Scalar {
         guard limits.readsUnusableEscapes else { throw error(rule) }
         return "\0"
