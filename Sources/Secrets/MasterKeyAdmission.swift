@@ -6,7 +6,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - keys: The keys at hand.
-    ///   - registering: Whether the key that seals becomes known if a former one is: so a rotation begins.
+    ///   - registering: Whether the key that seals becomes known if one of the former ones is: so a rotation begins.
     /// - Throws: `provider_misconfigured` when the database does not know the key; `store_unavailable` and its like.
     package func admit(_ keys: MasterKeys, registering: Bool) async throws(Failure) {
         let held = keys.previous.map(\.id)

@@ -24,9 +24,9 @@ extension Store {
         return try await query(text.bound(to: once), of: application).count == 1
     }
 
-    /// Who has used something up.
+    /// The owner for whom something was used up (``SingleUse/owner``).
     ///
-    /// - Returns: As it was named then; nil when nobody has, or nobody knows any more.
+    /// - Returns: Nil when it was not used up, or when that has been forgotten.
     /// - Throws: `store_unavailable` and its like.
     package func owner(
         of kind: TakenOnce,

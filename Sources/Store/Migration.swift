@@ -45,8 +45,8 @@ extension Store {
     /// How often schema.sql is begun where its locks collide with those of others.
     private static let mostMigrations = 5
 
-    /// Sends schema.sql part by part, from its beginning again where its locks have collided with those of others: each
-    /// part has its transactions, and does nothing that is done.
+    /// Sends schema.sql part by part, and from its beginning again after a collision of locks: a part has transactions of
+    /// its own and does nothing twice.
     ///
     /// - Parameters:
     ///   - client: To the database that gets it.

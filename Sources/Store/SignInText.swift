@@ -202,7 +202,7 @@ struct SignInText {
         """
     }
 
-    /// What lets somebody in who is no user yet.
+    /// The condition under which a person who is no user yet may become one.
     private var mayBeNew: SQL<SignInWrite> {
         isClosed ? "" : "\nor not \(isBanned) and not \(wasThere)"
     }

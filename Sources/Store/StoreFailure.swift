@@ -55,7 +55,7 @@ extension Store {
         }
     }
 
-    /// What everybody is told whom the database does not answer.
+    /// The failure of a request while the database does not answer.
     package static func unreachable(_ error: PostgresError) -> Failure {
         Failure(
             .storeUnavailable,

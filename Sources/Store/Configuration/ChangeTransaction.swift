@@ -37,7 +37,7 @@ extension Store {
             while true {
                 do {
                     let (changed, left) = try await withShortLocks { connection in
-                        // First of all: whoever forgets a key must not wait for somebody who waits for this one.
+                        // Before any other lock, or it could deadlock with the end of a rotation, which forgets keys.
                         if let keyID { try await connection.hold(masterKey: keyID) }
                         return try await change(id, by: actor, plan: plan, on: connection)
                     }

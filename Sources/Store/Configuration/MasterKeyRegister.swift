@@ -55,7 +55,7 @@ extension Store {
     /// - Throws: `conflict` where something has been sealed under another one meanwhile; nothing has changed then.
     package func forgetMasterKeys(otherThan keyID: String, by actor: Actor) async throws(Failure) {
         try await transaction { connection in
-            // Waits for changes that are sealing under one of them, and keeps further ones from it.
+            // This waits for changes that seal under one of these keys, and refuses further ones.
             let forgotten = try await connection.query(
                 "delete from federation.master_keys where id <> \(keyID) returning id"
             ).rows.map { row throws(PostgresError) in try row.decode(0, as: String.self) }
@@ -91,7 +91,7 @@ extension AuditRecord {
 }
 
 extension PostgresConnection {
-    /// Keeps a master key known until the end of this transaction, which may seal under it.
+    /// Makes sure that the database knows a master key until the end of this transaction, which may seal under it.
     ///
     /// - Throws: `provider_misconfigured` for a key that the database does not know.
     func hold(masterKey keyID: String) async throws {

@@ -111,7 +111,7 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }
     }
 
-    /// Whether an identity is the only login method of its user; nil where nobody has it.
+    /// Whether an identity is the only login method of its user; nil where no user has the identity.
     package func isOnlyLoginMethod(
         _ identity: IdentityKey,
         of application: Application
@@ -128,7 +128,7 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) }
     }
 
-    /// Says in the audit log that a list of ids is worked on, or done.
+    /// Notes in the audit log that the erasure of a list of ids has begun or ended.
     package func recordErasureList(
         _ details: JSONObject,
         of application: Application,

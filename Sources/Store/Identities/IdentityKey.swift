@@ -27,7 +27,7 @@ extension IdentityKey {
 }
 
 extension Store {
-    /// Whether the identity is a user's.
+    /// Whether a user has the identity.
     ///
     /// - Throws: `store_unavailable` and its like.
     package func isKnown(_ identity: IdentityKey, in application: Application) async throws(Failure) -> Bool {

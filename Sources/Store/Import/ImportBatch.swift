@@ -90,7 +90,7 @@ package struct ImportBatch: Sendable {
     }
 }
 
-/// How many records had which outcome; each record has one of three.
+/// How many records had each outcome: every record is imported, existing or refused.
 package struct ImportCounts: Sendable, Equatable {
     /// How many were looked at.
     package var records = 0
@@ -136,7 +136,7 @@ package struct ImportOutcome: Sendable {
 }
 
 extension Failure {
-    /// An import whose sums do not agree is not told of as one that has ended well.
+    /// The failure of an import in which records and outcomes are not equally many.
     package static func sumsDisagree(_ counts: ImportCounts) -> Failure {
         Failure(
             .internal,

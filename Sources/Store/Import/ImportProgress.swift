@@ -103,7 +103,7 @@ extension Store {
     package func beginImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
-            // Of two that begin at once the second one counts, and the first learns of it with its next batch.
+            // When two processes begin at once the second one counts; the first fails with its next batch.
             _ = try await connection.query(
                 """
                 insert into federation.imports (application_id, file_hash, source)

@@ -73,7 +73,8 @@ extension Store {
 
     /// A transaction that takes as long as its batch needs: nobody waits for it but other writers of the same rows.
     ///
-    /// It rests while its rows are made ready, which takes seconds where there are many and the machine is busy.
+    /// Between its statements the rows are made ready, which takes seconds for many rows on a busy machine: hence the long
+    /// time for a session that is idle in a transaction.
     private func transaction(
         endingBy end: String,
         of application: Application,
@@ -310,9 +311,9 @@ extension PostgresConnection {
         return lacks
     }
 
-    /// What has been said of the rows.
+    /// The outcomes of a batch, from the verdicts on its rows.
     ///
-    /// - Throws: `internal` when the sums do not agree: then the batch is not committed.
+    /// - Throws: `internal` when a record has no outcome; the batch is not committed then.
     fileprivate func outcome(of batch: ImportBatch, imported: Int) async throws -> ImportOutcome {
         let result = try await query(
             "select record, line, verdict from import_rows where verdict is distinct from 'imported' order by record"
@@ -357,10 +358,9 @@ extension PostgresConnection {
         }
     }
 
-    /// Takes an import for a batch, until the end of the transaction, unless somebody else has done its records.
+    /// Locks an import for a batch until the end of the transaction, unless another process has done its records.
     ///
-    /// Whoever goes on with an import waits for this lock: the process that had it may be dead while PostgreSQL is still
-    /// at its batch.
+    /// `--resume` and `--restart` wait for this lock: PostgreSQL may still be at the batch of a process that is dead.
     fileprivate func take(_ key: ImportKey, at batch: ImportBatch) async throws {
         let taken = try await query(
             """

@@ -6,8 +6,8 @@ package enum OperatorChange: Sendable {
     /// Stands for a new operator only.
     case create(role: OperatorRole)
     case setRole(OperatorRole)
-    /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed. An operator who has as many for
-    /// calls as there may be gets no further one; of the other purposes the one that was not used for longest ends.
+    /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed. With too many tokens for calls
+    /// it is refused; with too many of another purpose it ends the one that was not used for longest.
     case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete

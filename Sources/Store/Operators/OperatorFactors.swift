@@ -223,8 +223,8 @@ extension AuditRecord {
 extension PostgresConnection {
     /// Lets the changes of one operator come one after the other, until the transaction ends.
     ///
-    /// The role that serves may not lock the operator's row. Locks on the rows of tokens would be taken in another order
-    /// by whoever ends some of them.
+    /// An advisory lock, since the role that serves may not lock the operator's row, and since whoever ends some tokens
+    /// would lock the rows of tokens in another order.
     func lockOperator(_ name: OperatorName) async throws(PostgresError) {
         _ = try await query(
             "select pg_advisory_xact_lock(hashtextextended(\("federation operator " + name.text), 0))"

@@ -31,7 +31,7 @@ extension Store {
         by actor: Actor
     ) async throws(Failure) -> Int64? {
         try await transaction { connection in
-            // Of sessions that are opened at once each sees those before it.
+            // Sessions that are opened at once are counted one after the other.
             try await connection.lockOperator(caller.name)
             let used: Statement =
                 caller.purpose == .link

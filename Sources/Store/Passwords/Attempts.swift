@@ -41,8 +41,7 @@ package struct AttemptRule: Sendable {
         window: 86_400,
         memory: accountMemory
     )
-    /// Recovery codes that were shown for one operator and are none: of 80 random bits nobody guesses any, and whoever
-    /// has a stolen token does not try without end.
+    /// Wrong recovery codes of one operator: nobody guesses 80 random bits, and the bound ends a thief's tries anyway.
     package static let recoveryCode = perHour(100)
     /// Guesses within one login that was put off, or at one factor that is to be enrolled; neither lives as long as an
     /// hour.
