@@ -5,19 +5,19 @@ import Hummingbird
 import Logins
 import Vocabulary
 
-/// Files by which browsers, telephones and keepers of passwords ask a host what belongs to it.
+/// The files under `/.well-known/` by which a host tells browsers, telephones and password managers what belongs to it.
 ///
-/// Several applications may share the domain of their passkeys. A host that is no application's has none of the files.
+/// Several applications may share the domain of their passkeys. The host of no application has none of the files.
 struct PasskeyFiles {
     let directory: ApplicationDirectory
     let links: AccountLinks
 
-    /// They are asked for by each device, and change with settings that nobody changes in a hurry.
+    /// Each device asks for them, and the settings behind them change rarely.
     private static let cacheControl = "public, max-age=3600"
 
     func mount(on router: Router<APIContext>) {
         file("webauthn", on: router) { (policies) throws(Failure) in
-            // Apps, whose origins are no addresses, are not asked for (WebAuthn level 3 §5.11).
+            // Browsers ask for addresses alone, and an app's origin is none (WebAuthn level 3 §5.11).
             let origins = policies.flatMap(\.origins).filter { $0.utf8.starts(with: "https://".utf8) }
             return .object(["origins": Self.texts(origins)])
         }
@@ -55,8 +55,8 @@ struct PasskeyFiles {
         }
     }
 
-    /// Leads to where a person of the host's application changes the password (W3C, "A Well-Known URL for Changing
-    /// Passwords").
+    /// Leads to the page on which a user of the host's application changes the password (W3C, "A Well-Known URL for
+    /// Changing Passwords").
     private func changePassword(at host: Substring) throws(Failure) -> Response {
         .seeOther(try links.page(of: try application(at: host)) + "/password")
     }

@@ -24,11 +24,11 @@ package enum DeletionCode {
 }
 
 extension NewDeletionRequest {
-    /// A request about one of the identities that a call, or an entry of a list, is about.
+    /// The request for one identity of a provider's call or of an id in a list.
     ///
     /// - Parameters:
-    ///   - identity: Whose data it is about.
-    ///   - call: SHA-256 that is the same for the same call.
+    ///   - identity: The identity whose data go.
+    ///   - call: A SHA-256 that names the call or the id, so that the same one makes no second request.
     ///   - issued: Unix seconds at which it was signed.
     ///   - days: How long the erasure waits.
     ///   - random: Makes the code.

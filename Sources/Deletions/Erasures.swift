@@ -83,15 +83,14 @@ package struct Erasures: Sendable {
         }
     }
 
-    /// Carries one request out that is due, and revokes our permissions at the provider where a token is left that can
-    /// do it.
+    /// Carries out one request that is due, and gives up our permissions at the provider where a kept token allows that.
     ///
     /// - Parameters:
     ///   - code: The request.
     ///   - actor: Who asked for it, for the audit log.
-    ///   - notices: What is told by mail once everything is gone.
+    ///   - notices: The mails that are sent once everything is gone.
     ///   - loaded: The application.
-    /// - Returns: What the erasure came to, and what became of the permissions.
+    /// - Returns: The outcome of the erasure, and of giving up the permissions.
     /// - Throws: `store_unavailable` and its like; nothing has changed then.
     package func carryOut(
         code: String,

@@ -7,7 +7,8 @@ import WebAuthn
 
 /// The second factors of operators, as they see and show them with a token of their own.
 ///
-/// They are people's: a route refuses the token of a program before it comes here. They are checked as users' are. No code is sent to an operator: the deployment knows neither telephone nor mailbox.
+/// They belong to people: routes refuse the token of a program before it comes here. They are checked as users' are. No
+/// code is sent to an operator, since the deployment knows neither telephone nor mailbox.
 package struct OperatorFactors: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -257,11 +258,10 @@ package struct OperatorFactors: Sendable {
     }
 }
 
-/// What of an operator's second factors can be tried until it is right; the signature of a passkey cannot.
+/// A code of an operator's second factor that can be guessed at; the signature of a passkey cannot.
 ///
-/// Guesses are counted for the operator: whoever has one token can make more, so a count for each token would count
-/// nothing. Recovery codes are counted by themselves, so they stay the way in for an owner whose codes of six digits
-/// somebody has guessed at.
+/// Guesses are counted for the operator: whoever has one token can make more, so a count for each token would bound
+/// nothing. Recovery codes have a count of their own: an operator whose six digits were guessed at gets in by them.
 private enum GuessedCode: String, CaseIterable {
     case sixDigits
     case recoveryCode
@@ -278,7 +278,7 @@ private enum GuessedCode: String, CaseIterable {
         AttemptCount(for: attemptKey(of: id), by: self == .sixDigits ? .factor : .recoveryCode)
     }
 
-    /// What a person shows in its place.
+    /// The other kind of code, for messages.
     var alternative: String {
         switch self {
         case .sixDigits: "a recovery code"

@@ -1,10 +1,12 @@
 import Secrets
 package import Vocabulary
 
-/// What a client gives to one request and all its repetitions (`Idempotency-Key`), bound to that request: with another
-/// body it is another one, which must not be answered with what came of the first.
+/// The `Idempotency-Key` of a request and its repetitions, bound to method, path and body.
+///
+/// Another body under the same key is another request, which must not get the reply of the first.
 package struct IdempotencyKey: Sendable {
-    /// Who uses what counts once: the same for the same request under the same key alone.
+    /// Stands for whoever uses a credential that counts once: equal for the same request under the same key, and for
+    /// nothing else.
     let owner: [UInt8]
 
     private static let keyBytes = 32
@@ -22,7 +24,7 @@ package struct IdempotencyKey: Sendable {
 
     /// Refuses a request under a key that was another request's.
     ///
-    /// - Parameter owner: Who has used up what this one wants to use.
+    /// - Parameter owner: The ``owner`` of the request that has used up the credential.
     /// - Throws: `idempotency_key_reused`.
     func requireSameRequest(as owner: [UInt8]) throws(Failure) {
         guard owner.prefix(Self.keyBytes) == self.owner.prefix(Self.keyBytes), owner != self.owner else { return }

@@ -147,7 +147,7 @@ package struct SignInWriter: Sendable {
         )
     }
 
-    /// Refuses by name what was used up by another request under the same key of its client's.
+    /// Refuses a credential by name that another request under the same `Idempotency-Key` has used up.
     ///
     /// - Throws: `idempotency_key_reused`.
     private func refuseOtherRequest(_ login: AuthenticatedLogin, in attempt: LoginAttempt) async throws(Failure) {

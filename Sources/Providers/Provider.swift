@@ -190,12 +190,12 @@ package protocol AppChecking: Provider {
 
 /// A provider that can be asked whether it has the fields that a mapping reads.
 package protocol FieldChecking: Provider {
-    /// Asks for fields of somebody who has logged in by an app; what the fields hold is thrown away.
+    /// Asks for fields of a person who has logged in by an app, and keeps nothing of what they hold.
     ///
     /// - Parameters:
     ///   - fields: As `ProviderQuestion` has them.
-    ///   - subject: Somebody whom the app knows.
-    ///   - app: As whom the provider is asked.
+    ///   - subject: A person whom the app knows.
+    ///   - app: The app that asks.
     ///   - deadline: When the answer is worth nothing any more.
     /// - Returns: Those that the provider says it does not have.
     /// - Throws: Why it cannot be told.

@@ -21,9 +21,9 @@ package protocol ProviderKind: Sendable {
     var secretOptions: [SecretOption] { get }
     /// Options that an exported document names even where they equal their default, which a later version may change.
     var exportedOptions: [String] { get }
-    /// What the provider is told of the service, in its own console, beside where people come back to from its dialog.
+    /// The addresses that an operator enters in the provider's console for the provider's calls.
     var callbacks: [EnteredAddress] { get }
-    /// Where people come back to from its dialog is entered here; nil where it has none.
+    /// The address that an operator enters there for people who come back from the dialog; nil for a kind without one.
     var dialogReturn: EnteredAddress? { get }
 
     /// The options among the members of an object, with the default of each that is absent; the others are not looked
@@ -80,7 +80,7 @@ package struct ProviderSetup: Sendable {
 package struct EnteredAddress: Sendable {
     /// The page of that console.
     package let place: String
-    /// What the page calls it.
+    /// The page's name for the address.
     package let title: String
     /// The end of the address, such as `webhook`.
     package let name: String

@@ -95,7 +95,7 @@ extension AccountPages {
         return "<p><label>\(field) name=\"login\" autocomplete=\"username\" required></label></p>\n"
     }
 
-    /// Asks for whom a link is mailed by which another password is chosen.
+    /// The form that has a link mailed by which the user chooses another password.
     private func forgotPage(_ asked: AccountRequest, problem: Failure? = nil) -> Response {
         let fields: HTML = """
             \(loginField(asked))<p><button>\(asked.language(.sendLink))</button></p>

@@ -21,7 +21,7 @@ package struct AdministrationRoute: Sendable {
     package let query: [String]
     /// How lately an operator who has a second factor must have shown it.
     package let factor: OperatorFactorDemand
-    /// Whether it is about what a person has: no program's token opens it.
+    /// Whether it is about sessions or second factors of people: a program's token is refused.
     package let isForPeople: Bool
     let handler: Handler
 

@@ -1,8 +1,8 @@
 package import Store
 import Vocabulary
 
-/// What was heard of logins and is not written yet, within bounds: rows of those that went well and of some that were
-/// refused, and the numbers of all.
+/// Logins that are not written yet, within bounds: rows of those that succeeded and of some that were refused, and the
+/// numbers of all.
 ///
 /// A value without a clock: when a turn is over, its caller says.
 package struct LoginBuffer: Sendable {
@@ -71,7 +71,7 @@ package struct LoginBuffer: Sendable {
         for record in batch.records { leave(record) }
     }
 
-    /// Leaves out what there is no room for: the oldest of the refused ones, and the oldest of all when none is left.
+    /// Leaves rows out until the others fit: the oldest refused logins first, then the oldest of all.
     private mutating func trim() {
         var excess = waiting.count - mostWaiting
         guard excess > 0 else { return }
@@ -105,11 +105,10 @@ package struct LoginBuffer: Sendable {
     }
 }
 
-/// The rows of one turn: all of logins that went well, and so many at most of those that were refused.
+/// The rows of one turn: all logins that succeeded, and a bounded number of refused ones.
 ///
-/// Whoever is refused a thousand times in a second hides neither the login that succeeds among them nor anybody else's:
-/// where there is no room for one more, the application with the most rows makes room, and within it the source with the
-/// most.
+/// A thousand refused logins in a second hide neither the one that succeeds among them nor those of others: where there
+/// is no room for one more, the application with the most rows makes room, and within it the source with the most.
 struct LoginSample: Sendable {
     private let most: Int
     private var kept = 0
@@ -162,7 +161,7 @@ private struct RefusedLogins: Sendable {
         sources[record.network, default: []].append(record)
     }
 
-    /// Whether a source has so many more rows than that of a login that one of them makes room for it.
+    /// Whether another source has at least two rows more than the source of a login, and so makes room for it.
     func hasLargerSource(than record: LoginRecord) -> Bool {
         let own = sources[record.network]?.count ?? 0
         return sources.values.contains { $0.count > own + 1 }
@@ -180,13 +179,13 @@ private struct RefusedLogins: Sendable {
 }
 
 extension LoginRecord {
-    /// Whether the log has a row of it however many there are: it went well, or somebody has shown the first of two
-    /// factors, which nobody can do who has no account or has not stolen one.
+    /// Whether the log always has a row of it: it succeeded, or the first of two factors was shown, which takes an account
+    /// or a stolen password.
     fileprivate var isAlwaysListed: Bool {
         outcome != .refused || reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired
     }
 
-    /// What counts as one source: an IPv4 address, or the /64 of an IPv6 address, which one person has all of.
+    /// The source: an IPv4 address, or the /64 of an IPv6 address, all of which one person has.
     fileprivate var network: String {
         guard let source else { return "" }
         guard source.utf8.contains(UInt8(ascii: ":")) else { return source }

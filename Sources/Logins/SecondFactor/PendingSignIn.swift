@@ -162,8 +162,8 @@ struct PendingSignIn: SealedInTransit {
     }
 }
 
-// How the moment stands in what is sealed. Instances of the former version read and write the seconds alone, and take
-// what changed within them for a later change.
+// The moment in a sealed pending sign-in. Instances of the former version read and write the seconds alone; they take a
+// change within the same second for a later one.
 extension StoreMoment {
     private static let (begun, fraction) = ("begun", "begunMicroseconds")
 

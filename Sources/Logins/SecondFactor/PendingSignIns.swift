@@ -40,7 +40,7 @@ package final class PendingSignIns: Sendable {
     ///   - firstFactor: What was shown.
     ///   - client: Who logs in.
     ///   - previousToken: The session that the client had.
-    ///   - began: When the write began that says so: what changed since then is later.
+    ///   - began: When the write began; whatever has changed since then changed after the first step.
     ///   - loaded: The application.
     /// - Returns: The failure with what it takes to go on; every other as it is.
     /// - Throws: `store_unavailable` and its like, while the factors are read.

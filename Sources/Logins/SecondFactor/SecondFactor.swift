@@ -256,7 +256,7 @@ package final class SecondFactor: Sendable {
 
     /// Whether an answer has finished the login before, under the same key of its client's: the session is there.
     ///
-    /// - Throws: `idempotency_key_reused` when another one has, under that key.
+    /// - Throws: `idempotency_key_reused` when another answer under that key has finished the login.
     func isRepetition(
         _ answer: FactorAnswer,
         once: SingleUse,
@@ -451,7 +451,7 @@ extension SingleUse {
     static func pendingSignIn(_ hash: [UInt8], begunAt: StoreMoment, owner: [UInt8]) -> SingleUse {
         SingleUse(
             hash: hash,
-            // The database's own time has no second in which the order is not known.
+            // `SingleUse` allows a second, since providers tell whole ones. This time is exact: the second is taken back.
             issuedAt: begunAt.earlierBySecond,
             seconds: PendingSignIn.enrolmentSeconds + 3600,
             owner: owner,
