@@ -6,7 +6,7 @@ import Secrets
 import Store
 package import Vocabulary
 
-/// A list of people's ids at a provider whose data go, as providers send it to those who have their apps.
+/// A list of ids of people at a provider whose data are to be erased, as providers send it to the owners of apps.
 package struct ErasureList: Sendable {
     package let application: String
     package let provider: ProviderName
@@ -14,7 +14,7 @@ package struct ErasureList: Sendable {
     package let apps: [String]
     /// SHA-256 of the file: the same list again goes on where it was.
     package let fileHash: [UInt8]
-    /// Why, for the audit log.
+    /// The operator's reason, for the audit log.
     package let reason: String
     /// An id each; of a line that is too long to be one, its beginning.
     fileprivate let lines: [[UInt8]]
@@ -47,7 +47,7 @@ package struct ErasureList: Sendable {
     private static let mostBytes = 1024
 }
 
-/// What has become of an id of a list.
+/// The outcome of one id of a list.
 package struct ErasedID: Sendable {
     package enum Outcome: String, Sendable, CaseIterable {
         /// The user is erased: no other login method led to it.
@@ -64,13 +64,13 @@ package struct ErasedID: Sendable {
         case hindered
     }
 
-    /// Of the list.
+    /// The line of the list that has the id.
     package let line: Int
     package let app: ProviderAppID
     package let outcome: Outcome
-    /// What the request for deletion is known by, as a person's who asks the provider; nil of a look.
+    /// The confirmation code of the request for deletion; nil in a dry run.
     package let code: String?
-    /// What stands in the way.
+    /// What stands in the way of a hindered erasure.
     package let hindrance: String?
 }
 
@@ -100,13 +100,13 @@ package struct ErasureLists: Sendable {
     /// - Throws: `document_invalid` for a line that is no id, or an app that is none; `not_found`.
     package func count(_ list: ErasureList) async throws(Failure) -> Int { try await checked(list).subjects.count }
 
-    /// Does what a list asks for, from its first id on.
+    /// Erases the people of a list, or says what would become of them.
     ///
     /// - Parameters:
     ///   - list: The list; every line of it is looked at before anything is done.
-    ///   - isDryRun: Whether it is only said what would become of the ids.
+    ///   - isDryRun: Whether nothing is erased.
     ///   - actor: Who does it, for the audit log, which has the beginning with the reason, each erasure and the end.
-    ///   - tell: Hears what has become of each id at each app, in the order of the list.
+    ///   - tell: Gets the outcome of each id at each app, in the order of the list.
     /// - Returns: How many had which outcome.
     /// - Throws: As `count`; `store_unavailable` and its like, and what `tell` throws: the same list again does the
     ///   rest.
@@ -137,8 +137,7 @@ package struct ErasureLists: Sendable {
 
     private typealias Outcomes = [(ErasedID.Outcome, code: String?, hindrance: String?)]
 
-    /// The identities that an id of a list is of: every instance of the provider's kind that has the app has people of
-    /// its own.
+    /// The identities of an id: one for each provider of the same kind that has the app.
     private func identities(
         _ subject: Subject,
         of app: ProviderAppID,

@@ -3,22 +3,22 @@ import Providers
 import Store
 import Vocabulary
 
-/// Whether a provider has the fields that a mapping reads, as the provider says itself.
+/// Whether a provider has the fields that a mapping reads, by the provider's own answer.
 package enum FieldCheck: Sendable {
-    /// Everything that is wrong with the mapping; nothing when the provider has them all.
+    /// The entries that read a field which the provider does not have.
     case asked([MappingProblem])
-    /// Nobody was asked, for a reason as a part of a sentence.
+    /// The provider was not asked, for a reason that is a part of a sentence.
     case notAsked(String)
 }
 
 extension Store {
-    /// Asks a provider for the fields of a mapping, as one of the application's apps that somebody has logged in by.
+    /// Asks a provider for the fields of a mapping, by one of the application's apps by which somebody has logged in.
     ///
     /// - Parameters:
     ///   - mapping: The mapping in either form.
     ///   - provider: The provider, with its apps and their secrets.
-    ///   - application: Where those are who have logged in; nil when there is no application yet.
-    /// - Returns: What the provider says, or why it was not asked.
+    ///   - application: The application whose users have logged in; nil when there is none yet.
+    /// - Returns: The provider's answer, or why it was not asked.
     func check(
         fieldsOf mapping: JSONValue,
         at provider: any Provider,

@@ -193,7 +193,7 @@ package struct MappingAdministration: Sendable {
 }
 
 extension StoredApplication {
-    /// Entries of a mapping that read fields which the provider is not known to have.
+    /// Entries of a mapping that read fields which are not among the provider's known ones.
     fileprivate func doubts(
         of mapping: JSONValue,
         for provider: ProviderName,

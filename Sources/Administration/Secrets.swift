@@ -195,12 +195,12 @@ package struct SecretRotation: Sendable {
         }
         if let first = unreached.first { throw .unreached(unreached.map(\.application), cause: first.failure.cause) }
         guard left.isEmpty else { throw .unknownMasterKeys(left) }
-        // Whoever has a former key alone would seal what the others do not open.
+        // From now on an instance with a former key alone seals nothing: the others could not open it.
         try await store.forgetMasterKeys(otherThan: current, by: actor)
         return done
     }
 
-    /// Has the database know the master key that is given, although none that it knows is at hand.
+    /// Makes the database know the current master key, although no key that it knows is at hand.
     ///
     /// - Returns: Whether the database did not know the key before.
     package func register(by actor: Actor) async throws(Failure) -> Bool {

@@ -7,7 +7,7 @@ package import Vocabulary
 package struct TokenKeyRotation: Sendable {
     let store: Store
     let masterKeys: MasterKeys
-    /// What this process serves by; nil in one that serves nobody.
+    /// The copy of the configuration by which this process serves; nil in one that serves nobody.
     let directory: ApplicationDirectory?
 
     /// `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`: the keys of signed
@@ -38,7 +38,7 @@ package struct TokenKeyRotation: Sendable {
 
     /// Makes new keys of signed tokens; the ones before them sign until the new ones are known everywhere.
     ///
-    /// This process goes by the new ones before anybody is told of them.
+    /// The new keys count in this process before the caller is answered.
     ///
     /// - Parameters:
     ///   - document: `{"application"?, "atOnce"?}`: without an application, one for each that gives out signed tokens
@@ -68,7 +68,7 @@ package struct TokenKeyRotation: Sendable {
         }
         guard problems.isEmpty else { throw problems.failure }
         let applications = if let named { [named] } else { try await applicationsWithTokens() }
-        // Whatever becomes of the rest, and of a reply that was lost on the way.
+        // Also when a later application fails or a reply is lost: keys may have changed.
         defer { directory?.tokenKeys.forget() }
         var items: [JSONValue] = []
         for application in applications {

@@ -13,7 +13,7 @@ package struct ImportOptions: Sendable {
     package var subjects: [ProviderName: SubjectRule] = [:]
     /// Providers whose identities are left out.
     package var withoutProviders: Set<ProviderName> = []
-    /// Members that look like a way to log in and are left out, since no source knows them and no property has them.
+    /// Members that look like a way to log in, are not read, and are left out by the operator's wish.
     package var withoutMembers: Set<String> = []
     /// Whether hashes of passwords are left out, so that everybody sets a new one.
     package var withoutPasswords = false

@@ -21,8 +21,9 @@ package struct ImportedUser: Sendable {
     package var roles: [String] = []
     /// What may become properties, `email` and `name` among it.
     package var fields = JSONObject()
-    /// Members of the record that look like a credential, a hash or an identity, and that the source has no use for:
-    /// one that becomes no property either is not left out without a word.
+    /// Members that look like a credential, a hash or an identity, and that the source does not read.
+    ///
+    /// One that becomes no property refuses the record, unless the operator leaves it out.
     package var suspects: [String] = []
 
     init(id: String?) throws(RecordRefusal) {
@@ -32,13 +33,15 @@ package struct ImportedUser: Sendable {
         self.id = id
     }
 
-    /// Takes what the source has no other use for as fields.
+    /// Takes the members that the source does not read as fields, and notes the suspicious ones.
     mutating func takeFields(of record: JSONObject, without known: Set<String>) {
         fields = record.without(known)
         suspects += fields.members.filter(Suspicion.falls).map(\.key)
     }
 
-    /// Takes an identity, of which the provider and the id there have to be known.
+    /// Takes an identity.
+    ///
+    /// - Throws: `identityNotTaken` without a provider or an id of the person there.
     mutating func takeIdentity(
         _ provider: String?,
         app: String? = nil,

@@ -33,7 +33,7 @@ extension JSONObject {
 
     /// The objects of a list of identities; nil where there is none.
     ///
-    /// - Throws: For what is no such list: what it is cannot be told, so it is not passed over.
+    /// - Throws: `identityNotTaken` for anything else under the name: it may be identities, so it is not passed over.
     func identities(_ name: String) throws(RecordRefusal) -> [JSONObject]? {
         guard let value = present(name), value.string?.isEmpty != true else { return nil }
         guard let elements = array(name) else { throw .noList(name) }

@@ -1,22 +1,22 @@
 import Vocabulary
 
-/// What of a record looks like a way to log in: a credential, the hash of one, or an identity.
+/// Whether a member of a record looks like a way to log in: a credential, the hash of one, or an identity.
 ///
-/// Sources have lists of the members that they take, and of those that nobody needs here. This is for all others: of an
-/// export in a form that a source does not know, people would arrive without what they log in by.
+/// Sources list the members that they read and those that nobody needs here; this judges all others. Without it, an
+/// export in a form that its source does not know would bring people who cannot log in.
 enum Suspicion {
-    /// Parts of a word of a name.
+    /// Texts that a word of a suspicious name contains.
     private static let parts = [
         "passw", "passphrase", "passcode", "credential", "secret", "totp", "webauthn", "passkey", "authenticator",
         "multifactor", "federated", "identit",
     ]
-    /// Whole words of a name.
+    /// Whole words of suspicious names.
     private static let words: Set<String> = [
         "pwd", "pw", "hash", "hashes", "hashed", "salt", "salts", "pepper", "otp", "hotp", "mfa", "2fa", "tfa", "u2f",
         "fido", "fido2", "factor", "factors", "provider", "providers", "oauth", "oauth2", "openid", "oidc", "saml",
         "sso",
     ]
-    /// Words of a name one behind the other.
+    /// Pairs of words of suspicious names.
     private static let pairs = [
         "recovery_code", "backup_code", "auth_data", "linked_account", "social_account", "social_login",
     ]
@@ -24,10 +24,10 @@ enum Suspicion {
         "facebook", "fb", "google", "apple", "twitter", "github", "microsoft", "linkedin", "amazon",
     ]
     private static let ids: Set<String> = ["id", "ids", "uid", "sub", "subject", "user"]
-    /// What such a name ends with that tells of a credential and is none.
+    /// Last words of names that tell about a credential and hold none, such as `passwordUpdatedAt`.
     private static let ends: Set<String> = ["at", "on", "date", "time", "count", "attempts", "failures"]
 
-    /// Whether suspicion falls on a member: by its name, or since its value looks like a hash.
+    /// Whether a member is suspicious: by its name, or because its value looks like a hash.
     static func falls(on member: JSONObject.Member) -> Bool {
         guard !isEmpty(member.value) else { return false }
         return looksLikeHash(member.value) || isOfCredentials(member.key)
@@ -43,7 +43,7 @@ enum Suspicion {
             || words.contains(where: providers.contains) && words.contains(where: ids.contains)
     }
 
-    /// Whether a value says nothing: none, false, or a list or an object without anything else.
+    /// Whether a value says nothing: null, false, an empty text, or a list or an object of such values.
     private static func isEmpty(_ value: JSONValue) -> Bool {
         switch value {
         case .null: true
@@ -56,7 +56,7 @@ enum Suspicion {
         }
     }
 
-    /// Whether a text begins as hashes do that say how they were made: `$2b$10$…`, `{SSHA}…`, `pbkdf2_sha256$…`.
+    /// Whether a text begins like a hash that names its algorithm: `$2b$10$…`, `{SSHA}…`, `pbkdf2_sha256$…`.
     private static func looksLikeHash(_ value: JSONValue) -> Bool {
         guard case .string(let text) = value, (20...1024).contains(text.utf8.count) else { return false }
         var rest = Array(text.utf8.prefix(24))[...]

@@ -10,7 +10,7 @@ struct ListenerProblem: Error, CustomStringConvertible {
         description = "\(variable) \(address): \(text)"
     }
 
-    /// What an error of the system means to whoever chose the address.
+    /// Reads an error of the system as what is wrong with the address.
     init(_ variable: String, _ address: ListenAddress, errno code: Int32) {
         let text =
             switch code {
@@ -26,7 +26,7 @@ struct ListenerProblem: Error, CustomStringConvertible {
     }
 }
 
-/// Tries whether listeners can have their addresses, before anything else is begun: so what is said is one line.
+/// Tries whether listeners can have their addresses before anything else begins, so that a failure is one line.
 enum ListenerCheck {
     /// - Throws: `ListenerProblem` for the first that cannot.
     static func run(
@@ -72,9 +72,9 @@ enum ListenerCheck {
         defer { freeaddrinfo(first) }
         let descriptor = socket(first.pointee.ai_family, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1
-        // As the listener does: connections of a former process, which are over, keep nobody off.
+        // As the listener does, so that ended connections of a former process do not count as a use of the address.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        // In use is what somebody listens on, which only listening oneself shows.
+        // Only listening shows whether another process listens there.
         guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0, listen(descriptor, 1) == 0 else {
             let code = errno
             close(descriptor)
@@ -84,7 +84,7 @@ enum ListenerCheck {
     }
 }
 
-/// A listener that says which one it is when its address has been taken since it was tried.
+/// A listener that names its variable when its address was taken after the check.
 struct ListenerService: Service {
     let variable: String
     let address: ListenAddress

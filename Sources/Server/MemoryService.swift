@@ -3,8 +3,8 @@ import ServiceLifecycle
 
 /// Gives memory back to the system after a rush.
 ///
-/// The allocator keeps what has been freed, for good where something small that lives on lies behind it: an instance
-/// that was once flooded would have the size of the flood until its end.
+/// The allocator keeps freed memory, and keeps it for good below a small piece that lives on: an instance that was once
+/// flooded would have the size of the flood until its end.
 struct MemoryService: Service {
     private static let interval = Duration.seconds(20)
     /// Less is not worth the walk through all free pieces.
@@ -12,11 +12,11 @@ struct MemoryService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // What is free, and has been given back.
+            // Free bytes that the system has back already.
             var returned = 0
             while !Task.isCancelled {
                 try? await Task.sleep(for: Self.interval)
-                // What was given back and used again counts anew.
+                // Memory that was used again since is no longer with the system.
                 let free = Self.free
                 returned = min(returned, free)
                 guard free - returned >= Self.least else { continue }

@@ -1,6 +1,6 @@
-/// The known name that somebody most likely meant by a name that is not known.
+/// The known name that somebody most likely meant by an unknown one.
 ///
-/// A known name comes back, never the other one: a message that holds it repeats nothing of what was sent.
+/// The result is always a known name, so a message with it repeats nothing of the request.
 package enum NearestName {
     /// A longer name is no slip of anybody's, and is not compared, so that the cost is bounded.
     private static let mostBytes = 64
@@ -23,7 +23,7 @@ package enum NearestName {
         return best?.name
     }
 
-    /// What stands behind a message about an unknown name: ` (did you mean location?)`, or nothing.
+    /// The nearest name, for the end of a message about an unknown one: ` (did you mean location?)`, or nothing.
     package static func hint(for text: some StringProtocol, among names: some Sequence<String>) -> String {
         of(text, among: names).map { " (did you mean \($0)?)" } ?? ""
     }

@@ -248,7 +248,7 @@ package struct Doctor: Sendable {
 
     private func findings(about application: StoredApplication, askingProviders: Bool) async -> [Finding] {
         let id = application.id.text
-        // What an instance would make of it says what an instance would refuse: readiness has the same list.
+        // Loaded as an instance loads it, so that the doctor and readiness have the same list of hindrances.
         let loaded = LoadedApplication(application, masterKeys: masterKeys, kinds: kinds)
         var findings = loaded.hindrances.map {
             Finding(

@@ -132,7 +132,7 @@ struct VariableNames {
     }
 
     mutating func next(_ part: String, _ suffix: String) -> String {
-        // A key that is called as its application is: one name says both.
+        // A key with its application's name as label is SHOP_API_KEY, not SHOP_SHOP_API_KEY.
         let part = Self.shellName(part)
         let whole = part == application ? application : "\(application)_\(part)"
         let start = String(whole.prefix(Self.mostBytes - suffix.utf8.count - 5))

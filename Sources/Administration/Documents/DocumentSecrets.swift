@@ -67,7 +67,7 @@ struct DocumentSecrets {
         )
     }
 
-    /// Notes which variable a key or a secret has, by the place of it.
+    /// Notes the variable of a key or a secret at its place.
     private mutating func note(_ given: ApplicationDocument.GivenSecret, at place: JSONPointer) {
         let former = DocumentVariables(stored: stored?.variables ?? .null)[place]
         switch given {

@@ -199,16 +199,16 @@ struct ImportReading {
     }
 }
 
-/// Users that a file has told of, by what only one user has; of each some bytes that stand for it.
+/// The users of a file until now, by what only one user can have; each id, login and identity is some bytes of a hash.
 ///
-/// An id that is there already is one that the file has, or one of before: the database cannot tell, and a record that
-/// repeats another is not told of as a user who was there.
+/// The database cannot tell a record that repeats an earlier one of the file from a user who was there before the import:
+/// the first is refused, the second counts as existing.
 struct SeenUsers {
-    /// What of a user is remembered.
+    /// What is remembered of a user.
     enum Memory {
-        /// The id: whose login or identity is taken, the database says.
+        /// The id alone: the database says which logins and identities are taken.
         case byID
-        /// The id, the login and the identities, for users who are written nowhere.
+        /// The id, the login and the identities, in a dry run, which writes no user.
         case wholly
     }
 
@@ -236,13 +236,13 @@ struct SeenUsers {
         hashes.contains(id(of: row)) || logins(of: row).contains(where: hashes.contains)
     }
 
-    /// Takes in a user; of one who was there already the file says nothing but the id.
+    /// Remembers a user; of an existing one the id alone, since the stored login and identities count, not the file's.
     mutating func add(_ row: ImportRow, isExisting: Bool = false) {
         hashes.insert(id(of: row))
         if !isExisting { hashes.formUnion(logins(of: row)) }
     }
 
-    /// Takes in the users of a batch.
+    /// Remembers the users of a batch.
     mutating func add(_ batch: ImportBatch, _ outcome: ImportOutcome) {
         let refused = Set(outcome.refusals.map(\.record))
         for row in batch.rows where !refused.contains(row.record) {
@@ -250,7 +250,7 @@ struct SeenUsers {
         }
     }
 
-    /// The batch with users refused who are known.
+    /// The batch with its repeated users refused.
     func refusingRepetitions(in batch: ImportBatch) -> ImportBatch {
         var rows: [ImportRow] = []
         var refusals = batch.refusals

@@ -50,7 +50,7 @@ package struct ImportListener {
     package var progress: (ImportCounts, Int) -> Void = { _, _ in }
     /// A record that was refused, in the order of the file.
     package var refused: (ImportRefusal) throws -> Void = { _ in }
-    /// A batch of the import that stopped is still under way, and is waited for.
+    /// PostgreSQL is still at a batch of the interrupted import, and its end is waited for.
     package var waiting: () -> Void = {}
 
     package init() {}
@@ -181,7 +181,7 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, untaken: reading.untaken)
     }
 
-    /// How long a batch is waited for whose process may be dead: first without a word, then until it ends.
+    /// Seconds of waiting for a batch whose process may be dead: first in silence, then after saying so.
     private static let patience: (first: Int64, second: Int64) = (1, 300)
 
     private func former(

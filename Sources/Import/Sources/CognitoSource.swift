@@ -13,7 +13,7 @@ struct CognitoSource: UserSource {
         "phone_number_verified", "UserLastModifiedDate", "cognito:user_status", "UserStatus",
     ]
     private static let custom = "custom:"
-    /// What Cognito puts in front of a person's id at a provider, for a user's name.
+    /// The words that Cognito puts in front of a person's id at a provider to make the user's name.
     private static let providers = ["Facebook", "Google", "LoginWithAmazon", "SignInWithApple"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {

@@ -41,7 +41,7 @@ struct SupabaseSource: UserSource {
             )
         }
         user.takeFields(of: record, without: Self.known)
-        // Without their list nothing says which identities the user has, only at which providers.
+        // Without a list of identities the record still says at which providers there are some: then it is refused.
         for member in ["raw_app_meta_data", "app_metadata"] {
             let about = record.object(member)
             let providers =
