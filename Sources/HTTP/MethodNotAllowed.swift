@@ -2,8 +2,8 @@ import HTTPTypes
 package import Hummingbird
 import Vocabulary
 
-/// Answers `method_not_allowed`, with the methods that would do, where a path exists and the method does not; and where
-/// a segment is nearly that of another path, it says which.
+/// Answers `method_not_allowed`, with the methods that would do, where a path exists and the method does not; and names
+/// the nearest path where one segment is nearly right.
 ///
 /// It has to be added behind all routes: then the router asks it for requests that match none of them, and only for
 /// those.

@@ -2,13 +2,13 @@ import HTTPTypes
 
 /// The header fields that a page wants to send, as a preflight names them.
 ///
-/// A field that means nothing here changes nothing, and who adds one (for tracing, for a library) must not be refused
-/// for it: so all are allowed but for those that make a request another one on its way, for us or for a proxy in front.
-/// Fields of the browser's own, like `Cookie` and `Host`, no page can send.
+/// A field that means nothing here changes nothing, and a page that adds one for tracing or for a library must not be
+/// refused: so all are allowed but for those by which a proxy in front, or this service, takes the request for another
+/// one. The browser's own fields, such as `Cookie` and `Host`, no page can send.
 struct RequestedHeaders {
-    /// Beginnings of the names of fields by which proxies say where a request comes from, and what it was before.
+    /// Beginnings of the names of fields by which proxies tell the source of a request, and its former target.
     private static let refusedBeginnings = ["x-forwarded-", "x-original-", "x-rewrite-", "proxy-", "sec-"]
-    /// Fields by which some take a request for another method, target or source than it has.
+    /// Fields that some servers take for the method, the target or the source of a request.
     private static let refused: Set<String> = [
         "forwarded", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-remote-ip", "x-remote-addr",
         "true-client-ip", "cf-connecting-ip", "fastly-client-ip", "x-http-method", "x-http-method-override",

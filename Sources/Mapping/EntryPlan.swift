@@ -87,7 +87,7 @@ final class EntryPlan: Sendable {
         return MappingProblem(.mappingInvalid, reference, in: .source, doubts.joined(separator: "; ")).message
     }
 
-    /// What stands behind a message about a field that the provider does not know: the nearest one that it does.
+    /// The nearest known field, for the end of a message about a field that the provider does not know.
     func hint(forUnknownField field: String) -> String {
         entry.from.paths.first { $0.field.hasSameBytes(as: field) }.map(catalogue.hint) ?? ""
     }

@@ -10,7 +10,7 @@ package struct ProfileFields: Sendable {
     let provider: String
     /// Somebody made up who has every field that is listed.
     package let sample: JSONObject
-    /// Names that people know from elsewhere, such as claims of an ID token, and the fields that hold the same.
+    /// Names of other systems, such as claims of an ID token, and the fields that hold the same.
     private let synonyms: [String: String]
     /// Whether the provider refuses every login that asks for a field that it does not have.
     private let refusesUnknownFields: Bool
@@ -77,7 +77,7 @@ package struct ProfileFields: Sendable {
         return nil
     }
 
-    /// What stands behind a message about a path that is not known: the nearest one that is, or nothing.
+    /// The nearest known path, for the end of a message about a path that is not known; empty when none is near.
     func hint(for path: FieldPath) -> String {
         guard let field = fields[path.field] == nil ? nearest(path.field) : path.field else { return "" }
         var (names, shape) = ([field], self.shape(of: field))

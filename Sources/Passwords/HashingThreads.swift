@@ -3,7 +3,7 @@ import Glibc
 import NIOConcurrencyHelpers
 import Vocabulary
 
-/// Computes things on threads of its own, a bounded number at once; who waits for that waits in front (`FairQueue`).
+/// Computes things on threads of its own, a bounded number at once; callers have waited for their turn (`FairQueue`).
 ///
 /// Swift's pool has a thread for each core and serves all other requests. A thread begins when there is work for it and
 /// ends when there is none: beside tens of milliseconds of work its start costs nothing.

@@ -3,11 +3,13 @@ import Upstream
 import Vocabulary
 
 extension GraphClient {
-    /// How many wrong fields are found by one check: Graph names one at a time.
+    /// How many unknown fields one check finds at most, at a call each.
     private static let mostUnknown = 16
 
-    /// Asks Graph for fields of a person by the app's own token, without those that Graph has said it does not have,
-    /// until there are no more of them (docs/protocols/facebook.md §1.4).
+    /// Asks Graph by the app's own token which fields of a person it does not have.
+    ///
+    /// Graph names one unknown field at a time, so the question is repeated without it until Graph names none
+    /// (docs/protocols/facebook.md §1.4).
     ///
     /// - Parameters:
     ///   - fields: Graph's `fields` parameter.

@@ -1,6 +1,6 @@
-/// A browser and its system as people know them, by the header `User-Agent`: `Chrome, Windows`.
+/// The names of a browser and its system, read from the header `User-Agent`: `Chrome, Windows`.
 ///
-/// Whatever is not among those known stays as it came: an app of one's own says there what it is called.
+/// A header without a known browser stays as it came: apps put their own names there.
 package struct UserAgentName {
     package let text: String
 
@@ -15,7 +15,7 @@ package struct UserAgentName {
         }
     }
 
-    /// Those that name others as well come before them.
+    /// In an order that matters: Edge calls itself Chrome, too, and Chrome Safari.
     private static let browsers = [
         (mark: "Edg", name: "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"),
         ("Firefox/", "Firefox"), ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome"),
