@@ -852,10 +852,10 @@ class Attacks:
 def crowds(attacks):
     """Crowds that leave undone what they begin: whatever it is, the service keeps little for them, and that not for long."""
     service = attacks.patient
-    # What is made once, is made now.
+    # What the service makes once is made now, and what that has freed goes back to the system within the 25 seconds.
     Crowd(service.public, "h2", b"", False).close()
     visitor = Visitor(service.public, attacks.options.target, TOKEN, MOST_SECONDS)
-    returns(service.memory, 0, 25)
+    time.sleep(25)
     for name, protocol, data, many in kinds(attacks.options.target.encode()):
         before, peak, began = service.memory(), Peak(service.pid), time.monotonic()
         crowd = Crowd(service.public, protocol, data, many)
@@ -933,7 +933,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plain", required=True)
     parser.add_argument("--secure", required=True)
-    parser.add_argument("--patient", help="as --secure, with the usual limits of time")
+    parser.add_argument("--patient", help="as --secure, with limits of time that give a crowd the time to come together")
     parser.add_argument("--crowds", action="store_true", help="crowds that wait in place of the attacks")
     parser.add_argument("--certificates", required=True)
     parser.add_argument("--target", required=True, help="a path that reads a body")
