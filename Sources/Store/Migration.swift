@@ -91,5 +91,5 @@ extension Store {
 
 extension SQLState {
     /// Whether a statement was given up because of locks of others: a deadlock, or a wait that took too long.
-    fileprivate var isOfLocks: Bool { self == "40P01" || self == "55P03" }
+    var isOfLocks: Bool { self == "40P01" || self == "55P03" }
 }

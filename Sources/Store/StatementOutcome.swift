@@ -65,7 +65,7 @@ extension Store {
             case .failed(let failure): throw failure
             }
         } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            throw Failure.databaseFault(cause: "\(error)")
         }
     }
 }

@@ -65,7 +65,7 @@ package struct Store: Sendable {
         } catch let error as Failure {
             throw error
         } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            throw Failure.databaseFault(cause: "\(error)")
         }
     }
 

@@ -198,13 +198,16 @@ extension Failure {
                 cause: "\(error)"
             )
         case "42501":
-            Failure(
-                .internal,
-                "The service could not use its database.",
+            .databaseFault(
                 cause: "the role of the connection lacks a right; its name is said by federation doctor (\(error))"
             )
         default:
-            Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            .databaseFault(cause: "\(error)")
         }
+    }
+
+    /// A fault of the database that is neither the request's nor a matter of time.
+    static func databaseFault(cause: String) -> Failure {
+        Failure(.internal, "The service could not use its database.", cause: cause)
     }
 }

@@ -173,7 +173,7 @@ extension Store {
             do {
                 return try await postgres.withConnection { try await $0.execute(script: step.sql) }
             } catch let error as PostgresError {
-                let isBusy = error.sqlState == "55P03" || error.sqlState == "40P01"
+                let isBusy = error.sqlState?.isOfLocks == true
                 guard isBusy, attempt < Self.adoptionTries else { throw Self.failure(of: error, in: step) }
                 // Whoever queued behind this one goes on meanwhile.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 200...600)))

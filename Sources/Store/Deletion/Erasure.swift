@@ -62,7 +62,7 @@ extension Store {
         } catch let error as Failure {
             throw error
         } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            throw Failure.databaseFault(cause: "\(error)")
         }
     }
 }

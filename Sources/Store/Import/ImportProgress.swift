@@ -78,7 +78,7 @@ extension Store {
                 """
             )
         } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            throw Failure.databaseFault(cause: "\(error)")
         }
         return try progress(in: result)
     }

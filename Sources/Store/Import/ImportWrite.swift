@@ -114,7 +114,7 @@ extension Store {
             let rest = try await part(second, in: application, body)
             return done + rest
         } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            throw Failure.databaseFault(cause: "\(error)")
         }
     }
 }

@@ -93,7 +93,7 @@ extension Store {
         } catch let error as PostgresError {
             guard error.hindrance != nil else { throw await failure(of: error, in: application) }
         } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            throw Failure.databaseFault(cause: "\(error)")
         }
         guard guests.count > 1 else { return 0 }
         var removed = 0
