@@ -189,7 +189,7 @@ extension ConnectionPool {
         if configuration.givesUpAtRefusals, attempt.isFinal { giveUpWaiting() }
     }
 
-    /// Answers whoever waits: no time would bring a connection.
+    /// Fails all waiting callers: no more waiting would bring a connection.
     private func giveUpWaiting() {
         let never = now + .seconds(1 << 30)
         for request in dispatch.expire(now: never).requests { answer(request, .failure(.unavailable(lastFailure))) }

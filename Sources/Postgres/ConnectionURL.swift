@@ -13,8 +13,8 @@ struct ConnectionURL {
         "application_name", "channel_binding", "connect_timeout", "gssencmode", "client_encoding", "options",
     ]
 
-    /// What is to be done in place of a parameter of libpq, or of what else reads such URLs; nil for one that nobody
-    /// knows.
+    /// The advice for a parameter that libpq or another reader of such URLs takes, and this one does not; nil for a
+    /// parameter that is not known.
     private static func advice(for parameter: String) -> String? {
         switch parameter {
         case "user", "password", "dbname": "write it as in postgres://USER:PASSWORD@HOST/DATABASE"

@@ -20,7 +20,7 @@ final class Handle {
         self.pointer = pointer
         // libpq prints notices to standard error by default; they can repeat values.
         PQsetNoticeReceiver(pointer, { _, _ in }, nil)
-        // Or the code is not in the message why an attempt failed, which is in the server's language.
+        // The message of a failed attempt then has the error's code; its words are in the server's language.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
     }
 

@@ -8,7 +8,7 @@ package struct PostgresConfiguration: Sendable {
     private(set) var transport: TransportSecurity
     private(set) var targetSession: TargetSession
     private(set) var channelBinding: ChannelBinding
-    /// What the server, or a proxy in front of it, gets as startup options before our own.
+    /// The URL's startup options for the server or for a proxy in front of it; our own come behind them.
     private(set) var options: String
 
     /// Connections over which single statements are pipelined, all kept open.
@@ -34,7 +34,7 @@ package struct PostgresConfiguration: Sendable {
     package var tcpUserTimeout: Duration = .seconds(5)
     /// The longest attempt to open a connection to one host.
     package var connectTimeout: Duration = .seconds(2)
-    /// Whether whoever waits for a connection is answered at once when every host has refused for good.
+    /// Whether callers that wait for a connection fail at once when every host has failed for good.
     ///
     /// A service waits all the same: what is wrong may be mended meanwhile.
     package var givesUpAtRefusals = false

@@ -35,12 +35,12 @@ package enum PostgresError: Error, Sendable {
 package struct ConnectFailure: Sendable, Hashable {
     /// In libpq's words, on one line: names host, port, user and database, never the password.
     package let text: String
-    /// What the server said, if it did.
+    /// The code of the server's refusal, if the server answered.
     package let sqlState: SQLState?
     /// Whether this host will fail the same way as long as nobody changes something.
     package let isFinal: Bool
 
-    /// Whether the fault is in what we were told rather than in a server that is not there.
+    /// Whether the configuration is at fault, and not a server that is away.
     package var isMisconfigured: Bool { isFinal && !isRefused }
 
     /// Whether nobody listens there.
@@ -49,14 +49,14 @@ package struct ConnectFailure: Sendable, Hashable {
     /// The system's words for `ECONNREFUSED`, and for a socket that is not there.
     private static let refusals = ["Connection refused", "No such file or directory"]
 
-    /// What libpq says of a server whose TLS, or proof of the password, is not what was asked for.
+    /// libpq's words for a server whose TLS, or whose proof of the password, is not as demanded.
     private static let otherSecurity = [
         "does not support SSL", "certificate verify failed", "does not match host name", "root certificate file",
         "channel binding required",
     ]
 
-    /// Codes of a server that will say the same again: it knows neither the role nor its password, nor the database,
-    /// or does not let the role in.
+    /// Codes with which a server will refuse again: for an unknown role or database, a wrong password, or a role that may
+    /// not connect.
     private static let finalCodes: Set<SQLState> = ["28P01", "28000", "3D000", "42501"]
 
     package init(text: String, sqlState: SQLState? = nil, isFinal: Bool = false) {
@@ -74,7 +74,7 @@ package struct ConnectFailure: Sendable, Hashable {
 
     /// Reads libpq's message, of verbosity `PQERRORS_VERBOSE`.
     ///
-    /// What the server says holds its code behind the severity, and where in its source it was said.
+    /// A server's message has its code behind the severity, and a last line with the place in the server's source.
     init(libpq message: String, hiding password: String?) {
         let lines = message.split(separator: "\n").map { line in line.drop { $0 == " " || $0 == "\t" } }
         var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: " ")

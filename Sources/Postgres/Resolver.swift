@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Turns host names into addresses, outside of the loop: `getaddrinfo` blocks for as long as a name server is silent.
 enum Resolver {
-    /// What has become of a name.
+    /// The result for a name.
     struct Resolution: Sendable {
         var addresses: [String] = []
         /// Why there are none, in the system's words.

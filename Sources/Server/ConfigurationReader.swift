@@ -227,7 +227,7 @@ struct ConfigurationReader: UpstreamSettings {
         configuration.lockTimeout = milliseconds("database.lock", default: 1000)
         configuration.idleInTransactionTimeout = milliseconds("database.idle.in.transaction", default: 5000)
         configuration.tcpUserTimeout = milliseconds("database.tcp.user", default: 5000)
-        // Else it is what the URL says, or as long.
+        // Otherwise the URL's connect_timeout counts, or the driver's default, which is the same.
         if isSet("database.connect.milliseconds") {
             configuration.connectTimeout = milliseconds("database.connect", default: 2000)
         }

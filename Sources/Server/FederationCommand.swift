@@ -90,7 +90,7 @@ struct FederationCommand: AsyncParsableCommand {
         ]
     )
 
-    /// What is wrong with a word that should be a command and is none; nil where nothing is.
+    /// The message for the first argument that should be a command and is none; nil when there is no such argument.
     static func unknownCommand(in arguments: [String]) -> String? {
         var command: any ParsableCommand.Type = FederationCommand.self
         var path = ""

@@ -36,7 +36,7 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Has providers say whether they have the fields that the document's mappings read.
+    /// Asks providers whether they have the fields that the document's mappings read.
     ///
     /// - Throws: An exit code after saying which they do not have, or what the use case throws.
     func checkFields(

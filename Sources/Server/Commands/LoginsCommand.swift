@@ -96,7 +96,7 @@ struct LoginsCommand: AdministrationCommand {
         try Terminal.print(lines.joined(separator: "\n") + "\n")
     }
 
-    /// Says how many logins the list cannot have; not into what a program reads.
+    /// Prints to standard error, which no program reads as the list, how many logins are not listed.
     private func sayUnlisted(_ entries: Page) {
         let unlisted = entries.facts["unlisted"]?.object
         guard let logins = unlisted?["logins"]?.integer, logins > 0 else { return }

@@ -136,7 +136,7 @@ struct UserEraseCommand: AdministrationCommand {
             try told?.keep()
         } catch {
             progress.end()
-            // What was erased stays so: what is known of it is kept.
+            // What was erased stays erased, so the report until now is kept.
             if done > 0 { try told?.keep() } else { told?.discard() }
             throw error
         }
@@ -144,7 +144,7 @@ struct UserEraseCommand: AdministrationCommand {
         if let hindered = counts[.hindered], hindered > 0 { throw Exit.dataError }
     }
 
-    /// What has become of an id, by its line: the report repeats no id.
+    /// The outcome of an id as a line of the report, which names the id by its line in the list.
     private static func line(_ erased: ErasedID) -> String {
         var object: JSONObject = [
             "line": .integer(Int64(erased.line)), "appId": .string(erased.app.text),

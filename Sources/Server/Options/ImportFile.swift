@@ -4,7 +4,7 @@ import Import
 /// A file of any size, read part by part.
 struct ImportFile {
     private static let partBytes = 262_144
-    /// Of a file that is held in memory.
+    /// Bytes of a file that may be held in memory.
     private static let mostBytes = 67_108_864
 
     let path: String
@@ -43,7 +43,7 @@ struct ImportFile {
         }
     }
 
-    /// All of a file that is held in memory.
+    /// The whole file, to be held in memory.
     func whole() throws -> [UInt8] {
         guard bytes <= Self.mostBytes else {
             throw Exit.saying("\(path): has more than \(Self.mostBytes) bytes; divide it", Exit.dataError)

@@ -35,7 +35,7 @@ enum InputFile {
         }
     }
 
-    /// Looks whether the file can be read, and leaves what is in it for later.
+    /// Makes sure that the file can be read, without reading it.
     ///
     /// - Throws: An exit code after saying why it cannot be read.
     static func requireReadable(_ path: String) throws {

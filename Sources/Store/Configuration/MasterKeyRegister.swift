@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// The master keys that the database knows (decision D26).
 extension Store {
-    /// Has the database say whether secrets may be sealed under a master key.
+    /// Asks the database whether secrets may be sealed under a master key.
     ///
     /// - Parameters:
     ///   - keyID: The key.
@@ -30,7 +30,7 @@ extension Store {
         }
     }
 
-    /// Has the database know a master key, whatever else it knows.
+    /// Makes a master key known to the database, whatever other keys it knows.
     ///
     /// - Returns: Whether it did not know the key before.
     package func register(masterKey keyID: String, by actor: Actor) async throws(Failure) -> Bool {
@@ -50,7 +50,7 @@ extension Store {
         }
     }
 
-    /// Has the database know one master key alone, once no secret of the configuration is under another one.
+    /// Makes the database forget all master keys but one, unless a secret of the configuration is under another one.
     ///
     /// - Throws: `conflict` where something has been sealed under another one meanwhile; nothing has changed then.
     package func forgetMasterKeys(otherThan keyID: String, by actor: Actor) async throws(Failure) {

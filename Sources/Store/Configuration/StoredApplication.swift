@@ -27,7 +27,7 @@ package struct StoredApplication: Sendable {
     /// What the database holds of the above and cannot be read, by the names of the columns; it stands here as if there
     /// were nothing.
     package internal(set) var unreadable: [String] = []
-    /// The environment variables that a document named for keys and secrets, by the places of these, unread.
+    /// The environment variables that a document named for keys and secrets, by their places, as stored.
     package var variables: JSONValue = .object([:])
 
     /// An API key.

@@ -27,7 +27,7 @@ package struct ImportProgress: Sendable {
 }
 
 extension ImportProgress {
-    /// What is selected of an import, and from where.
+    /// The columns of an import, with the table and the condition.
     fileprivate static func columns(of key: ImportKey) -> Statement {
         """
         source, records, imported, existing, finished is not null,
@@ -127,8 +127,8 @@ extension Store {
 
     /// Notes that all records are done, in the audit log, too.
     ///
-    /// - Throws: `conflict` when another process has gone on with the import or has ended it; `internal` when what is
-    ///   stored of it is something else than what is known of its records.
+    /// - Throws: `conflict` when another process has gone on with the import or has ended it; `internal` when the
+    ///   stored sums are not those of the records.
     package func finishImport(
         _ key: ImportKey,
         from source: String,

@@ -154,10 +154,10 @@ extension Store {
         }
     }
 
-    /// How many logins there were of which the log has no row.
+    /// How many logins the log has no row of.
     ///
     /// - Parameters:
-    ///   - filter: Which count; what counts do not know, which is source, user and moment, does not matter.
+    ///   - filter: Which logins count. Its source, user and moment are passed over, since the counts do not have them.
     ///   - since: Seconds since 1970 UTC, at which an hour begins.
     /// - Returns: Their number.
     /// - Throws: `store_unavailable` and its like.

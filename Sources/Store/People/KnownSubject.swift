@@ -2,7 +2,7 @@ import Postgres
 package import Vocabulary
 
 extension Store {
-    /// Somebody who has logged in by an app of a provider and has not taken that back; nil when there is nobody.
+    /// The subject of any user who has logged in by an app of a provider and has not revoked that; nil without one.
     package func subject(
         knownTo app: ProviderAppID,
         at provider: ProviderName,
