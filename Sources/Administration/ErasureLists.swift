@@ -105,7 +105,7 @@ package struct ErasureLists: Sendable {
     /// - Parameters:
     ///   - list: The list; every line of it is looked at before anything is done.
     ///   - isDryRun: Whether nothing is erased.
-    ///   - actor: Who does it, for the audit log, which has the beginning with the reason, each erasure and the end.
+    ///   - actor: For the audit log, which gets the beginning with the reason, each erasure and the end.
     ///   - tell: Gets the outcome of each id at each app, in the order of the list.
     /// - Returns: How many had which outcome.
     /// - Throws: As `count`; `store_unavailable` and its like, and what `tell` throws: the same list again does the
@@ -284,7 +284,7 @@ package struct ErasureLists: Sendable {
         }
         var apps: [ProviderAppID] = []
         for text in list.apps {
-            // Of an app that the application has no longer there may still be identities.
+            // An app that was taken out of the application may still have identities.
             guard let app = ProviderAppID(text) else {
                 throw Failure(.documentInvalid, "--app is the id of an app at \(list.provider).")
             }

@@ -25,7 +25,7 @@ package struct LoginAdministration: Sendable {
 
     /// `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause", "user",
     /// "request", "source", "userAgent", "session", "milliseconds"}` of each, the newest first; with `unlisted`:
-    /// `{"since", "logins"}`, how many that fit have no row since then, as far as counts tell.
+    /// `{"since", "logins"}`, how many logins without a row fit the search since then, as far as counts know.
     package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = try search.filter
         guard let after = search.after else {

@@ -25,7 +25,7 @@ package struct MailAdministration: Sendable {
     ///
     /// - Parameters:
     ///   - document: `{"to": address, "locale"?: text}`.
-    ///   - actor: Who has it sent.
+    ///   - actor: For the audit log.
     /// - Returns: `{"outcome": "accepted" | "postponed" | "refused" | "uncertain", "problem", "answer"}`; `answer` is
     ///   the server's own, null where it has said nothing.
     /// - Throws: `document_invalid`, `mail_off`; `store_unavailable` and its like, nothing having been sent.

@@ -23,7 +23,7 @@ package struct MappingAdministration: Sendable {
     ///   - provider: Whose fields it reads.
     ///   - application: Whose mapping it is.
     ///   - document: The mapping.
-    ///   - isStrict: Whether a field that the provider is not known to have is a problem, and not a warning.
+    ///   - isStrict: Whether a field that the provider is not known to have is a problem; otherwise it is a warning.
     ///   - precondition: What the application must still be.
     ///   - actor: Who does it.
     /// - Returns: The mapping, as `read` gives it.

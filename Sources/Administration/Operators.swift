@@ -43,7 +43,7 @@ package struct OperatorAdministration: Sendable {
     /// - Parameters:
     ///   - document: The operator.
     ///   - actor: For the audit log.
-    ///   - caller: By which token; nil at the service's machine. That of a program makes no person's.
+    ///   - caller: The owner of the token that asks; nil at the service's machine. A program makes no token of a person.
     /// - Returns: The operator and the token.
     /// - Throws: `document_invalid`, `conflict`, `operator_forbidden`.
     package func create(
@@ -172,7 +172,7 @@ package struct OperatorAdministration: Sendable {
     ///   - name: The operator.
     ///   - document: The token.
     ///   - actor: For the audit log.
-    ///   - caller: By which token; nil at the service's machine. That of a program makes no person's.
+    ///   - caller: The owner of the token that asks; nil at the service's machine. A program makes no token of a person.
     /// - Returns: The token.
     /// - Throws: `document_invalid`, `not_found`, `operator_forbidden`; `conflict` when the operator has too many.
     package func createToken(

@@ -22,7 +22,7 @@ package struct Page: Sendable {
     package let items: [JSONValue]
     /// The cursor of the next page; nil when this is the last.
     package let next: String?
-    /// Further members of replies, of the list as a whole.
+    /// Further members of the reply, about the list as a whole.
     package let facts: JSONObject
 
     package init(items: [JSONValue], next: String?, facts: JSONObject = JSONObject()) {

@@ -424,7 +424,7 @@ extension ApplicationDirectory {
 
 /// Why an instance cannot start with its master keys.
 package enum UnusableMasterKey: Error, CustomStringConvertible {
-    /// The database does not know the one that seals.
+    /// The database does not know the key that seals.
     case unknown(Failure)
     case missing(MissingMasterKey)
 

@@ -40,8 +40,8 @@ package struct Limits: Sendable {
 /// Counts attempts in the database: those at passwords, registrations, and mails that somebody causes.
 package struct AttemptCounter: Sendable {
     package let store: Store
-    /// More statements that count at once would not be done sooner, and logins would wait for them: what writes little
-    /// but is forced to disk each time would stand in front of every login on the database's connections.
+    /// More counting statements at once would be no faster, since each is forced to disk, and logins on the same
+    /// connections would wait for them.
     private let turns = FairQueue(
         width: 4,
         most: 1024,

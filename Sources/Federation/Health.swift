@@ -7,7 +7,7 @@ import Vocabulary
 package struct Readiness: Sendable {
     /// Why it should not; nil when it is ready: database reachable, schema current, configuration read.
     package var reason: String?
-    /// What makes logins of some applications fail although it is ready: another instance would serve them no better.
+    /// Why logins of some applications fail although the instance is ready; another instance would serve them no better.
     package var errors: [String]
     /// What an operator should know all the same.
     package var warnings: [String]
@@ -43,7 +43,7 @@ package struct Health: Sendable {
         return directory.isLoaded ? nil : "the configuration has not been read yet"
     }
 
-    /// Applications whose logins are refused for what is stored of them.
+    /// What is wrong with the stored configuration of applications, so that their logins are refused.
     private var hindrances: [String] {
         directory.applications.sorted { $0.application.id.text < $1.application.id.text }.flatMap { loaded in
             loaded.hindrances.map { "\(loaded.application.id): \($0)" }

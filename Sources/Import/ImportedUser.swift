@@ -82,7 +82,7 @@ package struct ImportedIdentity: Sendable {
         self.created = created
     }
 
-    /// The provider's name here of a source's word.
+    /// The name that a provider has here, by a source's word for it.
     static func name(_ word: String) -> String { word.utf8.count <= 32 ? names[word] ?? word : word }
 
     private static let names = [

@@ -54,7 +54,7 @@ private struct MailboxParser {
     /// The words of the name, and the address.
     mutating func read() throws(MailboxProblem) -> (words: [String], address: String) {
         var words: [String] = []
-        // Whether a word cannot be in a name as it is; it may be the address alone.
+        // A word with @ may be the address alone, and is no part of a name.
         var hasAt = false
         var hasQuotes = false
         try skip()
@@ -84,7 +84,7 @@ private struct MailboxParser {
     private mutating func angleAddress() throws(MailboxProblem) -> String {
         position += 1
         try skip()
-        // In one piece: what stands between the parts of an address other parsers read in other ways (T-39).
+        // In one piece: parsers differ on what may stand between the parts of an address (T-39).
         let address = try atom()
         try skip()
         guard peek == ">" else { throw .noAddress }

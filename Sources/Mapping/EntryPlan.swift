@@ -80,7 +80,7 @@ final class EntryPlan: Sendable {
 
     /// What is doubtful about the fields that the entry reads, in a sentence with the entry in front; nil when nothing.
     ///
-    /// Looked for when somebody asks, since a login need not know.
+    /// Made when it is asked for, since no login needs it.
     var doubt: String? {
         let doubts = entry.from.paths.compactMap(catalogue.doubt)
         guard !doubts.isEmpty else { return nil }

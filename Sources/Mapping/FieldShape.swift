@@ -33,7 +33,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// The names that are known to stand in it; nil where any name may, or none can.
+    /// The known names of its members; nil where members of any name may be, or none.
     var knownMembers: [String]? {
         switch self {
         case .object(let members): members.keys.sorted()

@@ -198,7 +198,7 @@ package protocol FieldChecking: Provider {
     ///   - app: The app that asks.
     ///   - deadline: When the answer is worth nothing any more.
     /// - Returns: Those that the provider says it does not have.
-    /// - Throws: Why it cannot be told.
+    /// - Throws: The reason for having no answer.
     func unknownFields(
         among fields: String,
         of subject: Subject,

@@ -50,7 +50,7 @@ package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
     /// What the console has opened for a browser.
     case session
 
-    /// How many of them an operator has at most: lists of them stay short, whoever makes them.
+    /// How many of them an operator may have, so that lists stay short.
     package var most: Int {
         switch self {
         case .calls: 100
@@ -78,7 +78,7 @@ package enum OperatorFactorDemand: String, Sendable, CaseIterable {
 }
 
 extension Failure {
-    /// That a program's token was to do what only a person's may, or was to make a person's.
+    /// The refusal of a program's token for what is a person's, and for making a token of a person.
     package static let personRequired = Failure(
         .operatorForbidden,
         """

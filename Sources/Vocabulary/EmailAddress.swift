@@ -28,8 +28,8 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
     /// One text for the addresses that many servers deliver to one mailbox: by it mails are counted, and two mailboxes
     /// are told apart where a second one is asked for.
     ///
-    /// What stands behind a `+` is the owner's note (RFC 5233), and Gmail looks at no dots. Not every server does so: it
-    /// tells nobody who somebody is, and keeps no notice from an address. There an address is the one that it is.
+    /// What stands behind a `+` is the owner's note (RFC 5233), and Gmail looks at no dots. Not every server does so:
+    /// nobody is identified by it, and no notice is withheld for it. There the address itself counts.
     package var mailbox: String {
         let halves = login.split(separator: "@")
         guard halves.count == 2, let name = halves[0].split(separator: "+", omittingEmptySubsequences: false).first,

@@ -81,7 +81,7 @@ package struct ApplicationDocument: Sendable {
         /// In the environment variable of that name.
         case variable(String)
         case value(Secret)
-        /// Not at all, but perhaps by the variable that it was in once: what is stored stays.
+        /// Not at all: what is stored stays. The variable is the one that the client names for it, if it names one.
         case stored(variable: String? = nil)
         /// Not at all, and what is stored goes.
         case removed

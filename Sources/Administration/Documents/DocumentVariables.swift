@@ -11,7 +11,7 @@ struct DocumentVariables: Sendable, Equatable {
 
     init() {}
 
-    /// Takes what is stored; what is no name there counts as nothing.
+    /// Reads what is stored; anything but a text counts as no name.
     init(stored: JSONValue) {
         for member in stored.object?.members ?? [] { names[Array(member.key.utf8)] = member.value.string }
     }

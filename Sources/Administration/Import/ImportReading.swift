@@ -208,7 +208,7 @@ struct SeenUsers {
     enum Memory {
         /// The id alone: the database says which logins and identities are taken.
         case byID
-        /// The id, the login and the identities, in a dry run, which writes no user.
+        /// The id, the login and the identities, for users who are not written yet: those of a batch, and of a dry run.
         case wholly
     }
 

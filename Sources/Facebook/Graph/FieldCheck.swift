@@ -20,7 +20,7 @@ extension GraphClient {
     ///   - deadline: When the answer is worth nothing any more.
     ///   - now: Unix seconds, for timed proofs.
     /// - Returns: The fields that Graph does not have. What it has is thrown away with the reply.
-    /// - Throws: What else Graph answers: it says nothing of the fields then.
+    /// - Throws: Any other error of Graph's, which says nothing of the fields.
     func unknownFields(
         among fields: String,
         of subject: Subject,

@@ -16,7 +16,7 @@ extension World {
     mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         let code = request.parameter("code")
-        // Facebook's own SDKs exchange a code by its verifier alone, and clients one that was made for them.
+        // No secret is asked of Facebook's own SDKs, which have the verifier, and of a client that the code was made for.
         let isPublicClient =
             code.map { request.parameter("code_verifier") != nil || self.code($0)?.isForClient ?? false } ?? false
         if request.client.secret != nil || !isPublicClient { try Self.authenticate(app, request) }
@@ -34,7 +34,7 @@ extension World {
         )
     }
 
-    /// `/oauth/client_code`: for a person's token, which a server holds, a code for a client, which holds no secret.
+    /// `/oauth/client_code`: gives a server, for a person's token, a code that a client exchanges without a secret.
     mutating func clientCode(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         try Self.authenticate(app, request)

@@ -15,7 +15,7 @@ extension World {
             guard let person = people.first(where: { $0.id(for: app.id).utf8.elementsEqual(name.utf8) }) else {
                 throw .unsupported("get", object: name)
             }
-            // What everybody shows an app; fields that do not exist are refused as they are to a person's token.
+            // The public profile, which an app may read of its users. Fields that do not exist are refused, as at /me.
             let token = Token(
                 text: "",
                 kind: .app,

@@ -84,7 +84,7 @@ struct AuthorizationCode: Sendable {
     let challenge: (text: String, method: CodeChallengeMethod)?
     /// The token's, which repeats what the dialog was asked for.
     let metadata: JSON?
-    /// Whether a server has asked for it for a client, which exchanges it without a secret.
+    /// Whether a server has asked for it on behalf of a client, which exchanges it without a secret.
     let isForClient: Bool
     let issuedAt: Int
     var isUsed = false

@@ -22,7 +22,7 @@ struct BackendlessSource: UserSource {
         user.updated = record.moment("updated")
         user.lastLogin = record.moment("lastLogin")
         user.password = record.text("password").map { .text(Secret($0)) }
-        // Who has no social account has this word for it.
+        // This word stands for users without a social account.
         let hasNone = record.text("socialAccount") == "BACKENDLESS"
         user.takeFields(of: record, without: hasNone ? Self.known.union(["socialAccount"]) : Self.known)
         return user

@@ -60,7 +60,7 @@ struct CognitoSource: UserSource {
         guard let username, let underscore = username.firstIndex(of: "_") else { return nil }
         let subject = String(username[username.index(after: underscore)...])
         let word = String(username[..<underscore])
-        // A user pool may write names in small letters. Of ids that are digits nothing is lost by that.
+        // A user pool may turn names into small letters, which loses nothing of ids that are digits alone.
         let isDecimal = subject.utf8.allSatisfy { $0.isASCIIDigit }
         guard !subject.isEmpty,
             let provider = providers.first(where: { $0 == word || isDecimal && $0.lowercased() == word })

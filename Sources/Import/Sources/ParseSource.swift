@@ -30,7 +30,7 @@ struct ParseSource: UserSource {
             accounts.append(.init(String(member.key.dropFirst(Self.authentication.count)), member.value))
         }
         for account in accounts where account.key != "anonymous" {
-            // Of a provider that was unlinked the collection keeps the member.
+            // The collection keeps a null for a provider that was unlinked.
             if account.value.isNull { continue }
             try user.takeIdentity(account.key, subject: account.value.object?.text("id"))
         }

@@ -24,7 +24,7 @@ package final class LoginRecorder: Sendable {
 
     /// - Parameters:
     ///   - store: On connections on which no login waits.
-    ///   - rowsPerSecond: Of how many refused logins in a second there are rows, at most.
+    ///   - rowsPerSecond: Rows of refused logins that are written in a second, at most.
     ///   - clock: The time of day.
     ///   - logger: Hears of a database that takes nothing, once until it does again.
     package init(store: Store, rowsPerSecond: Int, clock: WallClock, logger: Logger) {
