@@ -213,7 +213,7 @@ extension PostgresConfigurationError: CustomStringConvertible {
         case .invalid(let part, let expected):
             "the \(part) of the database URL is not valid: expected \(expected)"
         case .unknownParameter(let name):
-            "the database URL has the unknown parameter \(name)"
+            "the database URL has the unknown parameter \(name): correct it, or take it out"
         case .refusedParameter(let name, let advice):
             "the database URL has the parameter \(name), which is not taken: \(advice)"
         case .unverified(let host):
