@@ -27,7 +27,7 @@ package struct FacebookKind: ProviderKind {
     package let secretOptions = [verifyToken]
     package let exportedOptions = [FacebookOptionsDocument.graphVersion]
     package let dialogReturn: EnteredAddress? =
-        EnteredAddress(place: login, title: "Valid OAuth Redirect URI", name: "authorize")
+        EnteredAddress(place: login, title: "Valid OAuth Redirect URIs", name: "authorize")
     package let callbacks = [
         EnteredAddress(place: login, title: "Deauthorize callback URL", name: "deauthorize"),
         EnteredAddress(place: login, title: "Data deletion requests, callback URL", name: "deletion"),
