@@ -1,4 +1,5 @@
 import CMalloc
+import Observability
 import ServiceLifecycle
 
 /// Gives memory back to the system after a rush.
@@ -12,20 +13,17 @@ struct MemoryService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // What is free, and has been given back.
-            var returned = 0
+            // What the process had when it last gave back what it could. What the allocator says to be free does not
+            // tell: a rush that begins and ends between two looks takes and leaves as much of it.
+            var lowest = 0
             while !Task.isCancelled {
                 try? await Task.sleep(for: Self.interval)
-                // What was given back and used again counts anew.
-                let free = Self.free
-                returned = min(returned, free)
-                guard free - returned >= Self.least else { continue }
+                guard let resident = ProcessStatistics.residentBytes else { continue }
+                lowest = min(lowest, resident)
+                guard resident - lowest >= Self.least else { continue }
                 malloc_trim(0)
-                returned = Self.free
+                lowest = ProcessStatistics.residentBytes ?? resident
             }
         }
     }
-
-    /// Bytes that are free, whether the system has them back or not.
-    private static var free: Int { Int(clamping: mallinfo2().fordblks) }
 }
