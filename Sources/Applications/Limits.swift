@@ -66,14 +66,23 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Takes back what was counted.
-    package func withdraw(
+    /// Does what was counted, and takes the counts back where the service could not do it.
+    ///
+    /// That waits for no turn: it would be refused where it is needed most, and as many come as were let in.
+    package func takingBack<Result>(
         _ counts: [AttemptCount],
         of application: Application,
-        before deadline: ContinuousClock.Instant
-    ) async throws(Failure) {
-        try await counting(of: application, before: deadline) { () throws(Failure) in
-            try await store.withdrawAttempt(for: counts, of: application)
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        do throws(Failure) { return try await body() } catch {
+            let isOurs =
+                switch error.reason {
+                case .overloaded, .storeUnavailable, .internal: true
+                default: false
+                }
+            // Where the database is away the counts stay until they are forgotten.
+            if isOurs, !counts.isEmpty { try? await store.withdrawAttempt(for: counts, of: application) }
+            throw error
         }
     }
 

@@ -92,6 +92,7 @@ struct FloorCommand: AsyncParsableCommand {
                     read: .seconds(10),
                     write: .seconds(10),
                     idle: .seconds(60),
+                    connections: 8192,
                     connectionsOfSource: 8192,
                     waitingBytes: 16 << 20
                 )

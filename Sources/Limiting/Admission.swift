@@ -158,13 +158,14 @@ package final class Admission: Sendable {
         orRefuse message: String = "Too many logins are under way. Try again shortly.",
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
+        let source = RequestOrigin.current
         let (isIn, isBehind) = state.withLockedValue { state in
-            let isIn = state.entrance.enter(application)
+            let isIn = state.entrance.enter(application, from: source)
             if !isIn { state.refused.logins += 1 }
             return (isIn, !state.behind.isEmpty)
         }
         guard isIn else { throw Failure(.overloaded, message, retryAfter: 1) }
-        defer { state.withLockedValue { $0.entrance.leave(application) } }
+        defer { state.withLockedValue { $0.entrance.leave(application, from: source) } }
         if isBehind { return try await withTaskExecutorPreference(globalConcurrentExecutor, operation: body) }
         return try await body()
     }

@@ -1,24 +1,32 @@
 import NIOConcurrencyHelpers
 
-/// A fixed number of things at once; what is beyond it is refused (decision D10).
-package final class ConcurrencyLimit: Sendable {
+/// A fixed number of things at once, of which no holder has all; what is beyond it is refused (decision D10).
+package final class ConcurrencyLimit<Holder: Hashable & Sendable>: Sendable {
     private let limit: Int
-    private let inside = NIOLockedValueBox(0)
+    private let inside = NIOLockedValueBox<[Holder: Int]>([:])
 
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// Whether there was room; if so, `leave` must follow.
-    package func enter() -> Bool {
-        inside.withLockedValue { count in
-            guard count < limit else { return false }
-            count += 1
+    /// Lets one in; `leave` must follow then.
+    ///
+    /// - Parameter holder: For whom it is: one holder alone has three quarters of the places at most, so that there is
+    ///   one for whoever else comes.
+    /// - Returns: Whether there was room.
+    package func enter(_ holder: Holder) -> Bool {
+        inside.withLockedValue { inside in
+            let held = inside[holder] ?? 0
+            guard inside.values.reduce(0, +) < limit, held < max(limit - limit / 4, 1) else { return false }
+            inside[holder] = held + 1
             return true
         }
     }
 
-    package func leave() {
-        inside.withLockedValue { $0 -= 1 }
+    package func leave(_ holder: Holder) {
+        inside.withLockedValue { inside in
+            guard let held = inside[holder] else { return }
+            inside[holder] = held > 1 ? held - 1 : nil
+        }
     }
 }

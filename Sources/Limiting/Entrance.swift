@@ -1,7 +1,7 @@
 import Vocabulary
 
 /// Who is let in: so much under way at once as the machine and the database take, and no application keeping another
-/// out.
+/// out, nor one source the others of its application.
 ///
 /// How much the machine takes is told by how late a task runs that only wanted to, and how much of an application the
 /// database takes by how long its writes wait for their turn (`AdaptiveLimit`). Who would not come to write is told so
@@ -15,6 +15,8 @@ struct Entrance: Sendable {
     /// An application of which something is under way.
     private struct Share: Sendable {
         var underWay = 0
+        /// Of these, by source, as far as that is known.
+        var sources: [String: Int] = [:]
         /// By how long its writes wait.
         var limit: AdaptiveLimit
     }
@@ -33,38 +35,54 @@ struct Entrance: Sendable {
         self.own = own
     }
 
-    /// Lets one in, if there is a place for its application; `leave` must follow then.
+    /// Lets one in, if there is a place for its application and its source; `leave` must follow then.
     ///
-    /// The last eighth is for applications that have less than their share of all, so there is a place for whoever has
-    /// none.
-    mutating func enter(_ application: ApplicationID) -> Bool {
+    /// The last eighth of all places is for applications that have less than their share, and the last eighth of an
+    /// application's for sources that have less than theirs. So there is a place for whoever has none, also where
+    /// another one has been alone.
+    ///
+    /// - Parameters:
+    ///   - application: Whose place it is.
+    ///   - source: Where the request comes from; nil where that is not known, which counts for no source.
+    /// - Returns: Whether there was a place.
+    mutating func enter(_ application: ApplicationID, from source: String?) -> Bool {
         let limit = limit.limit
         var share = shares.removeValue(forKey: application) ?? Share(limit: own)
         defer { if share.underWay > 0 { shares[application] = share } }
-        guard underWay < limit - limit / 8 || underWay < limit && share.underWay < max(limit / (shares.count + 1), 1)
-        else {
-            self.limit.note(underWay: limit)
-            return false
-        }
-        guard share.underWay < share.limit.limit else {
-            share.limit.note(underWay: share.underWay)
+        let free = max(limit - limit / 8 - underWay, 0)
+        let most = max(share.underWay + free, Self.share(of: limit, beside: shares.count))
+        let places = min(share.limit.limit, most)
+        guard underWay < limit, share.underWay < places, hasPlace(source, in: share, of: places) else {
+            if share.limit.limit < most {
+                share.limit.note(underWay: share.limit.limit)
+            } else {
+                self.limit.note(underWay: limit)
+            }
             return false
         }
         underWay += 1
         share.underWay += 1
+        if let source { share.sources[source, default: 0] += 1 }
         self.limit.note(underWay: underWay)
         share.limit.note(underWay: share.underWay)
         return true
     }
 
-    mutating func leave(_ application: ApplicationID) {
-        guard let share = shares[application] else { return }
+    private func hasPlace(_ source: String?, in share: Share, of places: Int) -> Bool {
+        guard let source, share.underWay >= places - places / 8 else { return true }
+        let held = share.sources[source]
+        return held ?? 0 < Self.share(of: places, beside: share.sources.count - (held == nil ? 0 : 1))
+    }
+
+    /// What one has of the places beside others; beside nobody as beside one who may come.
+    private static func share(of places: Int, beside others: Int) -> Int { max(places / (max(others, 1) + 1), 1) }
+
+    mutating func leave(_ application: ApplicationID, from source: String?) {
+        guard var share = shares.removeValue(forKey: application) else { return }
         underWay -= 1
-        if share.underWay > 1 {
-            shares[application]?.underWay -= 1
-        } else {
-            shares[application] = nil
-        }
+        share.underWay -= 1
+        if let source, let held = share.sources[source] { share.sources[source] = held > 1 ? held - 1 : nil }
+        if share.underWay > 0 { shares[application] = share }
     }
 
     /// Notes how late a task ran.

@@ -26,10 +26,17 @@ package struct MailDelivery: Sendable {
         package var interval: Duration
         /// After what time a mail whose sending was never finished is given up; longer than sending can take.
         package var lostAfter: Duration
+        /// How long one application sends before it is the turn of the next one.
+        package var turn: Duration
 
-        package init(interval: Duration = .seconds(5), lostAfter: Duration = .seconds(600)) {
+        package init(
+            interval: Duration = .seconds(5),
+            lostAfter: Duration = .seconds(600),
+            turn: Duration = .seconds(2)
+        ) {
             self.interval = interval
             self.lostAfter = lostAfter
+            self.turn = turn
         }
     }
 
@@ -81,6 +88,14 @@ package struct MailDelivery: Sendable {
 
     /// Sends what is due, of all applications.
     package func deliver() async {
+        while await deliverInTurn(), !Task.isCancelled {}
+    }
+
+    /// Lets each application send for a moment, so that nobody's mail stands behind all that another one has to send.
+    ///
+    /// - Returns: Whether there may be more to send now.
+    private func deliverInTurn() async -> Bool {
+        var isMoreDue = false
         for loaded in directory.applications where !Task.isCancelled {
             var report = MailReport()
             do throws(Failure) {
@@ -88,10 +103,15 @@ package struct MailDelivery: Sendable {
                     after: settings.lostAfter.components.seconds,
                     of: loaded.application
                 )
+                let end = ContinuousClock.now + settings.turn
                 while !Task.isCancelled {
                     let claimed = try await store.claimMails(of: loaded.application, limit: Self.concurrentMails)
                     for end in await send(claimed, of: loaded.application) { report.note(end) }
                     if claimed.count < Self.concurrentMails { break }
+                    if .now >= end {
+                        isMoreDue = true
+                        break
+                    }
                 }
             } catch {
                 report.note(error)
@@ -99,6 +119,7 @@ package struct MailDelivery: Sendable {
             report.log(of: loaded.application.id, to: logger)
             report.count()
         }
+        return isMoreDue
     }
 
     private func send(_ mails: [ClaimedMail], of application: Application) async -> [MailEnd] {

@@ -27,7 +27,7 @@ package struct MailedLinks: Sendable {
     let address: PublicAddress
     let pseudonyms: Pseudonyms
     /// Counts what goes on when its request has been answered.
-    let afterReplies = ConcurrencyLimit(limit: Self.askedForAtOnce)
+    let afterReplies = ConcurrencyLimit<ApplicationID>(limit: Self.askedForAtOnce)
     let limits: Limits
     let random: RandomSource
 
@@ -168,11 +168,11 @@ package struct MailedLinks: Sendable {
         }
         // Counted already, so that nobody asks about many.
         if tellsUnknown, try await addressee() == nil { return try findsNobody() }
-        guard afterReplies.enter() else {
+        guard afterReplies.enter(loaded.application.id) else {
             throw Failure(.overloaded, "Too many mails are being asked for. Try again shortly.", retryAfter: 1)
         }
         Task {
-            defer { afterReplies.leave() }
+            defer { afterReplies.leave(loaded.application.id) }
             do throws(Failure) {
                 guard let user = try await addressee() else { return nothingComes(of: "nobody") }
                 // Several logins may have one mailbox.

@@ -39,12 +39,13 @@ struct FileLimit {
 extension ServerConfiguration {
     /// Keeps connections within the files that there are.
     ///
+    /// A source keeps its number: where that is more than all connections, its clients wait until one is free, as all
+    /// others do. With fewer for a source they would be cut off while they could be served a moment later.
+    ///
     /// - Returns: Whether there are fewer of them now.
     mutating func fit(_ limit: FileLimit) -> Bool {
         let (clients, providers) = (httpConnections, curl.maxConnections)
         httpConnections = min(clients, limit.connections)
-        // One source never has them all.
-        sourceConnections = min(sourceConnections, max(httpConnections / 2, 1))
         curl.maxConnections = min(providers, limit.calls)
         return httpConnections < clients || curl.maxConnections < providers
     }

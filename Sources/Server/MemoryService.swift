@@ -1,10 +1,11 @@
 import CMalloc
+import Observability
 import ServiceLifecycle
 
 /// Gives memory back to the system after a rush.
 ///
-/// The allocator keeps freed memory, and keeps it for good below a small piece that lives on: an instance that was once
-/// flooded would have the size of the flood until its end.
+/// The allocator keeps what has been freed, for good where something small that lives on lies behind it: an instance
+/// that was once flooded would have the size of the flood until its end.
 struct MemoryService: Service {
     private static let interval = Duration.seconds(20)
     /// Less is not worth the walk through all free pieces.
@@ -12,20 +13,17 @@ struct MemoryService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // Free bytes that the system has back already.
-            var returned = 0
+            // What the process had when it last gave back what it could. What the allocator says to be free does not
+            // tell: a rush that begins and ends between two looks takes and leaves as much of it.
+            var lowest = 0
             while !Task.isCancelled {
                 try? await Task.sleep(for: Self.interval)
-                // Memory that was used again since is no longer with the system.
-                let free = Self.free
-                returned = min(returned, free)
-                guard free - returned >= Self.least else { continue }
+                guard let resident = ProcessStatistics.residentBytes else { continue }
+                lowest = min(lowest, resident)
+                guard resident - lowest >= Self.least else { continue }
                 malloc_trim(0)
-                returned = Self.free
+                lowest = ProcessStatistics.residentBytes ?? resident
             }
         }
     }
-
-    /// Bytes that are free, whether the system has them back or not.
-    private static var free: Int { Int(clamping: mallinfo2().fordblks) }
 }

@@ -251,6 +251,7 @@ enum Wiring {
                     read: TimeAmount(configuration.httpRead),
                     write: TimeAmount(configuration.httpWrite),
                     idle: configuration.httpIdle,
+                    connections: configuration.httpConnections,
                     connectionsOfSource: configuration.sourceConnections,
                     waitingBytes: configuration.waitingBytes
                 ),

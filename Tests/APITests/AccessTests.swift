@@ -147,23 +147,27 @@ struct AccessTests {
         }
     }
 
-    @Test("sixteen requests are under way at once; one more is told to come back, and a stranger is still refused")
+    @Test("twelve requests of a source and sixteen in all are under way at once; one more is told to come back")
     func overload() async throws {
         try await Operators.lend { operators in
             let (replies, arrived) = AsyncStream.makeStream(of: Reply.self)
             let tasks = try await operators.listeners.parts.postgres.withTransaction { connection in
                 try await connection.execute(script: "lock table federation.operator_tokens in access exclusive mode")
-                let tasks = (1...40).map { _ in
-                    Task { arrived.yield(try await operators.send(.get, "operator")) }
+                // Those that are let in wait for the lock, so that only the others are answered.
+                var answers = replies.makeAsyncIterator()
+                var tasks: [Task<Void, any Error>] = []
+                func ask(_ count: Int, from source: String, letIn: Int) async {
+                    tasks += (0..<count).map { _ in
+                        Task { arrived.yield(try await operators.send(.get, "operator", from: source)) }
+                    }
+                    for _ in 0..<count - letIn {
+                        let reply = await answers.next()
+                        #expect(reply?.reason == "overloaded")
+                        #expect(reply?.headers[.retryAfter] == "1")
+                    }
                 }
-                // The sixteen wait for the lock, so that only the others are answered.
-                var refused = 0
-                for await reply in replies {
-                    #expect(reply.reason == "overloaded")
-                    #expect(reply.headers[.retryAfter] == "1")
-                    refused += 1
-                    if refused == 24 { break }
-                }
+                await ask(40, from: "192.0.2.1", letIn: 12)
+                await ask(10, from: "192.0.2.2", letIn: 4)
                 #expect(try await operators.listeners.manage(.get, "/admin/v1/operator").status == 401)
                 return tasks
             }

@@ -14,7 +14,7 @@ struct ConnectionBudgetTests {
 
     @Test("a source has so many connections at once, a network those of two, and each that ends makes room")
     func connections() {
-        let budget = ConnectionBudget(connectionsOfSource: 2, bytes: Self.mebibyte)
+        let budget = ConnectionBudget(connections: 99, connectionsOfSource: 2, bytes: Self.mebibyte)
         #expect(budget.open(for: Self.one) && budget.open(for: Self.one))
         #expect(!budget.open(for: Self.one))
         #expect(budget.open(for: LimitedSource(address: 2, network: nil)), "another source")
@@ -24,9 +24,35 @@ struct ConnectionBudgetTests {
         #expect(ofNetwork == [true, true, true, true, false])
     }
 
+    @Test("requests beside others of their connection count as connections, of their source and of all")
+    func requests() throws {
+        let budget = ConnectionBudget(connections: 4, connectionsOfSource: 3, bytes: Self.mebibyte)
+        let address = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
+        let (first, second) = (ConnectionShare(budget), ConnectionShare(budget))
+        #expect(first.open(from: address))
+        #expect((0..<4).map { _ in first.begin() } == [true, true, true, false], "the connection is one of them")
+        #expect(!second.open(from: address))
+        first.end()
+        #expect(second.open(from: address) && second.begin())
+        #expect(!second.begin() && !first.begin())
+        let other = ConnectionShare(budget)
+        #expect(try other.open(from: SocketAddress(ipAddress: "192.0.2.2", port: 1)) && other.begin())
+        #expect(!other.begin(), "there are four in all")
+        for _ in 0..<2 { first.end() }
+        first.close()
+        #expect(other.begin() && other.begin())
+        #expect(!other.begin(), "a source has three")
+        for share in [second, other] { share.close() }
+        let proxy = ConnectionShare(budget)
+        #expect((0..<6).map { _ in proxy.begin() } == [true, true, true, true, true, false], "of no source")
+        proxy.close()
+        #expect((0..<4).allSatisfy { _ in budget.begin(for: nil) }, "all is given back")
+        #expect(!budget.begin(for: nil))
+    }
+
     @Test("a source has a quarter of the bytes, a network a half, all together have all")
     func bytes() {
-        let budget = ConnectionBudget(connectionsOfSource: 9, bytes: 800)
+        let budget = ConnectionBudget(connections: 99, connectionsOfSource: 9, bytes: 800)
         #expect(budget.take(200, for: Self.one))
         #expect(!budget.take(1, for: Self.one))
         let network = (10..<13).map { budget.take(150, for: LimitedSource(address: $0, network: 7)) }
@@ -40,7 +66,7 @@ struct ConnectionBudgetTests {
 
     @Test("a connection gives everything back at its end, whatever its handlers still hold")
     func share() throws {
-        let budget = ConnectionBudget(connectionsOfSource: 1, bytes: 400)
+        let budget = ConnectionBudget(connections: 99, connectionsOfSource: 1, bytes: 400)
         let address = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
         let share = ConnectionShare(budget)
         #expect(share.take(50))
@@ -61,7 +87,7 @@ struct ConnectionBudgetTests {
 
     @Test("a connection beyond its source's, and one whose header names such a source, end")
     func gate() throws {
-        let budget = ConnectionBudget(connectionsOfSource: 1, bytes: 400)
+        let budget = ConnectionBudget(connections: 99, connectionsOfSource: 1, bytes: 400)
         func connection(_ source: ConnectionSource) throws -> EmbeddedChannel {
             let channel = EmbeddedChannel(handler: SourceGate(ConnectionShare(budget), source: source))
             try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
@@ -84,7 +110,7 @@ struct ConnectionBudgetTests {
 
     @Test("a request waits until it is whole; a long one, and one that waits to be told to go on, do not")
     func waiting() throws {
-        let budget = ConnectionBudget(connectionsOfSource: 9, bytes: 400_000)
+        let budget = ConnectionBudget(connections: 99, connectionsOfSource: 9, bytes: 400_000)
         func parts(_ sent: [HTTPRequestPart]) throws -> [String] {
             let channel = EmbeddedChannel(handler: WaitingRequest(ConnectionShare(budget)))
             for part in sent { try channel.writeInbound(part) }
@@ -112,7 +138,7 @@ struct ConnectionBudgetTests {
 
     @Test("what has passed and is not whole counts as a request, and ends where there is no room")
     func passed() throws {
-        let budget = ConnectionBudget(connectionsOfSource: 9, bytes: ConnectionBudget.request * 2)
+        let budget = ConnectionBudget(connections: 99, connectionsOfSource: 9, bytes: ConnectionBudget.request * 2)
         let head = HTTPRequestPart.head(
             HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/", headerFields: [.expect: "100-continue"])
         )

@@ -14,7 +14,7 @@ struct RequestArrivalTests {
         init() throws {
             let arrival = RequestArrival(
                 limit: .seconds(10),
-                share: ConnectionShare(ConnectionBudget(connectionsOfSource: 1, bytes: 1 << 20))
+                share: ConnectionShare(ConnectionBudget(connections: 99, connectionsOfSource: 1, bytes: 1 << 20))
             )
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(arrival)

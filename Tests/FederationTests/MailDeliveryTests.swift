@@ -57,6 +57,28 @@ struct MailDeliveryTests {
         }
     }
 
+    @Test("applications take turns: nobody's mails stand behind all those of another one")
+    func turns() async throws {
+        try await PostOffice.lend { office in
+            let zoo = try await office.second("zoo")
+            for number in 0..<9 {
+                try await office.enqueue("e\(number)", to: "ann\(number)@example.com")
+                try await zoo.enqueue("e\(number)", to: "zoe\(number)@example.com")
+            }
+            try await office.delivering(turn: .zero) {
+                try await eventually("all are sent") {
+                    try await Set(office.column("state") + zoo.column("state")) == ["sent"]
+                }
+            }
+            func moments(_ office: PostOffice) async throws -> [Double] {
+                try await office.column("extract(epoch from taken)").compactMap(Double.init).sorted()
+            }
+            let (ours, theirs) = (try await moments(office), try await moments(zoo))
+            let (first, last) = (try #require(ours.first), try #require(ours.last))
+            #expect(try first < #require(theirs.last) && #require(theirs.first) < last)
+        }
+    }
+
     @Test(
         "a no for now is tried again in a minute, a no for ever is the end, and what nobody knows about is never sent again"
     )
@@ -211,8 +233,7 @@ private struct PostOffice {
     static func lend(_ body: (PostOffice) async throws -> Void) async throws {
         let server = try await MailServer.start()
         try await Office.lend { office in
-            let key = try json(#"{"label":"ios","key":"demo-key-0123456789"}"#)
-            _ = try await office.administration.keys.create(of: "demo", key, by: Office.actor)
+            try await office.makeKey(of: "demo")
             let log = CollectedLog()
             let directory = ApplicationDirectory(
                 store: office.store,
@@ -223,25 +244,34 @@ private struct PostOffice {
                 logger: Logger(label: "test") { _ in log }
             )
             try await directory.refresh()
-            let loaded = try directory.application(id: "demo", key: "demo-key-0123456789").application
-            let schema = loaded.application.schema
-            let rows = try await office.database.psql(
-                "insert into \(schema).users (object_id) values (gen_random_uuid()) returning object_id"
-            )
-            let user = try #require(rows.first?.first.flatMap { $0.flatMap(ObjectID.init) })
-            try await body(
-                PostOffice(
-                    office: office,
-                    server: server,
-                    schema: schema,
-                    user: user,
-                    loaded: loaded,
-                    directory: directory,
-                    log: log
-                )
-            )
+            try await body(try await PostOffice("demo", of: office, server, directory, log))
         }
         try await server.process.kill()
+    }
+
+    private init(
+        _ application: String,
+        of office: Office,
+        _ server: MailServer,
+        _ directory: ApplicationDirectory,
+        _ log: CollectedLog
+    ) async throws {
+        let loaded = try directory.application(id: application, key: "\(application)-key-0123456789").application
+        let rows = try await office.database.psql(
+            "insert into \(loaded.application.schema).users (object_id) values (gen_random_uuid()) returning object_id"
+        )
+        let user = try #require(rows.first?.first.flatMap { $0.flatMap(ObjectID.init) })
+        (self.office, self.server, self.directory, self.log) = (office, server, directory, log)
+        (self.loaded, self.user, schema) = (loaded, user, loaded.application.schema)
+    }
+
+    /// Another application of the same deployment.
+    func second(_ application: String) async throws -> PostOffice {
+        let document = try json(#"{"application": "\#(application)"}"#)
+        _ = try await office.administration.applications.create(document, by: Office.actor)
+        try await office.makeKey(of: application)
+        try await directory.refresh()
+        return try await PostOffice(application, of: office, server, directory, log)
     }
 
     private static func keys(_ texts: [String]) throws -> MasterKeys {
@@ -288,6 +318,7 @@ private struct PostOffice {
     /// Delivers for as long as the closure runs, and returns when what was under way has come to its end.
     func delivering(
         every interval: Duration = .milliseconds(200),
+        turn: Duration = .seconds(2),
         keys: [String] = [Office.oldKey],
         _ body: () async throws -> Void
     ) async throws {
@@ -296,7 +327,7 @@ private struct PostOffice {
             directory: directory,
             masterKeys: try Self.keys(keys),
             mailer: try mailer,
-            settings: .init(interval: interval),
+            settings: .init(interval: interval, turn: turn),
             clock: .system,
             logger: Logger(label: "test") { _ in log }
         )
@@ -320,6 +351,13 @@ private struct PostOffice {
         let lines = log.lines.withLockedValue { $0 }
         #expect(lines.contains { $0.contains("mails") })
         #expect(!lines.contains { $0.contains("@") || $0.contains("example.com") || $0.contains("canary") }, "\(lines)")
+    }
+}
+
+extension Office {
+    fileprivate func makeKey(of application: String) async throws {
+        let key = try json(#"{"label":"ios","key":"\#(application)-key-0123456789"}"#)
+        _ = try await administration.keys.create(of: application, key, by: Office.actor)
     }
 }
 

@@ -38,6 +38,7 @@ struct AttemptTests {
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
             #expect((5...6).contains(admitted))
+            #expect(try await tenant.failures(of: Self.key(200)) == "\(admitted) \(admitted)", "of the source as well")
         }
     }
 
@@ -106,6 +107,17 @@ struct AttemptTests {
             #expect(try await tenant.attempt(Self.keys(1)) != nil)
             #expect(try await tenant.failures(of: Self.key(1)) == "1 1")
             #expect(try await tenant.attempt(Self.keys(1, from: 201)) == nil, "from elsewhere")
+        }
+    }
+
+    @Test("a login that has to wait uses up nothing that its source has")
+    func account() async throws {
+        try await Tenant.lend { tenant in
+            for _ in 1...5 { #expect(try await tenant.attempt(Self.keys(1)) == nil) }
+            for _ in 1...20 { #expect(try await tenant.attempt(Self.keys(1)) != nil) }
+            #expect(try await tenant.failures(of: Self.key(200)) == "5 5")
+            #expect(try await tenant.attempt(Self.keys(2)) == nil)
+            #expect(try await tenant.failures(of: Self.key(200)) == "6 6")
         }
     }
 

@@ -19,9 +19,10 @@ struct OperatorGate: RouterMiddleware {
     let rateLimiter: RateLimiter
     private let attempts = NIOLockedValueBox(FailedAttempts())
     private let known = NIOLockedValueBox(KnownTokens())
-    private let concurrency = ConcurrencyLimit(limit: Self.mostRequests)
+    private let concurrency = ConcurrencyLimit<PeerAddress.Network>(limit: Self.mostRequests)
 
-    /// Administrative requests at once (decision D10); the database connections for them are few.
+    /// Administrative requests at once (decision D10), of which one source has three quarters at most: the database
+    /// connections for them are few.
     static let mostRequests = 16
 
     init(administration: Administration, pseudonyms: Pseudonyms, rateLimiter: RateLimiter) {
@@ -92,11 +93,11 @@ struct OperatorGate: RouterMiddleware {
     private func place(for context: ManagementContext) async -> Slot? {
         var looks = context.waitsForPlace ? 40 : 0
         while looks > 0 {
-            if let slot = Slot(concurrency) { return slot }
+            if let slot = Slot(concurrency, for: context.peer.network) { return slot }
             looks -= 1
             do { try await Task.sleep(for: .milliseconds(50)) } catch { return nil }
         }
-        return Slot(concurrency)
+        return Slot(concurrency, for: context.peer.network)
     }
 
     /// Refuses a source that has to wait, unless its token counted a short while ago.
@@ -136,13 +137,15 @@ struct OperatorGate: RouterMiddleware {
 
 /// A place that a request holds as long as the value lives.
 final class Slot: Sendable {
-    private let concurrency: ConcurrencyLimit
+    private let concurrency: ConcurrencyLimit<PeerAddress.Network>
+    private let source: PeerAddress.Network
 
-    /// Nil when all are taken.
-    init?(_ concurrency: ConcurrencyLimit) {
-        guard concurrency.enter() else { return nil }
+    /// Nil when all are taken, or all that the source may have.
+    init?(_ concurrency: ConcurrencyLimit<PeerAddress.Network>, for source: PeerAddress.Network) {
+        guard concurrency.enter(source) else { return nil }
         self.concurrency = concurrency
+        self.source = source
     }
 
-    deinit { concurrency.leave() }
+    deinit { concurrency.leave(source) }
 }

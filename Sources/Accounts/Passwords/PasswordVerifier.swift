@@ -42,8 +42,8 @@ package struct PasswordVerifier: Sendable {
 
     /// The one place where a password is held against a stored one.
     ///
-    /// Counts the guess, then computes, then takes the count back if the guess was right. Every road goes through here,
-    /// so no road leads around the limits (T-85).
+    /// Counts the guess, then computes, then takes the count back if the guess was right, or nobody could look at it.
+    /// Every road goes through here, so no road leads around the limits (T-85).
     ///
     /// - Parameters:
     ///   - guess: What is claimed.
@@ -67,17 +67,16 @@ package struct PasswordVerifier: Sendable {
                 retryAfter: seconds
             )
         }
-        let stored = try await find()
-        let verdict: Verdict
-        do throws(Failure) {
-            verdict = try await verify(guess.password, against: stored, in: application, deadline: deadline)
-        } catch {
-            try await attempts.withdraw(counts, of: application, before: .now + limits.login)
-            throw error
+        let match = try await attempts.takingBack(counts, of: application) {
+            () throws(Failure) -> (stored: StoredPassword, isOutdated: Bool)? in
+            let stored = try await find()
+            let verdict = try await verify(guess.password, against: stored, in: application, deadline: deadline)
+            guard let stored, case .matches(let isOutdated) = verdict else { return nil }
+            try await store.forgiveAttempt(guess.keys, of: application)
+            return (stored, isOutdated)
         }
-        guard let stored, case .matches(let outdated) = verdict else { return nil }
-        try await store.forgiveAttempt(guess.keys, of: application)
-        return outdated ? await hashedAnew(stored, guess.password, in: application, deadline: deadline) : stored
+        guard let (stored, isOutdated) = match else { return nil }
+        return isOutdated ? await hashedAnew(stored, guess.password, in: application, deadline: deadline) : stored
     }
 
     /// The stored password if the one that was sent is the same; a guess like every other (T-85).

@@ -164,7 +164,7 @@ package struct AccountUpdate: Sendable {
             throw Failure(.loginMissing, "An account with a password needs \(what). Send it as \"\(identity)\".")
         }
         if stored?.login.hasSameBytes(as: chosen.key) != true {
-            try await registrations.count(from: source, of: loaded.application)
+            _ = try await registrations.count(from: source, of: loaded.application)
         }
         var new: StoredPassword?
         if let password {

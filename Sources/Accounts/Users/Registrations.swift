@@ -112,31 +112,36 @@ package struct Registrations: Sendable {
         }
         client.setLogin(login, of: application)
         let guest = try client.guest(token)
-        try await count(from: source, of: application)
-        let stored = try await verifier.newPassword(
-            password,
-            login: login,
-            of: guest?.id ?? random.objectID(),
-            names: client.names,
-            in: loaded,
-            deadline: .now + limits.login
-        )
-        let status: UserStatus = isConfirmed ? .emailConfirmationPending : .enabled
-        var counts: [AttemptCount] = []
-        if isConfirmed, links.canSend, let email { counts = try await links.countConfirmation(of: email, in: loaded) }
-        let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
-            let application = loaded.application
-            var client = try ClientRecord(record, of: loaded)
-            client.setLogin(login, of: application)
-            try await register(client.newDynamicNames, of: application)
-            let write = RegistrationWrite(password: stored, status: status, given: client.given)
-            return try await admission.write(of: application) { () throws(Failure) in
-                guard let guest else { return try await store.register(write, of: application) }
-                return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
+        var confirmations: [AttemptCount] = []
+        let user = try await counted(from: source, of: application) { () throws(Failure) in
+            let stored = try await verifier.newPassword(
+                password,
+                login: login,
+                of: guest?.id ?? random.objectID(),
+                names: client.names,
+                in: loaded,
+                deadline: .now + limits.login
+            )
+            let status: UserStatus = isConfirmed ? .emailConfirmationPending : .enabled
+            if isConfirmed, links.canSend, let email {
+                confirmations = try await links.countConfirmation(of: email, in: loaded)
+            }
+            return try await attempts.takingBack(confirmations, of: application) { () throws(Failure) in
+                try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+                    let application = loaded.application
+                    var client = try ClientRecord(record, of: loaded)
+                    client.setLogin(login, of: application)
+                    try await register(client.newDynamicNames, of: application)
+                    let write = RegistrationWrite(password: stored, status: status, given: client.given)
+                    return try await admission.write(of: application) { () throws(Failure) in
+                        guard let guest else { return try await store.register(write, of: application) }
+                        return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
+                    }
+                }
             }
         }
         guard let user else {
-            if !counts.isEmpty { try await store.withdrawAttempt(for: counts, of: application) }
+            if !confirmations.isEmpty { try await store.withdrawAttempt(for: confirmations, of: application) }
             throw Failure(
                 .loginTaken,
                 "There is an account with this \(login.email == nil ? "login" : "e-mail address") already. Log in, or restore its password."
@@ -155,25 +160,37 @@ package struct Registrations: Sendable {
     ) async throws(Failure) -> SignedIn {
         try await log.telling(of: "guest", by: .guest, in: loaded, logger, signedIn: \.self) { () throws(Failure) in
             try loaded.application.requireRegistration()
-            try await count(from: source, of: loaded.application)
             let token = random.sessionToken()
-            let guest = try await directory.withCurrent(loaded, until: .now + limits.login) {
-                (loaded) throws(Failure) in
-                try await admission.write(of: loaded.application) {
-                    () throws(Failure) in
-                    try await store.makeGuest(random.objectID(), tokenHash: token.hash, of: loaded.application)
+            let guest = try await counted(from: source, of: loaded.application) { () throws(Failure) in
+                try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+                    try await admission.write(of: loaded.application) { () throws(Failure) in
+                        try await store.makeGuest(random.objectID(), tokenHash: token.hash, of: loaded.application)
+                    }
                 }
             }
             return SignedIn(user: guest, token: token, created: true)
         }
     }
 
+    /// Makes an account that counts, unless the service cannot make it.
+    ///
+    /// - Throws: `rate_limited`.
+    private func counted<Result>(
+        from source: RequestSource,
+        of application: Application,
+        _ make: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let counts = try await count(from: source, of: application)
+        return try await attempts.takingBack(counts, of: application, make)
+    }
+
     /// Counts an account that somebody is about to make, for the network that it comes from and for the application.
     ///
     /// Nobody uses up what the application takes but from many networks.
     ///
+    /// - Returns: For what it was counted.
     /// - Throws: `rate_limited`.
-    func count(from source: RequestSource, of application: Application) async throws(Failure) {
+    func count(from source: RequestSource, of application: Application) async throws(Failure) -> [AttemptCount] {
         let registration = application.settings.registration
         let counts = [
             AttemptCount(
@@ -186,7 +203,7 @@ package struct Registrations: Sendable {
             ),
         ]
         let refusal = try await attempts.count(counts, of: application, before: .now + limits.login)
-        guard let refusal else { return }
+        guard let refusal else { return counts }
         throw Failure(
             .rateLimited,
             refusal.position == 0

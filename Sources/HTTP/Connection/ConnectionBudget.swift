@@ -5,6 +5,9 @@ import NIOCore
 /// How much a listener keeps for the other ends of its connections: connections of one source, and bytes that wait for
 /// the rest of a request or for somebody to take a reply.
 ///
+/// A connection of HTTP/1.1 has one request under way. So that HTTP/2 has no more room than HTTP/1.1, each further
+/// request that a connection has under way counts as a connection.
+///
 /// Without it a client decides how much memory the process has: a head costs the client some bytes, and the request
 /// that is made of it costs thousands of times as many.
 final class ConnectionBudget: Sendable {
@@ -35,40 +38,55 @@ final class ConnectionBudget: Sendable {
     }
 
     private struct State {
+        /// Those of known sources, and further requests.
+        var connections = 0
         var bytes = 0
         var uses: [Holder: Use] = [:]
     }
 
+    private let connections: Int
     private let connectionsOfSource: Int
     private let bytes: Int
     private let state = NIOLockedValueBox(State())
 
     /// - Parameters:
+    ///   - connections: Connections of known sources at once, with further requests: where there are as many, no request
+    ///     is begun beside another one of its connection. That there are no more connections is the listener's matter.
     ///   - connectionsOfSource: Connections that one source may have at once.
     ///   - bytes: What waits over all connections; one source may have a quarter of that.
-    init(connectionsOfSource: Int, bytes: Int) {
+    init(connections: Int, connectionsOfSource: Int, bytes: Int) {
+        self.connections = connections
         self.connectionsOfSource = connectionsOfSource
         self.bytes = bytes
     }
 
     /// - Returns: Whether the source may have one connection more, which then counts.
-    func open(for source: LimitedSource) -> Bool {
-        state.withLockedValue { state in
-            let holders = Self.holders(source)
-            let isFull = holders.contains { holder in
-                state.uses[holder, default: Use()].connections >= connectionsOfSource * holder.share
-            }
-            guard !isFull else { return false }
-            for holder in holders { state.uses[holder, default: Use()].connections += 1 }
-            return true
-        }
+    func open(for source: LimitedSource?) -> Bool {
+        state.withLockedValue { add(to: &$0, for: source) }
     }
 
-    func close(for source: LimitedSource) {
+    /// - Returns: Whether the source may have one request more on a connection that has one under way.
+    func begin(for source: LimitedSource?) -> Bool {
+        state.withLockedValue { $0.connections < connections && add(to: &$0, for: source) }
+    }
+
+    private func add(to state: inout State, for source: LimitedSource?) -> Bool {
+        let holders = Self.holders(source)
+        let isFull = holders.contains { holder in
+            state.uses[holder, default: Use()].connections >= connectionsOfSource * holder.share
+        }
+        guard !isFull else { return false }
+        state.connections += 1
+        for holder in holders { state.uses[holder, default: Use()].connections += 1 }
+        return true
+    }
+
+    func close(_ count: Int = 1, for source: LimitedSource?) {
         state.withLockedValue { state in
+            state.connections -= count
             for holder in Self.holders(source) {
                 guard var use = state.uses[holder] else { continue }
-                use.connections -= 1
+                use.connections -= count
                 state.uses[holder] = use.connections > 0 ? use : nil
             }
         }
@@ -108,6 +126,8 @@ final class ConnectionShare {
     private let budget: ConnectionBudget
     private var source: LimitedSource?
     private var bytes = 0
+    /// Requests of HTTP/2 under way; the connection counts as one of them.
+    private var requests = 0
     private var isOver = false
 
     init(_ budget: ConnectionBudget) {
@@ -125,6 +145,22 @@ final class ConnectionShare {
         give(bytes)
         self.source = source
         return take(bytes)
+    }
+
+    /// Counts one more request of HTTP/2 that is under way; `end` must follow then.
+    ///
+    /// - Returns: Whether there is room for it.
+    func begin() -> Bool {
+        guard isOver || requests == 0 || budget.begin(for: source) else { return false }
+        requests += 1
+        return true
+    }
+
+    /// A request that was begun is over.
+    func end() {
+        guard !isOver, requests > 0 else { return }
+        requests -= 1
+        if requests > 0 { budget.close(for: source) }
     }
 
     /// - Returns: Whether there is room for so many bytes more, which then count until they are given back.
@@ -147,7 +183,9 @@ final class ConnectionShare {
         guard !isOver else { return }
         give(bytes)
         isOver = true
-        if let source { budget.close(for: source) }
+        let further = max(requests - 1, 0)
+        let count = (source == nil ? 0 : 1) + further
+        if count > 0 { budget.close(count, for: source) }
     }
 
     deinit { close() }

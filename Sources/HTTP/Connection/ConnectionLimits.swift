@@ -8,7 +8,9 @@ package struct ConnectionLimits: Sendable {
     var write: TimeAmount
     /// Between two requests.
     var idle: Duration
-    /// Connections of one source at once.
+    /// Connections at once, with the further requests of HTTP/2 on each.
+    var connections: Int
+    /// Those of one source.
     var connectionsOfSource: Int
     /// Bytes over all connections of what waits: for the rest of a request, or for a reply to be taken.
     var waitingBytes: Int
@@ -17,12 +19,14 @@ package struct ConnectionLimits: Sendable {
         read: TimeAmount,
         write: TimeAmount,
         idle: Duration,
+        connections: Int,
         connectionsOfSource: Int,
         waitingBytes: Int
     ) {
         self.read = read
         self.write = write
         self.idle = idle
+        self.connections = connections
         self.connectionsOfSource = connectionsOfSource
         self.waitingBytes = waitingBytes
     }

@@ -66,7 +66,11 @@ struct HTTPConnections: HTTPChannelHandler {
         }
         self.limits = limits
         self.source = source
-        budget = ConnectionBudget(connectionsOfSource: limits.connectionsOfSource, bytes: limits.waitingBytes)
+        budget = ConnectionBudget(
+            connections: limits.connections,
+            connectionsOfSource: limits.connectionsOfSource,
+            bytes: limits.waitingBytes
+        )
         self.isSecure = isSecure
         self.strictTransport = strictTransport
     }

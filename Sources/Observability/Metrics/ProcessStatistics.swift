@@ -15,8 +15,7 @@ package enum ProcessStatistics {
             if let start = fields.number(at: 19), let boot = bootTime() {
                 samples.append(MetricSample("process_start_time_seconds", [], .number(boot + start / ticks)))
             }
-            if let pages = fields.number(at: 21) {
-                let bytes = pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+            if let bytes = resident(fields) {
                 samples.append(MetricSample("process_resident_memory_bytes", [], .number(bytes)))
             }
         }
@@ -26,6 +25,13 @@ package enum ProcessStatistics {
             samples.append(MetricSample("process_max_fds", [], limit.rlim_cur))
         }
         return samples
+    }
+
+    /// Bytes of the process that are in memory; nil where the system does not tell.
+    package static var residentBytes: Int? { statFields().flatMap(resident).map { Int($0) } }
+
+    private static func resident(_ fields: [Substring]) -> Double? {
+        fields.number(at: 21).map { $0 * Double(sysconf(Int32(_SC_PAGESIZE))) }
     }
 
     /// The fields of /proc/self/stat behind the process's name, which is in parentheses and may hold any character.

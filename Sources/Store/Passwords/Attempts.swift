@@ -128,21 +128,29 @@ package struct AttemptKeys: Sendable {
 extension Store {
     /// Counts an attempt as one that failed, before anything is known of it.
     ///
-    /// So guesses that come at once are counted one after the other, on whatever instance. It is counted for one thing
-    /// after the other: a source that has to wait adds nothing to the account, and keeps nobody else from it.
+    /// So guesses that come at once are counted one after the other, on whatever instance. What is refused was no
+    /// attempt, and is counted for nothing: a source that has to wait keeps nobody else from the account, and an
+    /// account that has to wait does not use up what its sources have.
     ///
     /// - Parameters:
     ///   - counts: What it is counted for, none twice.
     ///   - application: Where.
-    /// - Returns: Nil when the attempt may be made; else what stands in the way, and nothing was counted for that and
-    ///   what comes after it.
+    /// - Returns: Nil when the attempt may be made; else what stands in the way.
     /// - Throws: `store_unavailable` and its like.
     package func countAttempt(
         for counts: [AttemptCount],
         of application: Application
     ) async throws(Failure) -> AttemptRefusal? {
-        let result = try await query(Self.counting(counts, in: application), of: application)
-        return try read { () throws(PostgresError) in try Self.refusal(in: result) }
+        let checks = Array(counts.dropFirst())
+        let result = try await query(Self.counting(counts, unlessHeld: checks, in: application), of: application)
+        guard let refusal = try read({ () throws(PostgresError) in try Self.refusal(in: result) }) else { return nil }
+        let isChecked = refusal.position < checks.count
+        let position = isChecked ? refusal.position + 1 : refusal.position - checks.count
+        // Attempts that come at once are checked at once, and the last count alone tells them apart.
+        if !isChecked, position > 0 {
+            try await withdrawAttempt(for: Array(counts.prefix(position)), of: application)
+        }
+        return AttemptRefusal(position: position, seconds: refusal.seconds)
     }
 
     /// The statement that counts an attempt; `refusal` reads its result.

@@ -325,4 +325,22 @@ struct PasswordOverloadTests {
         #expect(try await deployment.value("select max(failures) from demo.attempts") == "\(computed)")
         #expect(try await deployment.value("select sum(failures) from demo.attempts") == "\(2 * computed)")
     }
+
+    @Test("T-80: guesses and accounts that the database had no time for are counted for nobody either")
+    func unreadable() async throws {
+        let before = try await deployment.value("select sum(failures) from demo.attempts") ?? "0"
+        let bodies = [
+            ("users/login", #"{"login": "late.canary@example.com", "password": "wrong wrong wrong"}"#),
+            ("users/register", #"{"email": "late.canary@example.com", "password": "right right right"}"#),
+            ("users/register/guest", "{}"),
+        ]
+        let replies = try await deployment.database.whileLocked("lock table demo.passwords, demo.users") {
+            try await withThrowingTaskGroup(of: HTTPReply.self) { group in
+                for (path, body) in bodies { group.addTask { try await deployment.send("POST", path, body) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+        #expect(replies.map(\.status) == [503, 503, 503])
+        #expect(try await deployment.value("select sum(failures) from demo.attempts") == before)
+    }
 }

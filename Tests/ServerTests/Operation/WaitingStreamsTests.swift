@@ -27,7 +27,7 @@ struct WaitingStreamsTests {
         frames(wire, of: stream).contains { $0.kind == Frame.Kind.data.rawValue && $0.flags & 1 == 1 }
     }
 
-    @Test("heads without bodies, 100 on each of 20 connections, cost a tenth of what requests cost")
+    @Test("heads without bodies, 100 on each of 16 connections, cost a tenth of what requests cost")
     func memory() async throws {
         try await SecureService.with(["FEDERATION_HTTP_READ_MILLISECONDS": "60000"]) { service in
             let first = try await TLSWire.open(port: service.port)
@@ -35,7 +35,8 @@ struct WaitingStreamsTests {
             try await eventually("it serves") { Self.isServed(3, first) }
             let before = try service.process.usage().residentBytes
             var wires: [TLSWire] = []
-            for _ in 0..<20 {
+            // All that fit: 100 take some 240 KB of the 4 MiB of a source.
+            for _ in 0..<16 {
                 let wire = try await TLSWire.open(port: service.port)
                 await wire.send(Self.waiting(100) + Frame(kind: .ping, payload: Array(repeating: 7, count: 8)).bytes)
                 wires.append(wire)
@@ -62,11 +63,11 @@ struct WaitingStreamsTests {
             try await eventually("it serves") { Self.isServed(1001, first) }
             #expect(Self.resets(first, 7) == 0)
             let second = try await TLSWire.open(port: service.port)
-            await second.send(Self.waiting(80))
-            try await eventually("streams are refused") { Self.resets(second, 7) > 40 }
+            await second.send(Self.waiting(44))
+            try await eventually("streams are refused") { Self.resets(second, 7) > 4 }
             #expect(Self.frames(second, of: 1).isEmpty, "the latest are refused, not the first")
             // What comes of those that were refused is no error.
-            await second.send(Frame(kind: .data, flags: 1, stream: 159, payload: [1]).bytes)
+            await second.send(Frame(kind: .data, flags: 1, stream: 87, payload: [1]).bytes)
             await second.send(Frame.request("/nothing", stream: 1001).bytes)
             try await eventually("a whole request is served") { Self.isServed(1001, second) }
             await first.close()
@@ -81,8 +82,8 @@ struct WaitingStreamsTests {
             await third.send(Frame(kind: .data, flags: 1, stream: 39, payload: [1]).bytes)
             try await eventually("the last of them is served") { Self.isServed(39, third) }
             let fourth = try await TLSWire.open(port: service.port)
-            await fourth.send(Self.waiting(80))
-            var number = UInt32(80)
+            await fourth.send(Self.waiting(20))
+            var number = UInt32(20)
             while number < 600, !fourth.isClosed {
                 let refused = Self.resets(fourth, 7)
                 let requests = (number..<number + 5).flatMap { number in
@@ -155,6 +156,25 @@ struct WaitingStreamsTests {
             try await eventually("the others have ended") { Self.resets(wire, 8) == 14 }
             await wire.send(Frame(kind: .settings, payload: [0, 4, 0, 1, 0, 0]).bytes)
             try await eventually("six are taken") { (0..<UInt32(20)).count { Self.isServed(2 * $0 + 1, wire) } == 6 }
+            await wire.close()
+        }
+    }
+
+    @Test("whole requests under way count as connections of their source: more are refused, and room comes back")
+    func underWay() async throws {
+        let limits = ["FEDERATION_HTTP_CONNECTIONS_SOURCE": "3", "FEDERATION_HTTP_WRITE_MILLISECONDS": "60000"]
+        try await SecureService.with(limits) { service in
+            let wire = try await TLSWire.open(port: service.port)
+            let closedWindow = Frame(kind: .settings, payload: [0, 4, 0, 0, 0, 0]).bytes
+            let requests = (0..<UInt32(10)).flatMap { Frame.request("/nothing", stream: 2 * $0 + 1).bytes }
+            await wire.send(Array(Frame.preface.prefix(24)) + closedWindow + requests)
+            try await eventually("seven are refused") { Self.resets(wire, 7) == 7 }
+            #expect(try await service.curl(["--http2"], "/openapi.json").status == 0, "three are under way")
+            await wire.send(Frame(kind: .settings, payload: [0, 4, 0, 1, 0, 0]).bytes)
+            try await eventually("three are taken") { (0..<UInt32(3)).allSatisfy { Self.isServed(2 * $0 + 1, wire) } }
+            await wire.send(Frame.request("/nothing", stream: 1001).bytes)
+            try await eventually("another is served") { Self.isServed(1001, wire) }
+            #expect(try await service.curl(["--http2"], "/openapi.json").status == 200)
             await wire.close()
         }
     }

@@ -6,9 +6,9 @@ import NIOHTTP2
 ///
 /// A stream with its channel and its task costs thousands of times as much as the head that opens it. So a request that
 /// waits for its body is kept as what it is: its fields, and the bytes that have come. What has a longer body, or waits
-/// to be told to go on, has its stream at once, and counts as a request until it is whole. Where there is no room, the
-/// latest requests are refused (RFC 9113 §8.7: nothing was done, and the client may send them again); a client that
-/// goes on all the same is told to calm down.
+/// to be told to go on, has its stream at once, and counts as a request until it is whole. Streams count until they are
+/// over, as connections do. Where there is no room, the latest requests are refused (RFC 9113 §8.7: nothing was done,
+/// and the client may send them again); a client that goes on all the same is told to calm down.
 final class WaitingStreams: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
@@ -18,7 +18,9 @@ final class WaitingStreams: ChannelInboundHandler {
     private static let streamCost = 2048
     private static let fieldCost = 64
     /// Requests that are refused before the connection ends; each that is taken makes up for all before.
-    private static let mostRefusals = 100
+    ///
+    /// The library keeps some 100 KiB for a connection whose streams were all refused, so few of them are waited for.
+    private static let mostRefusals = 20
 
     private struct Arrival {
         enum State { case waiting, passed, refused }
@@ -36,6 +38,7 @@ final class WaitingStreams: ChannelInboundHandler {
     private let limit: TimeAmount
     private let gate: HTTP2Gate
     private let end: () -> Void
+    private let share: ConnectionShare
     private var charge: ConnectionCharge
     /// Requests that are not whole, by stream.
     private var arrivals: [HTTP2StreamID: Arrival] = [:]
@@ -44,6 +47,8 @@ final class WaitingStreams: ChannelInboundHandler {
     /// What they cost.
     private var cost = 0
     private var refusals = 0
+    /// Whether streams were refused since the last flush.
+    private var hasRefused = false
     /// Whether the client sends nothing any more.
     private var isInputOver = false
     private var timer: Scheduled<Void>?
@@ -57,6 +62,7 @@ final class WaitingStreams: ChannelInboundHandler {
         self.limit = limit
         self.gate = gate
         self.end = end
+        self.share = share
         charge = ConnectionCharge(share)
     }
 
@@ -65,8 +71,7 @@ final class WaitingStreams: ChannelInboundHandler {
         guard let arrival = arrivals[frame.streamID] else {
             guard case .headers(let headers) = frame.payload else { return context.fireChannelRead(data) }
             guard headers.endStream else { return begin(frame, headers, context) }
-            refusals = 0
-            made.insert(frame.streamID)
+            guard makeStream(frame.streamID, context) else { return }
             return context.fireChannelRead(data)
         }
         switch (arrival.state, frame.payload) {
@@ -79,7 +84,7 @@ final class WaitingStreams: ChannelInboundHandler {
             // Trailers, which end the request.
             pass(frame.streamID, context)
             settle(frame.streamID)
-            context.fireChannelRead(data)
+            if made.contains(frame.streamID) { context.fireChannelRead(data) }
         // Nobody behind knows the stream.
         case (.waiting, _), (.refused, _): break
         }
@@ -94,7 +99,10 @@ final class WaitingStreams: ChannelInboundHandler {
             if event.inboundWindowSize != nil { arrivals[event.streamID]?.window = event }
         case let closed as StreamClosedEvent:
             settle(closed.streamID)
-            if made.remove(closed.streamID) != nil { context.fireUserInboundEventTriggered(event) }
+            if made.remove(closed.streamID) != nil {
+                share.end()
+                context.fireUserInboundEventTriggered(event)
+            }
             leave()
         case ChannelEvent.inputClosed:
             isInputOver = true
@@ -109,6 +117,7 @@ final class WaitingStreams: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         fit(context)
+        tell(context)
         watch(context)
         context.fireChannelReadComplete()
     }
@@ -156,13 +165,12 @@ final class WaitingStreams: ChannelInboundHandler {
     /// Hands on what has come of a request, which makes its stream.
     private func pass(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext, ends: Bool = false) {
         guard var arrival = arrivals[stream], let head = arrival.head else { return }
+        guard makeStream(stream, context) else { return }
         let (body, created, window) = (arrival.body, arrival.created, arrival.window)
         (arrival.state, arrival.head, arrival.body) = (.passed, nil, nil)
         cost += ConnectionBudget.request - arrival.cost
         arrival.cost = ConnectionBudget.request
         arrivals[stream] = arrival
-        refusals = 0
-        made.insert(stream)
         context.fireChannelRead(wrapInboundOut(head))
         if let created { context.fireUserInboundEventTriggered(created) }
         if ends || body != nil {
@@ -172,10 +180,25 @@ final class WaitingStreams: ChannelInboundHandler {
         if let window { context.fireUserInboundEventTriggered(window) }
     }
 
+    /// Counts a stream that is to be made, or refuses it where there is no room for it.
+    private func makeStream(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool {
+        guard share.begin() else {
+            // What still comes of it is for nobody.
+            if arrivals[stream] == nil { arrivals[stream] = Arrival(deadline: .now() + limit, cost: 0) }
+            refuse(stream, context)
+            return false
+        }
+        refusals = 0
+        made.insert(stream)
+        return true
+    }
+
     /// Forgets a request that is whole, or whose stream is over.
     private func settle(_ stream: HTTP2StreamID) {
         guard let arrival = arrivals.removeValue(forKey: stream) else { return }
         cost -= arrival.cost
+        // The room of many is not kept for the connection's life.
+        if arrivals.isEmpty { arrivals = [:] }
     }
 
     // MARK: Ends
@@ -189,10 +212,21 @@ final class WaitingStreams: ChannelInboundHandler {
     private func fit(_ context: ChannelHandlerContext) {
         guard cost != charge.bytes, !charge.set(cost) else { return }
         for stream in arrivals.filter({ $0.value.cost > 0 }).keys.sorted(by: >) {
-            refusals += 1
-            reset(stream, .refusedStream, context)
+            refuse(stream, context)
             if charge.set(cost) { break }
         }
+    }
+
+    private func refuse(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        refusals += 1
+        hasRefused = true
+        reset(stream, .refusedStream, context)
+    }
+
+    /// Tells the client of what was refused, and ends the connection of one that goes on all the same.
+    private func tell(_ context: ChannelHandlerContext) {
+        guard hasRefused else { return }
+        hasRefused = false
         context.flush()
         if refusals > Self.mostRefusals { gate.calm() }
     }
@@ -219,8 +253,9 @@ final class WaitingStreams: ChannelInboundHandler {
             for (stream, arrival) in self.arrivals where arrival.cost > 0 && arrival.deadline <= now {
                 self.reset(stream, .cancel, context)
             }
-            context.flush()
             self.fit(context)
+            context.flush()
+            self.tell(context)
             self.watch(context)
         }
     }
