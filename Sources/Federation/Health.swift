@@ -37,7 +37,8 @@ package struct Health: Sendable {
                     + "run federation migrate"
             }
         } catch {
-            return "the database cannot be asked" + (error.cause.map { ": \($0)" } ?? "")
+            // Host and role of the database are nothing for whoever reaches this listener without a token.
+            return "the database cannot be asked; federation doctor and the log say why"
         }
         if let refusal = directory.keyRefusal { return refusal.message }
         return directory.isLoaded ? nil : "the configuration has not been read yet"

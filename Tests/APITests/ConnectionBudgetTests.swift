@@ -50,18 +50,24 @@ struct ConnectionBudgetTests {
         #expect(!budget.begin(for: nil))
     }
 
-    @Test("a source has a quarter of the bytes, a network a half, all together have all")
+    @Test("a source has a third of what is free beside it, so whoever comes finds room however many hold what they may")
     func bytes() {
         let budget = ConnectionBudget(connections: 99, connectionsOfSource: 9, bytes: 800)
-        #expect(budget.take(200, for: Self.one))
+        #expect(budget.take(200, for: Self.one), "alone it has a quarter")
         #expect(!budget.take(1, for: Self.one))
-        let network = (10..<13).map { budget.take(150, for: LimitedSource(address: $0, network: 7)) }
-        #expect(network == [true, true, false])
-        #expect(budget.take(300, for: nil), "whose source is not known has what is left")
+        let network = (10..<13).map { budget.take(100, for: LimitedSource(address: $0, network: 7)) }
+        #expect(network == [true, true, false], "two thirds of what is free")
+        #expect(budget.take(400, for: nil), "whose source is not known has what is left")
         #expect(!budget.take(1, for: nil))
         budget.give(200, for: Self.one)
         #expect(budget.take(200, for: nil))
         #expect(!budget.take(1, for: Self.one))
+        let crowd = ConnectionBudget(connections: 99, connectionsOfSource: 9, bytes: 80_000)
+        for address in 1...40 {
+            let source = LimitedSource(address: UInt64(address), network: nil)
+            while crowd.take(40, for: source) {}
+        }
+        #expect(crowd.take(1000, for: LimitedSource(address: 41, network: nil)), "forty sources keep nobody out")
     }
 
     @Test("a connection gives everything back at its end, whatever its handlers still hold")
@@ -134,6 +140,24 @@ struct ConnectionBudgetTests {
         #expect(try parts([head(), .end(nil), head()]) == ["head", "end"])
         #expect(try parts([head(), body(16_385), body(7)]) == ["head", "16385", "7"])
         #expect(try parts([head([.expect: "100-continue"]), body(7)]) == ["head", "7"])
+    }
+
+    @Test("a client that sends more than 32 requests without waiting for a reply is let go; each reply makes room")
+    func unanswered() throws {
+        let budget = ConnectionBudget(connections: 99, connectionsOfSource: 9, bytes: 400_000)
+        let channel = EmbeddedChannel(handler: WaitingRequest(ConnectionShare(budget)))
+        try channel.connect(to: SocketAddress(unixDomainSocketPath: "/a")).wait()
+        func send() throws {
+            let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")
+            try channel.writeInbound(HTTPRequestPart.head(head))
+            try channel.writeInbound(HTTPRequestPart.end(nil))
+        }
+        for _ in 0..<32 { try send() }
+        try channel.writeOutbound(HTTPResponsePart.end(nil))
+        try send()
+        #expect(channel.isActive)
+        try send()
+        #expect(!channel.isActive)
     }
 
     @Test("what has passed and is not whole counts as a request, and ends where there is no room")

@@ -220,9 +220,18 @@ struct SourceTests {
             (.auth0, #"{"user_id": "email|5f7c", "email": "a@b.de"}"#, nil),
             // The list says all of them.
             (.auth0, #"{"user_id": "facebook|1", "identities": [], "email": "a@b.de"}"#, nil),
-            (.cognito, "cognito:username,email\nFacebook_10223344,a@b.de", "facebook/1234567890/10223344"),
-            (.cognito, "cognito:username,email\nfacebook_10223344,a@b.de", "facebook/1234567890/10223344"),
-            (.cognito, "cognito:username,email\nGoogle_117,a@b.de", "google/42.apps.example.com/117"),
+            (
+                .cognito, "cognito:username,UserStatus,email\nFacebook_10223344,EXTERNAL_PROVIDER,a@b.de",
+                "facebook/1234567890/10223344"
+            ),
+            (
+                .cognito, "cognito:username,cognito:user_status,email\nfacebook_10223344,EXTERNAL_PROVIDER,a@b.de",
+                "facebook/1234567890/10223344"
+            ),
+            (
+                .cognito, "cognito:username,UserStatus,email\nGoogle_117,EXTERNAL_PROVIDER,a@b.de",
+                "google/42.apps.example.com/117"
+            ),
             (.cognito, "cognito:username,email\nann_example,a@b.de", nil),
             // Whoever has a password chose the name.
             (.cognito, "cognito:username,cognito:user_status,email\nFacebook_10223344,CONFIRMED,a@b.de", nil),
@@ -249,6 +258,8 @@ struct SourceTests {
         (.auth0, #"{"user_id": "1", "email": "a@b.de", "hash": "$2b$10$x"}"#, "hash"),
         (.cognito, "sub,email,cognito:mfa_enabled\n1,a@b.de,true", "cognito:mfa_enabled"),
         (.cognito, "sub,email,cognito:user_status\n1,a@b.de,EXTERNAL_PROVIDER", "cognito:username"),
+        // A name that people may have chosen.
+        (.cognito, "sub,email,cognito:username\n1,a@b.de,facebook_10223344", "cognito:username"),
         (
             .supabase, #"{"id": "1", "email": "a@b.de", "raw_app_meta_data": {"providers": ["email", "facebook"]}}"#,
             "raw_app_meta_data"

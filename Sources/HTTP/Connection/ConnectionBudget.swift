@@ -15,8 +15,12 @@ final class ConnectionBudget: Sendable {
     static let request = 40 * 1024
     /// How many sources a network counts as: the /48 of an IPv6 address is one customer's.
     static let sourcesOfNetwork = 2
-    /// How many sources may fill what there is of bytes.
-    static let sources = 4
+    /// A source may hold a third of what is free beside it, so a quarter of all where it is alone: however many sources
+    /// hold what they may, whoever comes next finds room.
+    static let partOfSource = 3
+    /// What a connection may keep of a request in any case: a login whose head and body come apart is served even where
+    /// nothing is free.
+    static let uncounted = 4096
 
     private struct Use {
         var connections = 0
@@ -96,10 +100,11 @@ final class ConnectionBudget: Sendable {
     func take(_ count: Int, for source: LimitedSource?) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
+            let free = bytes - state.bytes - count
             let isFull = holders.contains { holder in
-                state.uses[holder, default: Use()].bytes + count > bytes / Self.sources * holder.share
+                (state.uses[holder, default: Use()].bytes + count) * Self.partOfSource > free * holder.share
             }
-            guard !isFull, state.bytes + count <= bytes else { return false }
+            guard !isFull, free >= 0 else { return false }
             state.bytes += count
             for holder in holders { state.uses[holder, default: Use()].bytes += count }
             return true

@@ -94,7 +94,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     /// A small request arrives whole in one read, and then no timer is ever made for it.
     func channelReadComplete(context: ChannelHandlerContext) {
         if isArriving { start(context) } else { stop() }
-        if !charge.set(isArriving ? arrived : 0) { context.close(promise: nil) }
+        if !charge.set(isArriving ? max(arrived - ConnectionBudget.uncounted, 0) : 0) { context.close(promise: nil) }
         context.fireChannelReadComplete()
     }
 

@@ -7,18 +7,27 @@ import NIOHTTPTypes
 /// A request that is being answered has a task, with all that this takes; one that only waits for its body needs its
 /// bytes alone, which ``RequestArrival`` counts. So a client that sends a head and nothing more keeps little. What has
 /// a longer body, or waits to be told to go on, passes at once, and counts as a request until it is whole.
-final class WaitingRequest: ChannelInboundHandler, RemovableChannelHandler {
+///
+/// The handler also bounds how many requests a client has sent without waiting for replies (RFC 9112 §9.3.2). The event
+/// loop does all that one read has brought before it looks at another connection, so a client with thousands of them
+/// would keep everybody else waiting for seconds.
+final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
 
     /// Bytes of a body that are kept: more than what most requests have.
     static let mostBytes = 16_384
+    /// Requests of one connection that have begun and are not answered.
+    private static let mostUnanswered = 32
 
     private var head: HTTPRequest?
     private var body: ByteBuffer?
     /// Whether the body is a piece of what was read, all of which the memory of the piece keeps.
     private var isSlice = false
     private var hasPassed = false
+    private var unanswered = 0
     private var charge: ConnectionCharge
 
     init(_ share: ConnectionShare) {
@@ -26,8 +35,12 @@ final class WaitingRequest: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // What the parser still makes of the last read of a connection that was closed.
+        guard unanswered <= Self.mostUnanswered else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
+            unanswered += 1
+            guard unanswered <= Self.mostUnanswered else { return context.close(promise: nil) }
             self.head = head
             hasPassed = false
             if Self.isNotKept(length: head.headerFields[.contentLength], expects: head.headerFields[.expect] != nil) {
@@ -42,6 +55,11 @@ final class WaitingRequest: ChannelInboundHandler, RemovableChannelHandler {
             hasPassed = false
             context.fireChannelRead(data)
         }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data), unanswered <= Self.mostUnanswered { unanswered -= 1 }
+        context.write(data, promise: promise)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

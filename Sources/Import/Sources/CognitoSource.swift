@@ -29,11 +29,13 @@ struct CognitoSource: UserSource {
             for identity in identities {
                 try user.takeIdentity(identity.text("providerName")?.lowercased(), subject: identity.text("userId"))
             }
-        } else if status == nil || status == Self.external,
+        } else if status == Self.external,
             let (provider, subject) = Self.identity(record.text("cognito:username"))
         {
             try user.takeIdentity(provider.lowercased(), subject: subject)
-        } else if status == Self.external {
+        } else if status == Self.external || status == nil && Self.identity(record.text("cognito:username")) != nil {
+            // Without a status nobody knows whether the provider made the name or its user chose it: an account that
+            // took the identity of somebody else would be opened by that person's login.
             user.suspects.append("cognito:username")
         }
         user.takeFields(of: record, without: Self.known)

@@ -151,18 +151,28 @@ extension PostgresConnection {
 
     /// Ends all tokens of a purpose but those that were used last.
     ///
-    /// - Returns: Their ids.
+    /// Those whose person has shown a second factor stay before all others: whoever has stolen a token alone puts nobody
+    /// out by making more.
+    ///
+    /// - Parameters:
+    ///   - name: Whose they are.
+    ///   - purpose: What they are for.
+    ///   - kept: How many stay.
+    ///   - fresh: The one that was just made, which stays in any case.
+    /// - Returns: The ids of those that ended.
+    /// - Throws: `PostgresError`.
     func endUnusedTokens(
         of name: OperatorName,
         for purpose: OperatorTokenPurpose,
-        keeping kept: Int
+        keeping kept: Int,
+        with fresh: [UInt8]? = nil
     ) async throws(PostgresError) -> [String] {
         let ended = try await query(
             """
             delete from federation.operator_tokens where token_hash in (
                 select token_hash from federation.operator_tokens
                 where operator = \(name.text) and purpose = \(purpose.rawValue)
-                order by coalesce(last_used, created) desc, id offset \(kept)
+                order by token_hash is distinct from \(fresh), factor_proved is null, coalesce(last_used, created) desc, id offset \(kept)
             ) returning id
             """
         )

@@ -62,7 +62,12 @@ extension Store {
                 "delete from federation.operator_tokens where operator = \(caller.name.text) and expires <= now()"
             )
             let purpose = OperatorTokenPurpose.session
-            let surplus = try await connection.endUnusedTokens(of: caller.name, for: purpose, keeping: purpose.most)
+            let surplus = try await connection.endUnusedTokens(
+                of: caller.name,
+                for: purpose,
+                keeping: purpose.most,
+                with: session.hash
+            )
             let entry = AuditRecord(
                 application: nil,
                 action: "operator.session.open",

@@ -17,7 +17,7 @@ final class WaitingStreams: ChannelInboundHandler {
     /// What the library keeps for a stream, and a head beside its fields.
     private static let streamCost = 2048
     private static let fieldCost = 64
-    /// Requests that are refused before the connection ends; each that is taken makes up for all before.
+    /// Requests that are refused before the connection ends; each that is taken makes up for one of them.
     ///
     /// The library keeps some 100 KiB for a connection whose streams were all refused, so few of them are waited for.
     private static let mostRefusals = 20
@@ -47,6 +47,8 @@ final class WaitingStreams: ChannelInboundHandler {
     /// What they cost.
     private var cost = 0
     private var refusals = 0
+    /// What of it counts for the connection's source.
+    private var counted: Int { max(cost - ConnectionBudget.uncounted, 0) }
     /// Whether streams were refused since the last flush.
     private var hasRefused = false
     /// Whether the client sends nothing any more.
@@ -108,7 +110,7 @@ final class WaitingStreams: ChannelInboundHandler {
             isInputOver = true
             // What is not whole never will be.
             for (stream, arrival) in arrivals where arrival.state == .waiting { settle(stream) }
-            _ = charge.set(cost)
+            _ = charge.set(counted)
             context.fireUserInboundEventTriggered(event)
             leave()
         default: context.fireUserInboundEventTriggered(event)
@@ -188,7 +190,7 @@ final class WaitingStreams: ChannelInboundHandler {
             refuse(stream, context)
             return false
         }
-        refusals = 0
+        refusals = max(refusals - 1, 0)
         made.insert(stream)
         return true
     }
@@ -210,10 +212,10 @@ final class WaitingStreams: ChannelInboundHandler {
 
     /// Refuses the latest requests until there is room for the others.
     private func fit(_ context: ChannelHandlerContext) {
-        guard cost != charge.bytes, !charge.set(cost) else { return }
+        guard counted != charge.bytes, !charge.set(counted) else { return }
         for stream in arrivals.filter({ $0.value.cost > 0 }).keys.sorted(by: >) {
             refuse(stream, context)
-            if charge.set(cost) { break }
+            if charge.set(counted) { break }
         }
     }
 
