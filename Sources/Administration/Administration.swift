@@ -36,6 +36,7 @@ package struct Administration: Sendable {
     package let userImport: UserImport
     package let erasureLists: ErasureLists
     package let bans: BanAdministration
+    package let invitations: InvitationAdministration
     package let operators: OperatorAdministration
     package let operatorFactors: OperatorFactorAdministration
     package let audit: AuditAdministration
@@ -127,6 +128,15 @@ package struct Administration: Sendable {
         )
         let queue = MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random)
         let attempts = AttemptCounter(store: store)
+        let links = MailedLinks(
+            store: store,
+            queue: queue,
+            attempts: attempts,
+            address: publicAddress,
+            pseudonyms: Pseudonyms(masterKeys.current),
+            limits: Limits(),
+            random: random
+        )
         users = UserAdministration(
             store: store,
             kinds: kinds,
@@ -134,16 +144,16 @@ package struct Administration: Sendable {
             banKey: banKey,
             hints: FactorHints(masterKeys: masterKeys),
             notices: Notices(store: store, queue: queue, attempts: attempts, limits: Limits(), random: random),
-            links: MailedLinks(
-                store: store,
-                queue: queue,
-                attempts: attempts,
-                address: publicAddress,
-                pseudonyms: Pseudonyms(masterKeys.current),
-                limits: Limits(),
-                random: random
-            ),
+            links: links,
             clock: clock,
+            changes: changes
+        )
+        invitations = InvitationAdministration(
+            store: store,
+            kinds: kinds,
+            masterKeys: masterKeys,
+            links: links,
+            random: random,
             changes: changes
         )
         userImport = UserImport(
