@@ -16,6 +16,7 @@ package import Observability
 package import Providers
 package import Secrets
 package import Store
+package import Texting
 package import Vocabulary
 
 /// Everything that operators do, a use case for each subject; the administration API and the command line are two faces
@@ -75,6 +76,7 @@ package struct Administration: Sendable {
     ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
     ///   - masterKeys: Seal and open secrets.
     ///   - mailer: Writes what people are told; nil when the deployment sends no mails.
+    ///   - smsGateway: Sends links to telephones; nil when the deployment sends no messages there.
     ///   - publicAddress: Where links of mails lead; without one none is sent.
     ///   - operatorOrigin: Where operators' passkeys are made and shown; without one they have none.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
@@ -89,6 +91,7 @@ package struct Administration: Sendable {
         kinds: ProviderKinds,
         masterKeys: MasterKeys,
         mailer: Mailer? = nil,
+        smsGateway: SMSGateway? = nil,
         publicAddress: PublicAddress = PublicAddress(url: nil),
         operatorOrigin: PublicAddress = PublicAddress(url: nil),
         directory: ApplicationDirectory? = nil,
@@ -153,6 +156,8 @@ package struct Administration: Sendable {
             kinds: kinds,
             masterKeys: masterKeys,
             links: links,
+            gateway: smsGateway,
+            attempts: attempts,
             random: random,
             changes: changes
         )

@@ -12,6 +12,9 @@ package struct InvitationAdministration: Sendable {
     let kinds: ProviderKinds
     let masterKeys: MasterKeys
     let links: MailedLinks
+    /// Nil when the deployment sends no messages to telephones.
+    let gateway: SMSGateway?
+    let attempts: AttemptCounter
     let random: RandomSource
     let changes: ApplicationChanges
 
@@ -54,8 +57,9 @@ package struct InvitationAdministration: Sendable {
     ///   - application: The application.
     ///   - actor: Who invites.
     /// - Returns: The invitation; with its `link`, this once, where that was not sent.
-    /// - Throws: `document_invalid`; `mail_off` where the deployment sends no links; `conflict` where there is an open
-    ///   invitation for the contact; `too_many_attempts` where the mailbox has got several.
+    /// - Throws: `document_invalid`; `mail_off` where the deployment cannot send the link; `conflict` where there is an
+    ///   open invitation for the contact; `too_many_attempts` where the mailbox or the telephone has got several;
+    ///   `code_not_delivered` where the gateway has not taken the message. Nobody is invited then.
     package func create(
         _ document: JSONValue,
         in application: String,
@@ -73,11 +77,15 @@ package struct InvitationAdministration: Sendable {
         let link = try token.map { (token) throws(Failure) in
             try links.invitation(by: token, to: loaded.application.id)
         }
-        let isSent = wish.isSent && link != nil
+        let sent = wish.isSent ? link : nil
         let id = random.objectID()
-        let mail =
-            isSent
-            ? try mail(link, to: wish.contact, seconds: wish.seconds, locale: wish.locale, in: loaded) : nil
+        let notice: Notice?
+        if let sent {
+            notice = try mail(sent, to: wish.contact, seconds: wish.seconds, locale: wish.locale, in: loaded)
+            try await countMessage(to: wish.contact, in: loaded)
+        } else {
+            notice = nil
+        }
         let made = try await links.counting(of: loaded.application) { () throws(Failure) in
             try await store.invite(
                 NewInvitation(
@@ -88,21 +96,27 @@ package struct InvitationAdministration: Sendable {
                     properties: wish.properties,
                     locale: wish.locale,
                     seconds: wish.seconds,
-                    mail: mail,
-                    isSent: isSent
+                    mail: notice,
+                    isSent: sent != nil
                 ),
                 to: loaded.application,
                 by: actor
             )
         }
+        do throws(Failure) {
+            if let sent { try await text(sent, to: wish.contact, locale: wish.locale, in: loaded) }
+        } catch {
+            _ = try await store.revokeInvitation(made.id, of: loaded.application, by: actor)
+            throw error
+        }
         var json = made.json
-        if let link, !isSent { json.append("link", .string(link.reveal())) }
+        if let link, sent == nil { json.append("link", .string(link.reveal())) }
         return Resource(.object(json), tag: nil)
     }
 
     /// Sends an invitation once more, by another link; it counts anew for as long as at first.
     ///
-    /// - Throws: `conflict` where it is not open, or has no link; `mail_off`, `too_many_attempts`.
+    /// - Throws: `conflict` where it is not open, or has no link; `mail_off`, `too_many_attempts`, `code_not_delivered`.
     package func send(_ id: String, in application: String, by actor: Actor) async throws(Failure) -> Resource {
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
         let before = try await invitation(id, of: loaded.application)
@@ -112,6 +126,7 @@ package struct InvitationAdministration: Sendable {
         let token = OneTimeToken(random)
         let link = try links.invitation(by: token, to: loaded.application.id)
         let mail = try mail(link, to: before.contact, seconds: before.seconds, locale: before.locale, in: loaded)
+        try await countMessage(to: before.contact, in: loaded)
         let sent = try await links.counting(of: loaded.application) { () throws(Failure) in
             try await store.resend(before.id, tokenHash: token.hash, mail: mail, of: loaded.application, by: actor)
         }
@@ -121,6 +136,7 @@ package struct InvitationAdministration: Sendable {
                 "This invitation has been taken, or has expired, and is not sent again. Invite once more in its place."
             )
         }
+        try await text(link, to: before.contact, locale: before.locale, in: loaded)
         return Resource(.object(sent.json), tag: nil)
     }
 
@@ -145,21 +161,79 @@ package struct InvitationAdministration: Sendable {
         return invitation
     }
 
+    /// The mail with the link, where the invitation goes to an address.
     private func mail(
-        _ link: Secret?,
+        _ link: Secret,
         to contact: InvitedContact,
         seconds: Int64,
         locale: String?,
         in loaded: LoadedApplication
     ) throws(Failure) -> Notice? {
-        guard let link, case .email(let address) = contact, let email = EmailAddress(address) else {
-            throw Failure(
-                .mailOff,
-                "The link of this invitation cannot be sent. Make it with \"send\": false, and hand the link over yourself."
-            )
-        }
+        guard case .email(let address) = contact, let email = EmailAddress(address) else { return nil }
         try links.requireMail()
         return try links.invitation(link: link, seconds: seconds, to: email, locale: locale, in: loaded)
+    }
+
+    /// Counts the message with the link, where the invitation goes to a telephone, under the price guards of codes.
+    private func countMessage(to contact: InvitedContact, in loaded: LoadedApplication) async throws(Failure) {
+        guard case .phone(let text) = contact else { return }
+        guard gateway != nil else {
+            throw Failure(
+                .mailOff,
+                "This service sends no messages to telephones. Make the invitation with \"send\": false, and hand the link over."
+            )
+        }
+        let policy = loaded.application.settings.secondFactor.sms
+        guard let number = try? PhoneNumber(text), number.isAllowed(by: policy.prefixes) else {
+            throw Failure(
+                .conflict,
+                "This application sends no messages to this number: secondFactor.sms.countries of its settings says to which."
+            )
+        }
+        let rules = AttemptRule.messages(policy)
+        let counts = [
+            AttemptCount(for: Digest.sha256("messages to \(number.text)"), by: rules.number),
+            AttemptCount(for: Digest.sha256("messages"), by: rules.all),
+        ]
+        let refusal = try await attempts.count(
+            counts,
+            of: loaded.application,
+            before: .now + Administration.providerPatience
+        )
+        guard let refusal else { return }
+        throw Failure(
+            .tooManyAttempts,
+            "Too many messages were sent to this number, or by this application. Wait, or hand the link over yourself.",
+            retryAfter: refusal.seconds
+        )
+    }
+
+    /// Sends the link to a telephone, where the invitation goes there.
+    private func text(
+        _ link: Secret,
+        to contact: InvitedContact,
+        locale: String?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard case .phone(let text) = contact, let number = try? PhoneNumber(text), let gateway else { return }
+        let message = TextMessage(
+            invitingBy: link,
+            to: number,
+            id: random.objectID(),
+            application: loaded.application.id,
+            name: loaded.application.name,
+            locale: locale
+        )
+        switch await gateway.send(message) {
+        case .taken: return
+        case .refused(let problem), .unreachable(let problem):
+            throw Failure(
+                .codeNotDelivered,
+                "The link could not be sent to the telephone. Try again shortly, or hand a link over yourself.",
+                retryAfter: 5,
+                cause: problem
+            )
+        }
     }
 }
 

@@ -175,6 +175,7 @@ struct ConfigurationReader: UpstreamSettings {
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
         let mail = reader.mail(mode: reader.mode())
+        let sms = reader.sms()
         let publicURL = reader.publicURL()
         guard let postgres, let masterKeys, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
@@ -185,6 +186,7 @@ struct ConfigurationReader: UpstreamSettings {
             curl: curl,
             providers: providers,
             mail: mail,
+            sms: sms,
             publicURL: publicURL
         )
     }

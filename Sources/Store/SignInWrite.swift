@@ -327,7 +327,7 @@ package struct SignInStatement: Sendable {
     /// Whether the login is held to the application's second factors; not what is linked to a user's own session.
     let asksForFactor: Bool
     /// Whether somebody who is no user becomes one.
-    private let admitsNew: Bool
+    let admitsNew: Bool
     let application: Application
     let provider: ProviderName
     /// How the provider's token is stored with the identity.

@@ -15,7 +15,7 @@ private let mails = MailsFolder()
             options: #""returnUrls": ["https://app.example.com/done"], "redirectUris": ["https://app.example.com/cb"]"#,
             settings: """
                 {"newUsers": "invited", "roles": ["editors"], "dynamicProperties": true, "registration": {"confirmEmail": true},
-                 "allowedOrigins": ["https://page.example.com"]}
+                 "allowedOrigins": ["https://page.example.com"], "secondFactor": {"policy": "off", "sms": {"countries": ["+4179"]}}}
                 """,
             properties: #"{"city": {"type": "STRING"}, "points": {"type": "INT"}}"#,
             mapping: #"{"name": "name", "email": "email"}"#
@@ -276,6 +276,22 @@ struct InvitedUserTests {
         _ = try await mails.token(to: chosen, page: "confirm-email")
         let status = "select user_status from demo.users where email = '\(chosen)'"
         #expect(try await deployment.value(status) == "EMAIL_CONFIRMATION_PENDING")
+    }
+
+    @Test("a link goes to a telephone, within the countries that the application serves")
+    func telephone() async throws {
+        let made = try await deployment.admin().ask("POST", Self.list, #"{"phone": "+41 79 765 43 21"}"#)
+        #expect(made["phone"]?.string == "+41797654321" && made["link"] == nil && made["sent"]?.integer == 1)
+        let message = try #require(try await deployment.simulator.messages(to: "+41797654321").first)
+        let link = try #require(message["link"]?.string)
+        #expect(message["text"]?.string?.hasSuffix(link) == true && message["code"]?.string == nil)
+        let person = try await deployment.newcomer()
+        let body = #"{"accessToken": "\#(person.token)", "invitation": "\#(link.suffix(43))"}"#
+        #expect(try deployment.signedIn(try await deployment.login(body: body)).created)
+        let abroad = try await deployment.admin().send("POST", Self.list, #"{"phone": "+442071234567"}"#)
+        try expectProblem(abroad, "conflict")
+        let shown = try await deployment.admin().ask("POST", Self.list, #"{"phone": "+442071234567", "send": false}"#)
+        #expect(shown["link"]?.string != nil)
     }
 
     @Test("editors invite and take back, owners alone give roles, viewers look; what is wrong is said by its place")
