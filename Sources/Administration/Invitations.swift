@@ -241,7 +241,7 @@ extension StoredInvitation {
     /// For how long it was to count since it was made or sent last.
     fileprivate var seconds: Int64 { (expires - (lastSent ?? created)) / 1000 }
 
-    fileprivate var json: JSONObject {
+    var json: JSONObject {
         var object: JSONObject = ["id": .string(id.description)]
         switch contact {
         case .email(let address): object.append("email", .string(address))

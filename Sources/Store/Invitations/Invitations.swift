@@ -165,28 +165,29 @@ extension Store {
         after cursor: InvitationCursor?,
         limit: Int
     ) async throws(Failure) -> [StoredInvitation] {
-        var statement: Statement = """
-            select \(unsafeRaw: Self.invitationColumns) from \(identifier: application.schema).invitations where true
-            """
-        switch state {
-        case nil: break
-        case .open: statement.append("and accepted is null and expires > now()")
-        case .expired: statement.append("and accepted is null and expires <= now()")
-        case .accepted: statement.append("and accepted is not null")
-        }
-        if let cursor { statement.append("and \(cursor.condition)") }
-        statement.append("order by created desc, id desc limit \(limit)")
-        let result = try await query(statement, of: application)
-        return try read { () throws(PostgresError) in
-            var invitations: [StoredInvitation] = []
-            for row in result.rows { invitations.append(try StoredInvitation(row)) }
-            return invitations
-        }
+        var condition: Statement =
+            switch state {
+            case nil: "true"
+            case .open: "accepted is null and expires > now()"
+            case .expired: "accepted is null and expires <= now()"
+            case .accepted: "accepted is not null"
+            }
+        if let cursor { condition.append("and \(cursor.condition)") }
+        condition.append("order by created desc, id desc limit \(limit)")
+        return try await invitations(where: condition, of: application)
+    }
+
+    /// The invitations by which a user became one: one, or for a guest who became a user by another, two.
+    package func invitations(
+        takenBy user: ObjectID,
+        in application: Application
+    ) async throws(Failure) -> [StoredInvitation] {
+        try await invitations(where: "object_id = \(user.uuid) order by accepted, id", of: application)
     }
 
     /// An invitation by its id.
     package func invitation(_ id: ObjectID, of application: Application) async throws(Failure) -> StoredInvitation? {
-        try await invitation(where: "id = \(id.uuid)", of: application)
+        try await invitations(where: "id = \(id.uuid)", of: application).first
     }
 
     /// The invitation of a link, as long as it can be taken; nothing is used up.
@@ -194,16 +195,16 @@ extension Store {
         tokenHash: [UInt8],
         of application: Application
     ) async throws(Failure) -> StoredInvitation? {
-        try await invitation(
+        try await invitations(
             where: "token_hash = \(tokenHash) and accepted is null and expires > now()",
             of: application
-        )
+        ).first
     }
 
-    private func invitation(
+    private func invitations(
         where condition: Statement,
         of application: Application
-    ) async throws(Failure) -> StoredInvitation? {
+    ) async throws(Failure) -> [StoredInvitation] {
         let result = try await query(
             """
             select \(unsafeRaw: Self.invitationColumns) from \(identifier: application.schema).invitations
@@ -212,7 +213,9 @@ extension Store {
             of: application
         )
         return try read { () throws(PostgresError) in
-            try result.first.map { row throws(PostgresError) in try StoredInvitation(row) }
+            var invitations: [StoredInvitation] = []
+            for row in result.rows { invitations.append(try StoredInvitation(row)) }
+            return invitations
         }
     }
 

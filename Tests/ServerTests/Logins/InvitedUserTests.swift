@@ -263,6 +263,8 @@ struct InvitedUserTests {
         let user = try await deployment.logIn(email)
         #expect(try await deployment.row(of: user.objectID)?["email_verified"] == .bool(true))
         #expect(try mails.take(to: email).isEmpty, "nothing is left to confirm")
+        let export = try await deployment.admin().get("applications/demo/users/\(user.objectID)/export")
+        #expect(export["invitations"]?.array?.compactMap { $0.object?["id"]?.string } == [id])
     }
 
     @Test("another address than the invited one has to be confirmed")
