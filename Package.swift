@@ -221,7 +221,7 @@ let package = Package(
             name: "Administration",
             dependencies: [
                 "Applications", "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
-                "Observability", "Passwords", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging,
+                "Observability", "Passwords", "Providers", "Secrets", "Store", "Texting", "Vocabulary", crypto, logging,
             ],
             swiftSettings: strict
         ),

@@ -1050,6 +1050,52 @@ begin
         execute format('create index email_proofs_expires on %I.email_proofs (expires)', schema_name);
     end if;
 
+    -- Invitations of people who are no users yet. An invitation names one address, one telephone number or one identity;
+    -- the first two are taken by the token of a link, kept as its SHA-256, and the last by the login of that identity.
+    -- One that was taken is part of its user. The columns of one contact have one collation, for the index over them.
+    execute format($ddl$
+        create table if not exists %1$I.invitations (
+            id uuid primary key,
+            token_hash bytea unique check (octet_length(token_hash) = 32),
+            email text collate "C",
+            phone text collate "C",
+            provider text collate "C",
+            provider_app text collate "C",
+            subject text collate "C",
+            roles text[] not null default '{}',
+            properties jsonb not null default '{}',
+            -- The language of mails about it.
+            locale text,
+            invited_by text not null,
+            created timestamptz not null default now(),
+            expires timestamptz not null,
+            -- How often a link was sent, and when last.
+            sent bigint not null default 0,
+            last_sent timestamptz,
+            accepted timestamptz,
+            object_id uuid references %2$s on delete cascade,
+            constraint one_contact check (num_nonnulls(email, phone, subject) = 1),
+            constraint whole_identity check (num_nonnulls(provider, provider_app, subject) in (0, 3)),
+            constraint one_way check ((token_hash is null) = (subject is not null)),
+            constraint accepted_by_user check ((accepted is null) = (object_id is null))
+        )$ddl$, schema_name, users);
+    if to_regclass(format('%I.invitations_contact', schema_name)) is null then
+        execute format(
+            $ddl$create unique index invitations_contact on %I.invitations
+                ((coalesce(lower(email), phone, provider || ' ' || provider_app || ' ' || subject))) where accepted is null$ddl$,
+            schema_name
+        );
+    end if;
+    if to_regclass(format('%I.invitations_object_id', schema_name)) is null then
+        execute format('create index invitations_object_id on %I.invitations (object_id)', schema_name);
+    end if;
+    if to_regclass(format('%I.invitations_created', schema_name)) is null then
+        execute format('create index invitations_created on %I.invitations (created, id)', schema_name);
+    end if;
+    if to_regclass(format('%I.invitations_expires', schema_name)) is null then
+        execute format('create index invitations_expires on %I.invitations (expires) where accepted is null', schema_name);
+    end if;
+
     -- Identities that were taken from a user while a reversal could still bring them back; a week later they are
     -- forgotten.
     execute format($ddl$

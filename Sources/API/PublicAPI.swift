@@ -37,6 +37,7 @@ package enum PublicAPI {
             passwordReset: federation.passwordReset,
             confirmation: federation.confirmation,
             reversal: federation.reversal,
+            registrations: federation.registrations,
             directory: directory,
             refusals: refusals,
             errors: protocols.first.errors

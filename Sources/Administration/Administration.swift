@@ -16,6 +16,7 @@ package import Observability
 package import Providers
 package import Secrets
 package import Store
+package import Texting
 package import Vocabulary
 
 /// Everything that operators do, a use case for each subject; the administration API and the command line are two faces
@@ -36,6 +37,7 @@ package struct Administration: Sendable {
     package let userImport: UserImport
     package let erasureLists: ErasureLists
     package let bans: BanAdministration
+    package let invitations: InvitationAdministration
     package let operators: OperatorAdministration
     package let operatorFactors: OperatorFactorAdministration
     package let audit: AuditAdministration
@@ -78,6 +80,7 @@ package struct Administration: Sendable {
     ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
     ///   - masterKeys: Seal and open secrets.
     ///   - mailer: Writes what people are told; nil when the deployment sends no mails.
+    ///   - smsGateway: Sends links to telephones; nil when the deployment sends no messages there.
     ///   - publicAddress: Where links of mails lead; without one none is sent.
     ///   - operatorOrigin: Where operators' passkeys are made and shown; without one they have none.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
@@ -92,6 +95,7 @@ package struct Administration: Sendable {
         kinds: ProviderKinds,
         masterKeys: MasterKeys,
         mailer: Mailer? = nil,
+        smsGateway: SMSGateway? = nil,
         publicAddress: PublicAddress = PublicAddress(url: nil),
         operatorOrigin: PublicAddress = PublicAddress(url: nil),
         directory: ApplicationDirectory? = nil,
@@ -131,6 +135,15 @@ package struct Administration: Sendable {
         )
         let queue = MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random)
         let attempts = AttemptCounter(store: store)
+        let links = MailedLinks(
+            store: store,
+            queue: queue,
+            attempts: attempts,
+            address: publicAddress,
+            pseudonyms: Pseudonyms(masterKeys.current),
+            limits: Limits(),
+            random: random
+        )
         users = UserAdministration(
             store: store,
             kinds: kinds,
@@ -138,16 +151,18 @@ package struct Administration: Sendable {
             banKey: banKey,
             hints: FactorHints(masterKeys: masterKeys),
             notices: Notices(store: store, queue: queue, attempts: attempts, limits: Limits(), random: random),
-            links: MailedLinks(
-                store: store,
-                queue: queue,
-                attempts: attempts,
-                address: publicAddress,
-                pseudonyms: Pseudonyms(masterKeys.current),
-                limits: Limits(),
-                random: random
-            ),
+            links: links,
             clock: clock,
+            changes: changes
+        )
+        invitations = InvitationAdministration(
+            store: store,
+            kinds: kinds,
+            masterKeys: masterKeys,
+            links: links,
+            gateway: smsGateway,
+            attempts: attempts,
+            random: random,
             changes: changes
         )
         userImport = UserImport(

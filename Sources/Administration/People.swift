@@ -218,8 +218,8 @@ package struct UserAdministration: Sendable {
     }
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the
-    /// login of its password, its roles, its sessions, its second factors, and the newest 1,000 entries of the audit
-    /// log that name it.
+    /// login of its password, its roles, its sessions, its second factors, the invitation that it took, and the newest
+    /// 1,000 entries of the audit log that name it.
     package func export(
         _ id: String,
         of application: String,
@@ -232,7 +232,8 @@ package struct UserAdministration: Sendable {
         let filter = AuditFilter(application: owner.id.text, target: target)
         let factors = factors(of: person, in: owner)
         let audit = try await store.audit(matching: filter, before: nil, limit: 1000)
-        return await located(person, of: owner).export(factors, audit: audit)
+        let invitations = try await store.invitations(takenBy: person.user.objectID, in: owner)
+        return await located(person, of: owner).export(factors, invitations: invitations, audit: audit)
     }
 
     /// Removes a user with identities and sessions, and gives up our permissions at providers where a token is kept.

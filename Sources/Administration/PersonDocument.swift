@@ -20,14 +20,19 @@ extension StoredPerson {
         )
     }
 
-    /// The same as `resource`, with what the mapping wrote last.
-    func export(_ factors: [Vocabulary.Factor], audit: [AuditEntry]) -> JSONValue {
+    /// The same as `resource`, with what the mapping wrote last, and by what the person was invited.
+    func export(
+        _ factors: [Vocabulary.Factor],
+        invitations: [StoredInvitation],
+        audit: [AuditEntry]
+    ) -> JSONValue {
         let identities = identities.map { identity in
             var json = identity.json
             json.append("written", .object(identity.written))
             return json
         }
         var person = json(identities, factors.map(\.json))
+        person.append("invitations", .array(invitations.map { .object($0.json) }))
         person.append("audit", .array(audit.map(\.json)))
         return .object(person)
     }

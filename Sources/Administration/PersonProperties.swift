@@ -1,4 +1,4 @@
-import Mapping
+import Applications
 import Store
 package import Vocabulary
 
@@ -33,7 +33,7 @@ extension UserAdministration {
     ) async throws(Failure) -> Resource {
         let owner = try await owner(application)
         let given: GivenProperties
-        do throws(DocumentProblems) { given = try owner.given(by: patch) } catch { throw error.failure }
+        do throws(DocumentProblems) { given = try owner.given(byOperator: patch) } catch { throw error.failure }
         // Guarded by their own version in place of the user's.
         let changed = try await change(id, of: application, if: .any, by: actor) { person, owner in
             try precondition.check(person.user.writable(in: owner).tag ?? "")
@@ -61,51 +61,5 @@ extension User {
             object.append(property.name.text, value(of: property.name)?.json ?? .null)
         }
         return Resource(.object(object), tag: EntityTag.of(.object(object)))
-    }
-}
-
-extension Application {
-    fileprivate var writableByOperators: [Property] {
-        properties.filter { ![.email, settings.identityProperty].contains($0.name) }
-    }
-
-    /// What a patch gives.
-    ///
-    /// - Throws: All that is wrong with it, by the names of properties.
-    fileprivate func given(by patch: JSONValue) throws(DocumentProblems) -> GivenProperties {
-        var (given, problems) = (GivenProperties(), DocumentProblems())
-        guard let members = patch.object?.members else {
-            throw DocumentProblems(JSONPointer(), "must be an object of properties and their values")
-        }
-        for member in members {
-            let place = JSONPointer() / member.key
-            guard let property = properties.first(where: { $0.name.text.hasSameBytes(as: member.key) }) else {
-                problems.add(place, "is no declared property of this application")
-                continue
-            }
-            guard writableByOperators.contains(property) else {
-                problems.add(
-                    place,
-                    "cannot be changed here: it opens the account. The user changes it, or a server does"
-                )
-                continue
-            }
-            guard !given.values.contains(where: { $0.property.name == property.name }) else {
-                problems.add(place, "is given twice")
-                continue
-            }
-            do throws(Failure) {
-                let value = try ClientValue.convert(
-                    member.value,
-                    to: property,
-                    offsetlessTimes: settings.offsetlessTimes
-                )
-                given.values.append((property, value))
-            } catch {
-                problems.add(place, error.message)
-            }
-        }
-        guard problems.isEmpty else { throw problems }
-        return given
     }
 }

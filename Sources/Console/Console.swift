@@ -50,6 +50,7 @@ package struct Console: Sendable {
         mountProperties(on: router)
         mountMappings(on: router)
         mountPeople(on: router)
+        mountInvitations(on: router)
         mountLogins(on: router)
         mountAudit(on: router)
         mountOperators(on: router)

@@ -101,7 +101,7 @@ package struct CodeDelivery: Sendable {
             let enrolments = AttemptCount(for: Digest.sha256("messages that enrol"), by: rules.enrolments)
             try await count([bySource] + purpose.counts(to: number.text) + [enrolments, all], in: loaded)
         }
-        let message = CodeMessage(
+        let message = TextMessage(
             code,
             to: number,
             id: random.objectID(),

@@ -45,19 +45,23 @@ final class AuthenticatedLogin: Sendable {
     let factor: FactorProof?
     /// The id that the user gets if this login creates one; nil for any.
     let freshID: ObjectID?
+    /// By what a new person was invited, as an earlier step of the login says.
+    let invitation: InvitationToken?
 
     init(
         _ result: AuthenticationResult,
         mapping: JSONValue?,
         once: SingleUse? = nil,
         factor: FactorProof? = nil,
-        freshID: ObjectID? = nil
+        freshID: ObjectID? = nil,
+        invitation: InvitationToken? = nil
     ) {
         self.result = result
         self.mapping = mapping
         self.once = once
         self.factor = factor
         self.freshID = freshID
+        self.invitation = invitation
     }
 }
 

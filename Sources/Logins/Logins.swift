@@ -31,6 +31,8 @@ package final class LoginRequest: Sendable {
     package let idempotencyKey: IdempotencyKey?
     /// The guest whom the login makes a user.
     package let guest: GuestClaim?
+    /// By what a new person was invited.
+    package let invitation: InvitationToken?
 
     package init(
         provider: ProviderName,
@@ -40,7 +42,8 @@ package final class LoginRequest: Sendable {
         previousToken: SessionToken?,
         client: LoginClient,
         idempotencyKey: IdempotencyKey? = nil,
-        guest: GuestClaim? = nil
+        guest: GuestClaim? = nil,
+        invitation: InvitationToken? = nil
     ) {
         self.provider = provider
         self.credential = credential
@@ -50,6 +53,7 @@ package final class LoginRequest: Sendable {
         self.client = client
         self.idempotencyKey = idempotencyKey
         self.guest = guest
+        self.invitation = invitation
     }
 }
 

@@ -78,14 +78,17 @@ package struct SignInWriter: Sendable {
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
         let application = attempt.loaded.application
+        let invitation = application.invitationClaim(attempt.invitation(with: login))
         if !plan.mapping.newDynamicNames.isEmpty {
             // A login that is refused or put off leaves nothing, and names are kept in a statement of their own. Only
             // what is linked to a user's own session is never put off.
             if login.factor == nil, linking?.isOfSession != true {
                 let device = attempt.request.client.deviceHash
                 let identity = login.result.person.identity
-                if application.settings.newUsers == .closed, try await !store.isKnown(identity, in: application) {
-                    try application.requireNewUsers()
+                if application.settings.newUsers != .open || invitation != nil,
+                    try await !store.isKnown(identity, in: application)
+                {
+                    try await store.requireAdmission(by: invitation, or: identity, to: application)
                 }
                 if let demand = try await store.factorDemand(of: identity, deviceHash: device, in: application) {
                     throw demand
@@ -106,7 +109,8 @@ package struct SignInWriter: Sendable {
             token: tokenToKeep(of: login.result, in: attempt.loaded),
             once: login.once,
             factor: login.factor,
-            deviceHash: attempt.request.client.deviceHash
+            deviceHash: attempt.request.client.deviceHash,
+            invitation: invitation
         )
         let statement =
             login.factor.map { plan.finishingStatement(by: $0.kind) }
@@ -122,8 +126,8 @@ package struct SignInWriter: Sendable {
     /// The failure of a login that a second factor stands in the way of, with what it takes to go on; every other one
     /// as it is.
     ///
-    /// A credential that counts once has been used by then; of a guest's login, whose transaction is undone, it is used
-    /// here.
+    /// A credential that counts once has been used by then; of the login of a guest, or of somebody who was invited, whose
+    /// transaction is undone, it is used here.
     func putOff(
         _ failure: Failure,
         _ login: AuthenticatedLogin,
@@ -133,10 +137,17 @@ package struct SignInWriter: Sendable {
     ) async throws(Failure) -> Failure {
         guard failure.isPutOff else { return failure }
         let request = attempt.request
-        if guest != nil, let once = login.once {
-            guard try await store.use(once, of: attempt.loaded.application) else { throw .credentialReplayed }
+        let invitation = attempt.invitation(with: login)
+        let application = attempt.loaded.application
+        if guest != nil || application.invitationClaim(invitation) != nil, let once = login.once {
+            guard try await store.use(once, of: application) else { throw .credentialReplayed }
         }
-        let vouched = VouchedLogin(result: login.result, mapping: login.mapping, codeChallenge: nil)
+        let vouched = VouchedLogin(
+            result: login.result,
+            mapping: login.mapping,
+            codeChallenge: nil,
+            invitation: invitation
+        )
         return try await pendings.putOff(
             failure,
             .provider(vouched, guest: guest),
@@ -162,6 +173,13 @@ package struct SignInWriter: Sendable {
         let identity = result.person.identity
         guard loaded.tokenPolicy(of: identity.provider) != nil, let token = result.token else { return nil }
         return masterKeys.seal(token, with: identity, of: loaded.application.id)
+    }
+}
+
+extension LoginAttempt {
+    /// By what a new person was invited: what the request says, or else an earlier step of the login.
+    fileprivate func invitation(with login: AuthenticatedLogin) -> InvitationToken? {
+        request.invitation ?? login.invitation
     }
 }
 

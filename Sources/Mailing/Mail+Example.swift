@@ -15,6 +15,7 @@ extension Mail {
         case .factorCode: .factorCode(code: Secret("123456"), minutes: 10, enrols: false, name: name)
         case .factorAdded: .factorAdded(kind: .totp, link: link, days: 7, name: name)
         case .factorRemoved: .factorRemoved(kind: .totp, link: link, days: 7, name: name)
+        case .invitation: .invitation(link: link, seconds: 604_800)
         case .accountDeleted: .accountDeleted(days: 30, name: name)
         case .test: .test
         }

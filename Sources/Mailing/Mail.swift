@@ -23,6 +23,8 @@ package enum Mail: Sendable {
     /// A second factor has come or gone; the link undoes it.
     case factorAdded(kind: FactorKind, link: Secret?, days: Int, name: String?)
     case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
+    /// A link by which the reader opens an account, and for how many seconds it counts.
+    case invitation(link: Secret, seconds: Int64)
     /// The account is gone, or will be in so many days.
     case accountDeleted(days: Int64, name: String?)
     /// Whether mail works at all.
@@ -31,7 +33,7 @@ package enum Mail: Sendable {
     /// The names of the templates, by which operators have files of their own.
     package enum Template: String, Sendable, CaseIterable {
         case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
-            factorCode, factorAdded, factorRemoved, accountDeleted, test
+            factorCode, factorAdded, factorRemoved, invitation, accountDeleted, test
         case loginMethodRemoved = "wayInRemoved"
 
         /// What a template may show; `application` is the name of the application.
@@ -46,6 +48,7 @@ package enum Mail: Sendable {
             case .factorCode: ["application", "name", "code", "minutes", "login", "enrolment"]
             case .factorAdded, .factorRemoved:
                 Set(["application", "name", "link", "days"] + FactorKind.allCases.map(\.rawValue))
+            case .invitation: ["application", "link", "days", "hours"]
             case .accountDeleted: ["application", "name", "days"]
             case .test: ["application"]
             }
@@ -64,6 +67,7 @@ package enum Mail: Sendable {
         case .factorCode: .factorCode
         case .factorAdded: .factorAdded
         case .factorRemoved: .factorRemoved
+        case .invitation: .invitation
         case .accountDeleted: .accountDeleted
         case .test: .test
         }
@@ -74,6 +78,7 @@ package enum Mail: Sendable {
         switch self {
         case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60
         case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
+        case .invitation(_, let seconds): seconds
         case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _),
             .factorAdded(_, _?, let days, _), .factorRemoved(_, _?, let days, _):
             Int64(clamping: days) &* 86_400
@@ -106,6 +111,11 @@ package enum Mail: Sendable {
             .factorRemoved(let kind, let link, let days, let name):
             // Templates say in their own words what the kinds are.
             Self.values(name: name, ["link": link?.reveal(), "days": String(days), kind.rawValue: kind.rawValue])
+        case .invitation(let link, let seconds):
+            // In whole hours below two days, so that no reader is told of a day that is not whole.
+            seconds < 172_800
+                ? ["link": link.reveal(), "hours": String(seconds / 3600)]
+                : ["link": link.reveal(), "days": String(seconds / 86_400)]
         case .accountDeleted(let days, let name): Self.values(name: name, ["days": days > 0 ? String(days) : nil])
         case .test: [:]
         }

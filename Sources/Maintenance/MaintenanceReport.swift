@@ -122,6 +122,7 @@ extension Expired {
         case .emailTokens: "email_tokens"
         case .removedIdentities: "removed_identities"
         case .removedFactors: "removed_factors"
+        case .invitations: "invitations"
         case .trustedDevices: "trusted_devices"
         case .mails: "mails"
         }

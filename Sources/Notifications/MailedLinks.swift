@@ -15,7 +15,16 @@ package struct MailedLink: Sendable {
     ///
     /// Nothing of a request gets in, and no API key either: a mail is read by whoever (T-71).
     package func address(at publicURL: String, of application: ApplicationID) -> Secret {
-        Secret("\(publicURL)/\(application)/\(purpose.page)?token=\(token.secret.reveal())")
+        Self.address(of: purpose.page, token, at: publicURL, of: application)
+    }
+
+    fileprivate static func address(
+        of page: String,
+        _ token: OneTimeToken,
+        at publicURL: String,
+        of application: ApplicationID
+    ) -> Secret {
+        Secret("\(publicURL)/\(application)/\(page)?token=\(token.secret.reveal())")
     }
 }
 
@@ -91,6 +100,44 @@ package struct MailedLinks: Sendable {
             of: loaded.application
         )
         return (link, link.address(at: base, of: loaded.application.id))
+    }
+
+    /// The last segment of the path of the page of an invitation.
+    package static let invitationPage = "invitation"
+
+    /// The address of the page of an invitation.
+    ///
+    /// - Throws: `mail_off` when the deployment does not say where it is reached.
+    package func invitation(by token: OneTimeToken, to application: ApplicationID) throws(Failure) -> Secret {
+        MailedLink.address(of: Self.invitationPage, token, at: try base(), of: application)
+    }
+
+    /// The mail with an invitation, to be put into the queue with it; it is counted for its mailbox.
+    ///
+    /// - Throws: `mail_off`, `email_invalid`.
+    package func invitation(
+        link: Secret,
+        seconds: Int64,
+        to email: EmailAddress,
+        locale: String?,
+        in loaded: LoadedApplication
+    ) throws(Failure) -> Notice {
+        let (id, mail) = (random.objectID(), Mail.invitation(link: link, seconds: seconds))
+        return Notice(
+            id: id,
+            event: "\(mail.template.rawValue)/\(id)",
+            content: try queue.sealed(mail, as: id, to: email.text, locale: locale, of: loaded),
+            counts: AttemptCount.mails(mail.template.rawValue, to: email, from: nil),
+            reversalHash: nil
+        )
+    }
+
+    /// Does something that puts mails into the queue which are counted, when it is its turn.
+    package func counting<Result>(
+        of application: Application,
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        try await attempts.counting(of: application, before: .now + limits.login, body)
     }
 
     /// Sends a user a link, to the address that is stored.

@@ -1,4 +1,5 @@
 import Administration
+import Applications
 import ArgumentParser
 import Curl
 import FoundationEssentials
@@ -8,6 +9,7 @@ import Mailing
 import Providers
 import Secrets
 import Store
+import Texting
 import Vocabulary
 
 /// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
@@ -67,9 +69,11 @@ enum AdministrationTask {
         }
         let curl: CurlClient
         let mailer: Mailer?
+        let smsGateway: SMSGateway?
         do {
             curl = try CurlClient(configuration: configuration.curl)
             mailer = try configuration.mail.map { try $0.mailer() }
+            smsGateway = try configuration.sms.map { try $0.gateway() }
         } catch {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
@@ -84,6 +88,8 @@ enum AdministrationTask {
                 kinds: kinds,
                 masterKeys: configuration.masterKeys,
                 mailer: mailer,
+                smsGateway: smsGateway,
+                publicAddress: PublicAddress(url: configuration.publicURL),
                 clock: .system,
                 random: .system
             )

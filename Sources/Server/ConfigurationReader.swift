@@ -175,6 +175,8 @@ struct ConfigurationReader: UpstreamSettings {
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
         let mail = reader.mail(mode: reader.mode())
+        let sms = reader.sms()
+        let publicURL = reader.publicURL()
         guard let postgres, let masterKeys, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
@@ -183,7 +185,9 @@ struct ConfigurationReader: UpstreamSettings {
             masterKeys: masterKeys,
             curl: curl,
             providers: providers,
-            mail: mail
+            mail: mail,
+            sms: sms,
+            publicURL: publicURL
         )
     }
 

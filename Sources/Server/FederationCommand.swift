@@ -79,7 +79,10 @@ struct FederationCommand: AsyncParsableCommand {
                     MappingCommand.self, AdoptCommand.self,
                 ]
             ),
-            CommandGroup(name: "User", subcommands: [UserCommand.self, SessionCommand.self, BanCommand.self]),
+            CommandGroup(
+                name: "User",
+                subcommands: [UserCommand.self, SessionCommand.self, InvitationCommand.self, BanCommand.self]
+            ),
             CommandGroup(
                 name: "Administration",
                 subcommands: [

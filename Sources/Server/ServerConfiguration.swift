@@ -89,6 +89,10 @@ struct AdministrationConfiguration: Sendable {
     var providers: [UpstreamSetup]
     /// How people are told of what is done to their accounts: commands put mails into the queue, instances send them.
     var mail: MailConfiguration?
+    /// How links go to telephones.
+    var sms: SMSConfiguration?
+    /// Where these links lead.
+    var publicURL: String?
 }
 
 /// Where a listener listens.

@@ -46,6 +46,8 @@ enum Wiring {
             logger: logger
         )
         let mailer = try configuration.mail.map { try $0.mailer() }
+        let smsGateway = try configuration.sms.map { try $0.gateway() }
+        if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }
         var administrative = configuration.postgres
         administrative.limitToAdministration()
         let administrationDatabases = Databases(administrative)
@@ -58,6 +60,7 @@ enum Wiring {
             kinds: kinds,
             masterKeys: configuration.masterKeys,
             mailer: mailer,
+            smsGateway: smsGateway,
             publicAddress: PublicAddress(url: configuration.publicURL),
             operatorOrigin: PublicAddress(url: configuration.operatorOrigin),
             directory: directory,
@@ -70,8 +73,6 @@ enum Wiring {
         var searching = configuration.postgres
         searching.limitToSearches(configuration.limits.searches)
         let searchDatabases = Databases(searching)
-        let smsGateway = try configuration.sms.map { try $0.gateway() }
-        if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }
         let passwords = PasswordHasher(
             slots: configuration.passwordHashes,
             queue: configuration.passwordQueue,

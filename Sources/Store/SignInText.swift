@@ -8,6 +8,7 @@ struct SignInText {
     private let tokens: TokenKeeping?
     private let isOnce: Bool
     private let isFinishing: Bool
+    private let admitsNew: Bool
     private let once: SingleUseStep<SignInWrite>
     private let factor: FactorStep<SignInWrite>?
     private let ending: SessionEnding<SignInWrite>
@@ -21,8 +22,10 @@ struct SignInText {
         tokens: TokenKeeping?,
         targets: [SignInStatement.Target],
         use: SignInStatement.Use,
-        asksForFactor: Bool
+        asksForFactor: Bool,
+        admitsNew: Bool
     ) {
+        self.admitsNew = admitsNew
         self.application = application
         self.provider = provider
         self.tokens = tokens
@@ -81,7 +84,7 @@ struct SignInText {
                     then \(Self.word(.disabled))
                 """
             ]
-        if isClosed { refusals.append("when not exists (select from known) then \(Self.word(.closed))") }
+        if !admitsNew { refusals.append("when not exists (select from known) then \(Self.word(.closed))") }
         if room != nil {
             refusals.append("when (select room.room from room) is false then \(Self.word(.excess))")
         }
@@ -97,8 +100,6 @@ struct SignInText {
             from (select) one left join person on true left join previous on true
             """
     }
-
-    private var isClosed: Bool { application.settings.newUsers == .closed }
 
     private var room: SQL<SignInWrite>? { ending.room(of: "before") }
 
@@ -204,7 +205,7 @@ struct SignInText {
 
     /// The condition under which a person who is no user yet may become one.
     private var mayBeNew: SQL<SignInWrite> {
-        isClosed ? "" : "\nor not \(isBanned) and not \(wasThere)"
+        !admitsNew ? "" : "\nor not \(isBanned) and not \(wasThere)"
     }
 
     private var wasThere: SQL<SignInWrite> {

@@ -16,6 +16,7 @@ package struct SignInWrite: Sendable {
     let once: SingleUse?
     let factor: FactorProof?
     let deviceHash: [UInt8]?
+    let invitation: InvitationClaim?
 
     /// Collects what a login writes.
     ///
@@ -33,6 +34,7 @@ package struct SignInWrite: Sendable {
     ///   - once: what must not have been used before; for a statement whose use is not `repeated`.
     ///   - factor: the second factor that was shown; for a statement whose use is `finishing` by such a one.
     ///   - deviceHash: SHA-256 of what the client says that its device is trusted by.
+    ///   - invitation: what a new person brings along; nil where nobody asks for it.
     package init(
         person: VerifiedPerson,
         banHash: [UInt8],
@@ -46,7 +48,8 @@ package struct SignInWrite: Sendable {
         token: SealedToken? = nil,
         once: SingleUse? = nil,
         factor: FactorProof? = nil,
-        deviceHash: [UInt8]? = nil
+        deviceHash: [UInt8]? = nil,
+        invitation: InvitationClaim? = nil
     ) {
         self.person = person
         self.banHash = banHash
@@ -61,6 +64,7 @@ package struct SignInWrite: Sendable {
         self.once = once
         self.factor = factor
         self.deviceHash = deviceHash
+        self.invitation = invitation
     }
 }
 
@@ -80,7 +84,7 @@ package struct SealedToken: Sendable {
 
 /// A user as a login left it.
 package struct WrittenSignIn: Sendable {
-    package let user: User
+    package internal(set) var user: User
     /// Whether the login created the user.
     package let created: Bool
     /// Whether this made the identity that of a user who was there before.
@@ -95,9 +99,31 @@ extension Store {
     ///   - statement: the statement of the application and the mapping plan.
     ///   - deadline: when no further attempt is begun.
     /// - Returns: The user as the login left it.
-    /// - Throws: `account_disabled`, `constraint_violation`, `store_unavailable` and their like; nothing is written
-    ///   then.
+    /// - Throws: `account_disabled`, `new_users_closed`, `invitation_required`, `invitation_invalid`,
+    ///   `constraint_violation`, `store_unavailable` and their like; nothing is written then.
     package func signIn(
+        _ write: SignInWrite,
+        by statement: SignInStatement,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
+        guard statement.application.asksForInvitation(write.invitation) else {
+            return try await signInDirectly(write, by: statement, deadline: deadline)
+        }
+        // Most people who log in are users, for whom one round trip does. What finishes a login of somebody who was no
+        // user counts for one statement only.
+        let isOfNewPerson = write.factor.map { $0.user == nil } ?? false
+        guard write.invitation?.tokenHash == nil, !isOfNewPerson else {
+            return try await signIn(write, by: statement, invitedBy: write.invitation)
+        }
+        do throws(Failure) {
+            return try await signInDirectly(write, by: statement, deadline: deadline)
+        } catch {
+            guard error.reason == .invitationRequired else { throw error }
+            return try await signIn(write, by: statement, invitedBy: write.invitation)
+        }
+    }
+
+    private func signInDirectly(
         _ write: SignInWrite,
         by statement: SignInStatement,
         deadline: ContinuousClock.Instant
@@ -152,11 +178,11 @@ extension Store {
 }
 
 extension Application {
-    /// Refuses whoever would become a user, where clients may make none.
+    /// Refuses whoever would become a user, where clients may make none, invited or not.
     ///
     /// - Throws: `new_users_closed`.
     package func requireNewUsers() throws(Failure) {
-        guard settings.newUsers == .open else { throw .newUsersClosed }
+        guard settings.newUsers != .closed else { throw .newUsersClosed }
     }
 }
 
@@ -180,7 +206,7 @@ extension SignInStatement.Refusal {
         case .excess:
             application.settings.excessLogin
         case .closed:
-            .newUsersClosed
+            application.settings.newUsers == .closed ? .newUsersClosed : .invitationRequired
         case .replayed:
             .credentialReplayed
         case .ended:
@@ -300,6 +326,8 @@ package struct SignInStatement: Sendable {
     package let use: Use
     /// Whether the login is held to the application's second factors; not what is linked to a user's own session.
     let asksForFactor: Bool
+    /// Whether somebody who is no user becomes one.
+    let admitsNew: Bool
     let application: Application
     let provider: ProviderName
     /// How the provider's token is stored with the identity.
@@ -327,13 +355,15 @@ package struct SignInStatement: Sendable {
     ///   - targets: what the mapping plan writes, each a declared property, none twice.
     ///   - use: of which kind of credential the login is.
     ///   - asksForFactor: whether a second factor can stand in its way.
+    ///   - admitsNew: whether somebody who is no user becomes one; nil where the application says so.
     package init(
         application: Application,
         provider: ProviderName,
         tokens: TokenKeeping?,
         targets: [Target],
         use: Use = .repeated,
-        asksForFactor: Bool = true
+        asksForFactor: Bool = true,
+        admitsNew: Bool? = nil
     ) {
         self.application = application
         self.provider = provider
@@ -341,6 +371,7 @@ package struct SignInStatement: Sendable {
         self.targets = targets
         self.use = use
         self.asksForFactor = asksForFactor
+        self.admitsNew = admitsNew ?? application.admitsAnybody
         columns = UserColumns(application: application)
         let text = SignInText(
             application: application,
@@ -348,7 +379,8 @@ package struct SignInStatement: Sendable {
             tokens: tokens,
             targets: targets,
             use: use,
-            asksForFactor: asksForFactor
+            asksForFactor: asksForFactor,
+            admitsNew: self.admitsNew
         )
         template = StatementTemplate(text.statement)
     }
@@ -364,6 +396,20 @@ package struct SignInStatement: Sendable {
         )
     }
 
+    /// The same for somebody who was let in, or was not.
+    func admitting(_ admitsNew: Bool) -> SignInStatement {
+        guard self.admitsNew != admitsNew else { return self }
+        return SignInStatement(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: use,
+            asksForFactor: asksForFactor,
+            admitsNew: admitsNew
+        )
+    }
+
     /// The statement with the values of a login.
     package func filled(with write: SignInWrite) -> Statement { template.filled(with: write) }
 
@@ -376,7 +422,7 @@ package struct SignInStatement: Sendable {
         case ended
         /// The user has as many sessions as the application allows, and they stay.
         case excess
-        /// The identity is nobody's, and the application takes no new users.
+        /// The identity is nobody's, and nobody has let its person in.
         case closed
     }
 }

@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// The operator's gateway, which hands a message on to a vendor.
 ///
-/// It gets one POST for each message, signed, with `{"id", "application", "to", "text", "code", "language"}`.
+/// It gets one POST for each message, signed, with `{"id", "application", "to", "text", "code" | "link", "language"}`.
 package struct SMSGateway: Sendable {
     private let url: HTTPURL
     private let secret: SigningSecret
@@ -31,7 +31,7 @@ package struct SMSGateway: Sendable {
     }
 
     /// Hands a message over, once: each SMS costs money, and who waits for a code asks for another.
-    package func send(_ message: CodeMessage) async -> SMSOutcome {
+    package func send(_ message: TextMessage) async -> SMSOutcome {
         let body = Self.body(of: message)
         let (id, now) = (message.id.description, clock.seconds)
         do throws(CurlError) {
@@ -54,14 +54,17 @@ package struct SMSGateway: Sendable {
         }
     }
 
-    private static func body(of message: CodeMessage) -> [UInt8] {
+    private static func body(of message: TextMessage) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { object in
             object.member("id", message.id.description)
             object.member("application", message.application.text)
             object.member("to", message.recipient.text)
             object.member("text", message.text.reveal())
-            object.member("code", message.code.reveal())
+            switch message.content {
+            case .code(let code): object.member("code", code.reveal())
+            case .link(let link): object.member("link", link.reveal())
+            }
             object.member("language", message.language)
         }
         return writer.bytes

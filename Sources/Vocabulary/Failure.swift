@@ -59,6 +59,8 @@ package struct Failure: Error, Sendable {
         case emailUnconfirmed = "email_unconfirmed"
         case registrationDisabled = "registration_disabled"
         case newUsersClosed = "new_users_closed"
+        case invitationRequired = "invitation_required"
+        case invitationInvalid = "invitation_invalid"
         case passwordMissing = "password_missing"
         case passwordNotAllowed = "password_not_allowed"
         case propertyMissing = "property_missing"

@@ -15,6 +15,8 @@ package struct PasswordRules: Sendable, Equatable {
 package enum NewUsers: String, Sendable, CaseIterable {
     /// Everybody may become a user.
     case open
+    /// Whoever has an invitation may.
+    case invited
     /// Nobody may; those who are users go on logging in.
     case closed
 }

@@ -55,7 +55,7 @@ enum ModuleRules {
         ]),
         "Administration": useCases.union([
             "Deletions", "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping",
-            "NIOConcurrencyHelpers", "Notifications", "Observability", "Passwords", "Providers",
+            "NIOConcurrencyHelpers", "Notifications", "Observability", "Passwords", "Providers", "Texting",
         ]),
         "Federation": useCases.union([
             "Accounts", "Callbacks", "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing",

@@ -49,6 +49,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "too_many_attempts": (3036, 429),
     "email_unconfirmed": (3087, 403),
     "registration_disabled": (3009, 403), "new_users_closed": (3009, 403),
+    "invitation_required": (3009, 403), "invitation_invalid": (8165, 403),
     "password_missing": (3011, 400),
     "password_not_allowed": (8160, 422),
     "property_missing": (3012, 400),

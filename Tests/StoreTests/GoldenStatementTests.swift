@@ -109,7 +109,8 @@ struct GoldenStatementTests {
             tokens: statement.tokens,
             targets: statement.targets,
             use: statement.use,
-            asksForFactor: statement.asksForFactor
+            asksForFactor: statement.asksForFactor,
+            admitsNew: statement.admitsNew
         ).statement
         #expect(StatementTemplate(text).sql == statement.sql)
         try compare(text, with: "login-\(variant)")

@@ -247,7 +247,7 @@ struct SchemaTests {
                 create index sessions_object_id on "old one".sessions (object_id);
                 drop table "old one".single_use, "old one".passwords, "old one".attempts, "old one".email_proofs,
                     "old one".mails, "old one".user_roles, "old one".removed_identities, "old one".factors,
-                    "old one".trusted_devices;
+                    "old one".trusted_devices, "old one".invitations;
                 alter table "old one".sessions drop column provider, drop column provider_app, drop column subject,
                     drop column proved, drop column factor_kind, drop column factor_proved, drop column beside;
                 alter table "old one".identities drop column declined_scopes, drop column token, drop column token_key_id,

@@ -136,7 +136,8 @@ struct Tenant {
         hash: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil,
         token: SealedToken? = nil,
-        once: SingleUse? = nil
+        once: SingleUse? = nil,
+        bringing claim: InvitationClaim? = nil
     ) throws -> SignInWrite {
         write(
             as: try Self.key(subject),
@@ -146,7 +147,8 @@ struct Tenant {
             hash: hash,
             previous: previous,
             token: token,
-            once: once
+            once: once,
+            bringing: claim
         )
     }
 
@@ -158,7 +160,8 @@ struct Tenant {
         hash: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil,
         token: SealedToken? = nil,
-        once: SingleUse? = nil
+        once: SingleUse? = nil,
+        bringing claim: InvitationClaim? = nil
     ) -> SignInWrite {
         SignInWrite(
             person: VerifiedPerson(
@@ -176,7 +179,8 @@ struct Tenant {
             cleared: cleared,
             dynamic: dynamic,
             token: token,
-            once: once
+            once: once,
+            invitation: claim
         )
     }
 

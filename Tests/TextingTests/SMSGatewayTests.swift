@@ -13,8 +13,8 @@ struct SMSGatewayTests {
     private static let now: Int64 = 1_668_749_403
     private static let id = ObjectID(random: Array(repeating: 7, count: 16))
 
-    private static func message(host: String? = "shop.example", locale: String? = nil) throws -> CodeMessage {
-        CodeMessage(
+    private static func message(host: String? = "shop.example", locale: String? = nil) throws -> TextMessage {
+        TextMessage(
             Secret("123456"),
             to: try PhoneNumber("+41791234567"),
             id: id,
@@ -57,6 +57,24 @@ struct SMSGatewayTests {
         } catch {
             await simulator.stop()
             throw error
+        }
+    }
+
+    @Test("a link goes in place of a code")
+    func link() async throws {
+        try await run { simulator, gateway in
+            let message = TextMessage(
+                invitingBy: Secret("https://users.example.com/x"),
+                to: try PhoneNumber("+41791234567"),
+                id: Self.id,
+                application: try #require(ApplicationID("demo")),
+                name: "Demo",
+                locale: nil
+            )
+            let outcome = await gateway.send(message)
+            #expect(outcome == .taken)
+            #expect(simulator.messages.map(\.link) == ["https://users.example.com/x"])
+            #expect(simulator.messages.map(\.code) == [nil])
         }
     }
 

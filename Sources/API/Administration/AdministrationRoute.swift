@@ -48,8 +48,8 @@ package struct AdministrationRoute: Sendable {
 
     /// Every route of the administration.
     package static let all =
-        applications + keys + providers + properties + mappings + users + bans + documents + operators + own
-        + audit + logins + service
+        applications + keys + providers + properties + mappings + users + invitations + bans + documents + operators
+        + own + audit + logins + service
 
     /// The names of the path's parameters.
     var parameters: [String] {
@@ -96,13 +96,7 @@ extension AdministrationRoute {
 
     /// Why the caller may not call the route at all; nil when nothing stands in the way.
     private func refusal(of caller: Caller) -> Failure? {
-        guard caller.role >= role else {
-            return Failure(
-                .operatorForbidden,
-                "This needs the role \(role.rawValue); yours is \(caller.role.rawValue).",
-                details: ["role": .string(role.rawValue)]
-            )
-        }
+        if caller.role < role { return caller.lacking(role) }
         return isForPeople && caller.calling.isMachine ? .personRequired : nil
     }
 
@@ -116,11 +110,7 @@ extension AdministrationRoute {
                 "route": "\(method.rawValue) \(path)",
             ]
         )
-        throw Failure(
-            .factorReauthenticationRequired,
-            "This needs a second factor that was shown of late: POST /admin/v1/operator/secondFactor/start.",
-            details: ["seconds": factor.seconds.map(JSONValue.integer) ?? .null]
-        )
+        throw caller.lacking(factor)
     }
 
     /// The application that a refused request was about, if it can be one.
@@ -139,6 +129,22 @@ struct Caller: Sendable {
 
     var name: OperatorName { calling.name }
     var role: OperatorRole { calling.role }
+
+    fileprivate func lacking(_ role: OperatorRole) -> Failure {
+        Failure(
+            .operatorForbidden,
+            "This needs the role \(role.rawValue); yours is \(self.role.rawValue).",
+            details: ["role": .string(role.rawValue)]
+        )
+    }
+
+    fileprivate func lacking(_ factor: OperatorFactorDemand) -> Failure {
+        Failure(
+            .factorReauthenticationRequired,
+            "This needs a second factor that was shown of late: POST /admin/v1/operator/secondFactor/start.",
+            details: ["seconds": factor.seconds.map(JSONValue.integer) ?? .null]
+        )
+    }
 }
 
 /// What a route of the administration gets of a request, read and checked.
@@ -202,6 +208,14 @@ struct AdministrationCall: Sendable {
     }
 
     var actor: Actor { caller.actor }
+
+    /// Holds the caller to more than the route asks of everybody, for what the body asks for.
+    ///
+    /// - Throws: `operator_forbidden`, `second_factor_reauthentication_required`.
+    func require(_ role: OperatorRole, factor: OperatorFactorDemand) throws(Failure) {
+        guard caller.role >= role else { throw caller.lacking(role) }
+        guard caller.calling.satisfies(factor) else { throw caller.lacking(factor) }
+    }
 
     /// What `If-Match` demands.
     var precondition: Precondition {

@@ -11,6 +11,7 @@ struct LinkPage {
     private let page: WebPage
     private let name: String
     private let passwords: PasswordRules
+    private let identityProperty: PropertyName
     /// Says which status a page of a failure has.
     private let errors: any ErrorTable
 
@@ -18,10 +19,11 @@ struct LinkPage {
         self.page = page
         name = application.name
         passwords = application.settings.passwords
+        identityProperty = application.settings.identityProperty
         self.errors = errors
     }
 
-    private var language: PageLanguage { page.language }
+    var language: PageLanguage { page.language }
 
     func passwordForm(
         token: String,
@@ -155,6 +157,55 @@ struct LinkPage {
             of: account,
             refusal
         )
+    }
+
+    /// What an invitation is good for: an account with a password here, and a code for the app.
+    func invitation(
+        token: String,
+        offer: InvitationOffer,
+        record: JSONObject = JSONObject(),
+        refusal: Failure? = nil
+    ) -> Response {
+        let address = record[PropertyName.email.text]?.string ?? offer.email ?? ""
+        let login: HTML =
+            identityProperty == .email
+            ? ""
+            : """
+            <p><label>\(language(.loginName))
+            <input name="\(identityProperty.text)" autocomplete="username" value="\(record[identityProperty.text]?.string ?? "")" \
+            required></label></p>
+
+            """
+        let form: HTML =
+            offer.takesPassword
+            ? """
+            <h2>\(language(.byPassword))</h2>
+            \(problem(refusal))
+            <form method="post">
+            \(HTML.hidden("token", token))
+            \(login)<p><label>\(language(.emailAddress))
+            <input type="email" name="email" autocomplete="email" value="\(address)"></label></p>
+            \(NewPasswordField.html(passwords, application: name, in: language))
+            <p><button>\(language(.openAccount))</button></p>
+            </form>
+            """ : ""
+        return page.response(
+            .invitation,
+            """
+            <p>\(language(.invites(application: name)))</p>
+            \(form)
+            <h2>\(language(.invitationCode))</h2>
+            <p>\(language(.inTheApp(application: name)))</p>
+            <p><code>\(token)</code></p>
+            """,
+            status: refusal.map { errors.status(of: $0.reason) } ?? .ok,
+            sendsForms: offer.takesPassword
+        )
+    }
+
+    func accountIsOpen(waitsForConfirmation: Bool) -> Response {
+        let text: PageText = waitsForConfirmation ? .confirmationIsSent : .accountOpened(application: name)
+        return page.response(.accountIsOpen, "<p>\(language(text))</p>")
     }
 
     /// The account is the reader's again, but for identities of some providers.

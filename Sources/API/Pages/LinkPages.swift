@@ -8,8 +8,8 @@ import Logging
 import Notifications
 import Vocabulary
 
-/// The pages to which the links of mails lead: `/{applicationId}/reset-password`, `/{applicationId}/confirm-email` and
-/// `/{applicationId}/undo-change`.
+/// The pages to which the links of mails lead: `/{applicationId}/reset-password`, `/{applicationId}/confirm-email`,
+/// `/{applicationId}/undo-change` and `/{applicationId}/invitation`.
 ///
 /// To look at one changes nothing, since programs that scan mails follow links; what the person then sends does. There
 /// are no API keys in these paths. No base path of an application is as short, so the two do not meet.
@@ -17,6 +17,7 @@ struct LinkPages {
     let passwordReset: PasswordReset
     let confirmation: EmailConfirmation
     let reversal: ChangeReversal
+    let registrations: Registrations
     let directory: ApplicationDirectory
     let refusals: RefusalLog
     let errors: any ErrorTable
@@ -27,9 +28,11 @@ struct LinkPages {
     /// Mounts the routes below each of the first segments.
     func mount(on router: Router<APIContext>, below segments: [String]) {
         for first in segments {
-            mount(.passwordReset, below: first, on: router, show: showReset, take: takeReset)
-            mount(.confirmation, below: first, on: router, show: showConfirmation, take: takeConfirmation)
-            mount(.reversal, below: first, on: router, show: showReversal, take: takeReversal)
+            typealias Purpose = EmailTokenPurpose
+            mount(Purpose.passwordReset.page, below: first, on: router, show: showReset, take: takeReset)
+            mount(Purpose.confirmation.page, below: first, on: router, show: showConfirmation, take: takeConfirmation)
+            mount(Purpose.reversal.page, below: first, on: router, show: showReversal, take: takeReversal)
+            mount(MailedLinks.invitationPage, below: first, on: router, show: showInvitation, take: takeInvitation)
         }
     }
 
@@ -39,19 +42,19 @@ struct LinkPages {
         @Sendable (FormFields, LoadedApplication, LinkPage, RequestSource, Logger) async throws(Failure) -> Response
 
     private func mount(
-        _ purpose: EmailTokenPurpose,
+        _ segment: String,
         below first: String,
         on router: Router<APIContext>,
         show: @escaping Show,
         take: @escaping Take
     ) {
         let id: @Sendable (APIContext) -> Substring = { $0.parameters["applicationId"] ?? first[...] }
-        router.get(RouterPath("/\(first)/\(purpose.page)")) { request, context in
+        router.get(RouterPath("/\(first)/\(segment)")) { request, context in
             await respond(to: request, id(context), context) { (loaded, page) throws(Failure) in
                 try await show(try FormFields(request.uri.query ?? "").value("token") ?? "", loaded, page)
             }
         }
-        router.post(RouterPath("/\(first)/\(purpose.page)")) { request, context in
+        router.post(RouterPath("/\(first)/\(segment)")) { request, context in
             await respond(to: request, id(context), context) { (loaded, page) throws(Failure) in
                 let form = try await request.formBody(upTo: Self.formLimit)
                 let source = RequestSource(name: context.peer.network.name)
@@ -213,6 +216,52 @@ struct LinkPages {
             return page.changeIsUndone(lost: lost.map { loaded.title(of: $0) })
         } form: { token, account, refusal in
             page.reversalForm(token: token, account: account, refusal: refusal)
+        }
+    }
+}
+
+extension LinkPages {
+    @Sendable private func showInvitation(
+        _ token: String,
+        _ loaded: LoadedApplication,
+        _ page: LinkPage
+    ) async throws(Failure) -> Response {
+        page.invitation(token: token, offer: try await registrations.offer(by: token, in: loaded))
+    }
+
+    /// Opens an account with a password; whatever the person can mend is said on the form.
+    @Sendable private func takeInvitation(
+        _ form: FormFields,
+        _ loaded: LoadedApplication,
+        _ page: LinkPage,
+        _ source: RequestSource,
+        _ logger: Logger
+    ) async throws(Failure) -> Response {
+        let token = try form.value("token") ?? ""
+        let offer = try await registrations.offer(by: token, in: loaded)
+        var record = UserRecord(password: try form.value("password").map(JSONValue.string))
+        record.locale = .string(page.language.rawValue)
+        for name in [loaded.application.settings.identityProperty, .email] {
+            guard let value = try form.value(name.text), !value.isEmpty else { continue }
+            if record.properties[name.text] == nil { record.properties.append(name.text, .string(value)) }
+        }
+        do throws(Failure) {
+            let made = try await registrations.register(
+                record,
+                invitation: InvitationToken(token),
+                token: nil,
+                from: source,
+                in: loaded,
+                logger: logger
+            )
+            return page.accountIsOpen(waitsForConfirmation: made.user.status == .emailConfirmationPending)
+        } catch {
+            switch error.reason {
+            case .passwordNotAllowed, .passwordMissing, .loginTaken, .loginMissing, .emailInvalid, .propertyMissing,
+                .rateLimited, .overloaded, .storeUnavailable:
+                return page.invitation(token: token, offer: offer, record: record.properties, refusal: error.logged)
+            default: throw error
+            }
         }
     }
 }

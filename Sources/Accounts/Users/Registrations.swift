@@ -56,16 +56,19 @@ package struct Registrations: Sendable {
     ///
     /// - Parameters:
     ///   - record: The user as the client writes it: `email` and other properties, the password, and the id of a guest.
+    ///   - invitation: By what the person was invited.
     ///   - token: The guest's session.
     ///   - source: Where the request comes from.
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Returns: The user, and what was not taken of the record.
-    /// - Throws: `new_users_closed`, `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`,
+    /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`, `registration_disabled`,
+    ///   `password_missing`, `login_missing`, `email_invalid`,
     ///   `password_not_allowed`, `login_taken`, `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`,
     ///   `guest_invalid`, `rate_limited`, `too_many_attempts` and their like; nothing is written then.
     package func register(
         _ record: UserRecord,
+        invitation: InvitationToken? = nil,
         token: SessionToken?,
         from source: RequestSource,
         in loaded: LoadedApplication,
@@ -79,7 +82,7 @@ package struct Registrations: Sendable {
             login: login,
             user: \.user.objectID
         ) { () throws(Failure) in
-            try await makeUser(record, token: token, from: source, in: loaded)
+            try await makeUser(record, invitation: invitation, token: token, from: source, in: loaded)
         }
         if written.user.status == .emailConfirmationPending {
             await confirmation.sendConfirmation(to: written.user, in: loaded, logger: logger)
@@ -89,6 +92,7 @@ package struct Registrations: Sendable {
 
     private func makeUser(
         _ record: UserRecord,
+        invitation: InvitationToken?,
         token: SessionToken?,
         from source: RequestSource,
         in loaded: LoadedApplication
@@ -114,6 +118,10 @@ package struct Registrations: Sendable {
         let guest = try client.guest(token)
         var confirmations: [AttemptCount] = []
         let user = try await counted(from: source, of: application) { () throws(Failure) in
+            // Nobody has passwords hashed who cannot become a user. Of a guest the write says so.
+            if guest == nil {
+                try await store.requireAdmission(by: application.invitationClaim(invitation), to: application)
+            }
             let stored = try await verifier.newPassword(
                 password,
                 login: login,
@@ -132,7 +140,12 @@ package struct Registrations: Sendable {
                     var client = try ClientRecord(record, of: loaded)
                     client.setLogin(login, of: application)
                     try await register(client.newDynamicNames, of: application)
-                    let write = RegistrationWrite(password: stored, status: status, given: client.given)
+                    let write = RegistrationWrite(
+                        password: stored,
+                        status: status,
+                        given: client.given,
+                        invitation: application.invitationClaim(invitation)
+                    )
                     return try await admission.write(of: application) { () throws(Failure) in
                         guard let guest else { return try await store.register(write, of: application) }
                         return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
@@ -150,10 +163,31 @@ package struct Registrations: Sendable {
         return WrittenUser(user: user, viewer: .owner, ignored: client.ignored)
     }
 
+    /// What the page of an invitation's link offers; nothing is used up.
+    ///
+    /// - Throws: `invitation_invalid`, `new_users_closed`.
+    package func offer(
+        by token: String,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> InvitationOffer {
+        let application = loaded.application
+        try application.requireNewUsers()
+        guard let hash = OneTimeToken(received: token)?.hash,
+            let invitation = try await store.invitation(tokenHash: hash, of: application)
+        else {
+            throw Failure.invitationInvalid
+        }
+        var email: String?
+        if case .email(let address) = invitation.contact { email = address }
+        return InvitationOffer(email: email, takesPassword: application.settings.registration.enabled)
+    }
+
     /// Makes a guest, who has no way back in but the session that this opens.
     ///
-    /// - Throws: `new_users_closed`, `registration_disabled`; `property_missing` where a guest would lack a required property.
+    /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`, `registration_disabled`;
+    ///   `property_missing` where a guest would lack a required property.
     package func registerGuest(
+        invitation: InvitationToken? = nil,
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
@@ -164,7 +198,12 @@ package struct Registrations: Sendable {
             let guest = try await counted(from: source, of: loaded.application) { () throws(Failure) in
                 try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
                     try await admission.write(of: loaded.application) { () throws(Failure) in
-                        try await store.makeGuest(random.objectID(), tokenHash: token.hash, of: loaded.application)
+                        try await store.makeGuest(
+                            random.objectID(),
+                            tokenHash: token.hash,
+                            invitedBy: loaded.application.invitationClaim(invitation),
+                            of: loaded.application
+                        )
                     }
                 }
             }
@@ -235,6 +274,14 @@ package struct Registrations: Sendable {
         else { return try Login(client: value.string ?? "", of: name) }
         return try Login(client: text, of: name)
     }
+}
+
+/// What somebody can do with an invitation on its page.
+package struct InvitationOffer: Sendable {
+    /// The address that was invited.
+    package let email: String?
+    /// Whether an account can be opened with a password.
+    package let takesPassword: Bool
 }
 
 extension Application {

@@ -1,4 +1,5 @@
 import Accounts
+import Applications
 import HTTP
 import Hummingbird
 import Vocabulary
@@ -9,9 +10,11 @@ struct RegistrationRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/register") { request, context, application in
-            let record = UserRecord(body: try await request.jsonObject(limits: .record))
+            var body = try await request.jsonObject(limits: .record)
+            let invitation = try body.takeInvitation(to: application.application)
             let user = try await registrations.register(
-                record,
+                UserRecord(body: body),
+                invitation: invitation,
                 token: request.userToken,
                 from: context.source,
                 in: application,
@@ -20,7 +23,10 @@ struct RegistrationRoutes {
             return .written(user)
         }
         routes.on(.post, "users/register/guest") { request, context, application in
+            let bytes = try await request.jsonBodyIfAny(upTo: Request.bodyLimit)
+            let body = try bytes.map { bytes throws(Failure) in try JSONObject(body: bytes) }
             let guest = try await registrations.registerGuest(
+                invitation: try body?.text("invitation").map { InvitationToken($0) },
                 from: context.source,
                 in: application,
                 logger: context.logger

@@ -32,7 +32,7 @@ struct SimpleRegisterRoutes {
         {
             let form = try await request.formBody(upTo: Request.bodyLimit)
             var members = JSONObject()
-            for name in SimpleRegisterFields.names {
+            for name in SimpleRegisterFields.names + [SimpleRegisterFields.invitationName] {
                 if let value = try form.value(name) { members.append(name, .string(value)) }
             }
             return members
@@ -60,6 +60,7 @@ struct SimpleRegisterRoutes {
                     properties: [application.application.settings.identityProperty.text: .string(fields.passkey)],
                     password: .string(fields.passcode.reveal())
                 ),
+                invitation: fields.invitation,
                 token: nil,
                 from: context.source,
                 in: application,
@@ -85,7 +86,8 @@ struct SimpleRegisterRoutes {
             mapping: nil,
             appID: nil,
             previousToken: request.userToken,
-            client: context.client(trustedDevice: nil)
+            client: context.client(trustedDevice: nil),
+            invitation: fields.invitation
         )
         let signedIn = try await signIn.signIn(login, to: application, logger: context.logger)
         return Self.reply(created: signedIn.created, signedIn.user, token: signedIn.token)
@@ -103,7 +105,7 @@ struct SimpleRegisterRoutes {
     }
 }
 
-/// The three fields of the contract.
+/// The three fields of the contract, and the invitation of a new person.
 private struct SimpleRegisterFields {
     enum AccessType: String, CaseIterable {
         case password = "0"
@@ -114,8 +116,10 @@ private struct SimpleRegisterFields {
     let accessType: AccessType
     let passkey: String
     let passcode: Secret
+    let invitation: InvitationToken?
 
     static let names = ["access_type", "passkey", "passcode"]
+    static let invitationName = "invitation"
 
     /// - Throws: `malformed_request`, with the fields that are missing in `errorData.missing`.
     init(_ members: JSONObject) throws(Failure) {
@@ -141,5 +145,6 @@ private struct SimpleRegisterFields {
         self.accessType = accessType
         self.passkey = passkey
         self.passcode = Secret(passcode)
+        invitation = try members.text(Self.invitationName).map { InvitationToken($0) }
     }
 }

@@ -1,3 +1,4 @@
+import Applications
 import HTTP
 import Logins
 import Providers
@@ -36,6 +37,7 @@ struct DialogBody {
         dialog.codeChallenge = try Self.codeChallenge(in: body)
         dialog.wishes.configID = try Self.text("configId", in: body)
         dialog.isForLinking = try Self.flag("linking", in: body)
+        dialog.invitation = try Self.text("invitation", in: body).map { InvitationToken($0) }
         dialog.origin = origin
         self.dialog = dialog
         redirect = try Self.flag("redirect", in: body)
@@ -44,7 +46,8 @@ struct DialogBody {
     private static let known = [
         "fieldsMapping", "fieldsMappings", "permissions", "authType", "configId", "redirectAfterLoginUrl",
         "codeChallenge",
-        "codeChallengeMethod", "redirect", "callbackUrlDomain", "appId", "linking", "contentType",
+        "codeChallengeMethod", "redirect", "callbackUrlDomain", "appId", "linking", "invitation",
+        "contentType",
     ]
 
     /// Names of members that a message repeats; a name has at most 128 bytes of ASCII.

@@ -1,3 +1,4 @@
+import Applications
 import HTTP
 import Hummingbird
 import Logins
@@ -47,7 +48,8 @@ enum LoginBody {
                 trustedDevice: try body.text("trustedDevice").map(Secret.init)
             ),
             idempotencyKey: idempotencyKey,
-            guest: try guest(in: body, previousToken: previousToken)
+            guest: try guest(in: body, previousToken: previousToken),
+            invitation: try body.text("invitation").map { InvitationToken($0) }
         )
     }
 

@@ -1,4 +1,6 @@
 import Accounts
+import Applications
+import HTTP
 import Vocabulary
 
 extension UserRecord {
@@ -14,5 +16,20 @@ extension UserRecord {
             default: properties.append(member.key, member.value)
             }
         }
+    }
+}
+
+extension JSONObject {
+    /// Takes the member `invitation` out of the record of a registration; where the application has declared a property of
+    /// that name it is the property.
+    ///
+    /// - Throws: `malformed_request` for one that is no text.
+    mutating func takeInvitation(to application: Application) throws(Failure) -> InvitationToken? {
+        let name = "invitation"
+        guard !application.properties.contains(where: { $0.name.text.hasSameBytes(as: name) }),
+            let text = try text(name)
+        else { return nil }
+        self = JSONObject(members.filter { !$0.key.hasSameBytes(as: name) })
+        return InvitationToken(text)
     }
 }

@@ -85,8 +85,8 @@ extension Console {
             "<a class=\"button\" href=\"\(consolePath("applications", id, "providers", kind.name))\">Set up \(kind.title)</a>"
         }
         let parts = [
-            ("users", "People"), ("settings", "Settings"), ("keys", "Keys"), ("properties", "Properties"),
-            ("setup", "Set-up"), ("document", "As a document"),
+            ("users", "People"), ("invitations", "Invitations"), ("settings", "Settings"), ("keys", "Keys"),
+            ("properties", "Properties"), ("setup", "Set-up"), ("document", "As a document"),
         ]
         return Page(
             title: application?["name"]?.string ?? id,

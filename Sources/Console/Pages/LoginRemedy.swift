@@ -37,6 +37,11 @@ struct LoginRemedy {
                 ("It is the provider's trouble; it passes, or its status page tells", nil)
             case .storeUnavailable, .overloaded: ("See whether all is well", "/console")
             case .loginInvalid, .tooManyAttempts: ("A forgotten password, or somebody who guesses", nil)
+            case .invitationRequired, .invitationInvalid:
+                (
+                    "An operator invites the person",
+                    application.map { consolePath("applications", $0, "invitations") }
+                )
             case .accountDisabled: ("An operator has disabled the account", nil)
             default: ("", nil)
             }

@@ -9,8 +9,10 @@ extension GraphSimulator {
         public var to: String
         /// What the telephone shows.
         public var text: String
-        /// The code in it.
-        public var code: String
+        /// The code in it, if it has one.
+        public var code: String?
+        /// The link in it, if it has one.
+        public var link: String?
         /// Two letters, if the sender has said.
         public var language: String?
         /// When it came, Unix seconds of the simulated time.
@@ -39,11 +41,13 @@ extension SMSMessage {
             application: try reader.requiredString("application"),
             to: try reader.requiredString("to"),
             text: try reader.requiredString("text"),
-            code: try reader.requiredString("code"),
+            code: try reader.string("code"),
+            link: try reader.string("link"),
             language: try reader.string("language"),
             time: time
         )
         try reader.finish()
+        guard (code == nil) != (link == nil) else { throw reader.failure("code", "expected a code or a link") }
         let digits = to.utf8.dropFirst()
         guard to.utf8.first == UInt8(ascii: "+"), (7...15).contains(digits.count),
             digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
@@ -54,7 +58,8 @@ extension SMSMessage {
     var json: JSON {
         [
             "id": .string(id), "application": .string(application), "to": .string(to), "text": .string(text),
-            "code": .string(code), "language": language.map { .string($0) } ?? nil, "time": .integer(time),
+            "code": code.map { .string($0) } ?? nil, "link": link.map { .string($0) } ?? nil,
+            "language": language.map { .string($0) } ?? nil, "time": .integer(time),
         ]
     }
 }

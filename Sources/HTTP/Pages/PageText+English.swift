@@ -15,6 +15,8 @@ extension PageText {
         case .setUpSecondFactor: "Set up a second factor"
         case .recoveryCodes: "Recovery codes"
         case .deletion: "Deletion of your data"
+        case .invitation: "Your invitation"
+        case .accountIsOpen: "Your account is open"
 
         case .chooseNewPassword(let application):
             """
@@ -68,6 +70,22 @@ extension PageText {
             or yours has another one in its place. Unlink that first, or ask those who run \(application) to help you.
             """
         case .showSecondFactorToo: "Your account is protected by a second factor. Show it, too."
+
+        case .invites(let application):
+            """
+            \(application) invites you to open an account. The invitation counts once. If you do not want an account, \
+            close this page.
+            """
+        case .byPassword: "With a password"
+        case .openAccount: "Open the account"
+        case .inTheApp(let application):
+            """
+            To use another way of logging in, such as Facebook, open \(application), begin to log in there, and give \
+            this code when you are asked for an invitation:
+            """
+        case .invitationCode: "In the app"
+        case .accountOpened(let application): "You can log in to \(application) with your password now."
+        case .confirmationIsSent: "We have sent you a mail. Confirm your address with its link first."
 
         case .showSecondFactor: "Your account is protected by a second factor. Show it to log in."
         case .appAsksForFactor:

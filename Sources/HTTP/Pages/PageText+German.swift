@@ -15,6 +15,8 @@ extension PageText {
         case .setUpSecondFactor: "Zweiten Faktor einrichten"
         case .recoveryCodes: "Wieder\u{AD}herstellungs\u{AD}codes"
         case .deletion: "Löschung Ihrer Daten"
+        case .invitation: "Ihre Einladung"
+        case .accountIsOpen: "Ihr Konto ist eröffnet"
 
         case .chooseNewPassword(let application):
             """
@@ -72,6 +74,24 @@ extension PageText {
             wenden Sie sich an die Betreiber von \(application).
             """
         case .showSecondFactorToo: "Ihr Konto ist durch einen zweiten Faktor geschützt. Zeigen Sie auch ihn."
+
+        case .invites(let application):
+            """
+            \(application) lädt Sie ein, ein Konto zu eröffnen. Die Einladung gilt einmal. Falls Sie kein Konto möchten, \
+            schließen Sie diese Seite.
+            """
+        case .byPassword: "Mit einem Passwort"
+        case .openAccount: "Konto eröffnen"
+        case .inTheApp(let application):
+            """
+            Um sich anders anzumelden, zum Beispiel mit Facebook, öffnen Sie \(application), beginnen Sie dort mit der \
+            Anmeldung, und geben Sie diesen Code ein, wenn nach einer Einladung gefragt wird:
+            """
+        case .invitationCode: "In der App"
+        case .accountOpened(let application):
+            "Sie können sich jetzt mit Ihrem Passwort bei \(application) anmelden."
+        case .confirmationIsSent:
+            "Wir haben Ihnen eine Mail geschickt. Bestätigen Sie zuerst mit dem Link darin Ihre Adresse."
 
         case .showSecondFactor:
             "Ihr Konto ist durch einen zweiten Faktor geschützt. Zeigen Sie ihn, um sich anzumelden."
@@ -158,6 +178,17 @@ extension PageText {
             Dieser Link wurde schon verwendet, ist zu alt oder nicht vollständig. Lassen Sie sich eine neue Mail \
             schicken.
             """
+        case .invitationInvalid:
+            """
+            Diese Einladung ist nicht bekannt, wurde zurückgenommen, wurde schon verwendet oder ist abgelaufen. Bitten \
+            Sie um eine neue, wer Sie eingeladen hat.
+            """
+        case .invitationRequired:
+            """
+            Diese App nimmt neue Nutzer nur auf Einladung auf. Öffnen Sie den Link, der Ihnen geschickt wurde, oder \
+            melden Sie sich mit einem Konto an, das es schon gibt.
+            """
+        case .loginTaken: "Es gibt schon ein Konto damit. Melden Sie sich an."
         case .passwordNotAllowed: germanPasswordRule(failure.details["rule"]?.string)
         case .passwordMissing:
             "Für dieses Konto hat jemand ein Passwort gewählt. Geben Sie es ein, oder setzen Sie ein neues."

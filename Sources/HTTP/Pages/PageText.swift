@@ -17,6 +17,8 @@ package enum PageText: Sendable {
     case setUpSecondFactor
     case recoveryCodes
     case deletion
+    case invitation
+    case accountIsOpen
 
     // The pages behind the links of mails.
     case chooseNewPassword(application: String)
@@ -41,6 +43,15 @@ package enum PageText: Sendable {
     case addressCountsAgain(application: String)
     case identityIsLost(provider: String, application: String)
     case showSecondFactorToo
+
+    // The page of an invitation.
+    case invites(application: String)
+    case byPassword
+    case openAccount
+    case inTheApp(application: String)
+    case invitationCode
+    case accountOpened(application: String)
+    case confirmationIsSent
 
     // Second factors.
     case showSecondFactor

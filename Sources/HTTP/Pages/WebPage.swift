@@ -79,6 +79,7 @@ package struct WebPage: Sendable {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="color-scheme" content="light dark">
+            <meta name="robots" content="noindex">
             <title>\(whole)</title>
             <style>\(HTML(markup: PageStyle.sheet))</style>
             <style>\(HTML(markup: colors))</style>

@@ -289,7 +289,8 @@ package final class DialogFactors: Sendable {
             result: login.result,
             mapping: login.mapping,
             codeChallenge: codeChallenge,
-            factor: factor
+            factor: factor,
+            invitation: login.invitation
         )
         return .redirect(to: url, .success(try await codes.loginCode(for: vouched, of: loaded.application)))
     }

@@ -1,3 +1,4 @@
+import Applications
 import Providers
 import Vocabulary
 
@@ -15,6 +16,8 @@ struct DialogPlan: Sendable {
     let isForLinking: Bool
     /// Whether the account page takes the code at the end.
     let isForAccountPage: Bool
+    /// By what a new person was invited.
+    let invitation: InvitationToken?
 
     /// Most bytes of a mapping that travels in addresses.
     static let mostMappingBytes = 2048
@@ -22,7 +25,7 @@ struct DialogPlan: Sendable {
     private enum Key {
         static let (provider, appID, redirectURI, mapping) = ("provider", "app", "redirectUri", "mapping")
         static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
-        static let (linking, accountPage) = ("linking", "accountPage")
+        static let (linking, accountPage, invitation) = ("linking", "accountPage", "invitation")
     }
 
     init(
@@ -32,7 +35,8 @@ struct DialogPlan: Sendable {
         mapping: JSONValue?,
         end: DialogEnd,
         isForLinking: Bool = false,
-        isForAccountPage: Bool = false
+        isForAccountPage: Bool = false,
+        invitation: InvitationToken? = nil
     ) {
         self.provider = provider
         self.appID = appID
@@ -41,6 +45,7 @@ struct DialogPlan: Sendable {
         self.end = end
         self.isForLinking = isForLinking
         self.isForAccountPage = isForAccountPage
+        self.invitation = invitation
     }
 
     /// Its members in what is sealed.
@@ -51,6 +56,7 @@ struct DialogPlan: Sendable {
         if let mapping { object.append(Key.mapping, mapping) }
         if isForLinking { object.append(Key.linking, .bool(true)) }
         if isForAccountPage { object.append(Key.accountPage, .bool(true)) }
+        if let invitation { object.append(Key.invitation, .string(invitation.sealed)) }
         switch end {
         case .redirect(let url, let codeChallenge):
             object.append(Key.returnURL, .string(url))
@@ -78,6 +84,7 @@ struct DialogPlan: Sendable {
         mapping = object[Key.mapping]
         isForLinking = object[Key.linking]?.bool ?? false
         isForAccountPage = object[Key.accountPage]?.bool ?? false
+        invitation = InvitationToken(sealed: object[Key.invitation]?.string)
     }
 
     /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still

@@ -1,3 +1,4 @@
+package import Applications
 package import Providers
 package import Vocabulary
 
@@ -16,6 +17,8 @@ package struct DialogRequest: Sendable {
     package var isForLinking = false
     /// The address of the account page, if it is that which asks: the code at the end is for it.
     package var accountPage: String?
+    /// By what a new person was invited.
+    package var invitation: InvitationToken?
     /// The `Origin` of the page that asks.
     package var origin: String?
 

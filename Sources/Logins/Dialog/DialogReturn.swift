@@ -67,7 +67,8 @@ extension LoginDialog {
                         mapping: state.plan.mapping,
                         appID: state.plan.appID,
                         previousToken: nil,
-                        client: client
+                        client: client,
+                        invitation: state.plan.invitation
                     ),
                     loaded: loaded,
                     end: started + limits.login,
@@ -108,7 +109,12 @@ extension LoginDialog {
         case .redirect(let url, let codeChallenge):
             do throws(Failure) {
                 let result = try await authenticate(answer, of: state, by: provider, in: attempt, logger: logger)
-                let vouched = VouchedLogin(result: result, mapping: state.plan.mapping, codeChallenge: codeChallenge)
+                let vouched = VouchedLogin(
+                    result: result,
+                    mapping: state.plan.mapping,
+                    codeChallenge: codeChallenge,
+                    invitation: state.plan.invitation
+                )
                 let client = attempt.request.client
                 if !state.plan.isForLinking,
                     let demand = try await factors.demand(of: vouched, by: client, in: attempt.loaded)

@@ -67,7 +67,8 @@ package struct LoginCodes: Sendable {
             mapping: login.mapping,
             once: factor?.once(random),
             factor: factor?.proof,
-            freshID: factor?.freshID
+            freshID: factor?.freshID,
+            invitation: login.invitation
         )
     }
 

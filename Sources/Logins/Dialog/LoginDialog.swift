@@ -89,7 +89,8 @@ package struct LoginDialog: Sendable {
                     allowedOrigins: application.settings.allowedOrigins
                 ),
                 isForLinking: request.isForLinking,
-                isForAccountPage: request.accountPage != nil
+                isForAccountPage: request.accountPage != nil,
+                invitation: request.invitation
             ),
             wishes: request.wishes,
             endsAt: clock.seconds + DialogTicket.seconds

@@ -1,3 +1,4 @@
+import Applications
 import Mapping
 package import Providers
 package import Vocabulary
@@ -12,17 +13,21 @@ package struct VouchedLogin: Sendable {
     let codeChallenge: String?
     /// The second factor that was shown when the browser came back; nil where none was asked for.
     let factor: VouchedFactor?
+    /// By what a new person was invited.
+    let invitation: InvitationToken?
 
     init(
         result: AuthenticationResult,
         mapping: JSONValue?,
         codeChallenge: String?,
-        factor: VouchedFactor? = nil
+        factor: VouchedFactor? = nil,
+        invitation: InvitationToken?
     ) {
         self.result = result
         self.mapping = mapping
         self.codeChallenge = codeChallenge
         self.factor = factor
+        self.invitation = invitation
     }
 }
 
@@ -33,6 +38,7 @@ extension VouchedLogin {
         static let (declined, dataAccessEnd, tokenEnd) = ("declined", "dataAccessExpires", "tokenExpires")
         static let (token, tokenKind, unlisted) = ("token", "tokenKind", "unlistedScopes")
         static let (mapping, codeChallenge, factor) = ("mapping", "codeChallenge", "factor")
+        static let invitation = "invitation"
     }
 
     var text: Secret {
@@ -53,6 +59,7 @@ extension VouchedLogin {
         if let mapping { object.append(Key.mapping, mapping) }
         if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
         if let factor { object.append(Key.factor, .object(factor.object)) }
+        if let invitation { object.append(Key.invitation, .string(invitation.sealed)) }
         return Secret(JSONValue.object(object).text)
     }
 
@@ -85,5 +92,6 @@ extension VouchedLogin {
         codeChallenge = object[Key.codeChallenge]?.string
         // What cannot be read is no factor, so that the login asks for one.
         factor = object[Key.factor]?.object.flatMap { VouchedFactor($0) }
+        invitation = InvitationToken(sealed: object[Key.invitation]?.string)
     }
 }

@@ -381,7 +381,8 @@ package final class SecondFactor: Sendable {
                 mapping: vouched.mapping,
                 once: once,
                 factor: proof,
-                freshID: pending.isUserThere ? nil : pending.user
+                freshID: pending.isUserThere ? nil : pending.user,
+                invitation: vouched.invitation
             )
             return try await admission.admit(loaded.application.id) { () throws(Failure) in
                 try await authenticator.withAuthentication(login, in: attempt) {

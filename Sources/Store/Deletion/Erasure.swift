@@ -149,6 +149,7 @@ private struct ErasureWork: Sendable {
         let isBanned = try await connection.ban(keys, of: user, in: application, by: hash)
         let tokens = try await connection.keptIdentities(of: user, schema: schema)
         try await connection.endAccess(of: identities, at: nil, schema: schema)
+        try await connection.forgetInvitations(of: user, schema: schema)
         _ = try await connection.query("delete from \(identifier: schema).users where object_id = \(user.uuid)")
         return (.user(user, tokens: tokens), isBanned)
     }
@@ -182,6 +183,7 @@ private struct ErasureWork: Sendable {
         let tokens = try await connection.keptIdentities(of: user, schema: application.schema)
         try await connection.endAccess(of: identity.row, at: nil, schema: application.schema)
         guard hasOthers else {
+            try await connection.forgetInvitations(of: user, schema: application.schema)
             _ = try await connection.query(
                 "delete from \(identifier: application.schema).users where object_id = \(user.uuid)"
             )

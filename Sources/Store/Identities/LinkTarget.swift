@@ -30,7 +30,8 @@ extension Store {
     ///
     /// The user is locked first and the identity after that, as a login does.
     ///
-    /// - Throws: What a login throws; `guest_invalid`, `session_invalid`, `identity_taken`.
+    /// - Throws: What a login throws; `guest_invalid`, `session_invalid`, `identity_taken`. Of a guest who becomes a user,
+    ///   `invitation_required` and `invitation_invalid`.
     package func signIn(
         _ write: SignInWrite,
         by statement: SignInStatement,
@@ -40,7 +41,7 @@ extension Store {
         let application = statement.application
         return try await current(application) {
             try await tables(of: application).withTransaction { connection in
-                let joined = try await connection.join(linking, to: write, of: application)
+                let (joined, held) = try await connection.join(linking, to: write, of: application)
                 // What is the user's already logs in like every other identity.
                 var statement = joined == .known ? statement : first
                 // The session of a user has shown what it has to; a guest becomes one by this, as by a first login.
@@ -54,6 +55,10 @@ extension Store {
                     )
                 }
                 written.linked = joined != .known
+                if let held, let claim = write.invitation {
+                    try statement.requireFactor(of: held)
+                    written.user = try await accept(held, of: claim, by: written.user, in: application, connection)
+                }
                 return written
             }
         }
@@ -72,14 +77,18 @@ private enum Joined {
 
 extension PostgresConnection {
     /// Makes an identity the user's, unless it is somebody's.
+    ///
+    /// - Returns: What has become of it, and the invitation by which it has made a guest a user.
     fileprivate func join(
         _ linking: LinkTarget,
         to write: SignInWrite,
         of application: Application
-    ) async throws -> Joined {
+    ) async throws -> (Joined, HeldInvitation?) {
         let identity = write.person.identity
         // The login that made the guest this person may have lost its reply: the client repeats it.
-        if case .guest(let id, _) = linking, try await owner(of: identity, in: application) == id { return .known }
+        if case .guest(let id, _) = linking, try await owner(of: identity, in: application) == id {
+            return (.known, nil)
+        }
         guard let user = try await lockUser(ofSession: linking.tokenHash, of: application) else {
             throw linking.refusal
         }
@@ -88,11 +97,13 @@ extension PostgresConnection {
         // Under the lock: what is the user's own now stays so until the end.
         if let owner = try await owner(of: identity, in: application) {
             try linking.take(owner, for: user.id)
-            return .known
+            return (.known, nil)
         }
         guard try await !isBanned(write.banHash, schema: application.schema) else { throw Store.accountDisabled }
         try linking.requireAuthentication(of: user)
-        if user.status == .guest { try application.requireNewUsers() }
+        let held =
+            user.status == .guest
+            ? try await requireInvitation(write.invitation, or: identity, ofGuest: user.id, to: application) : nil
         let inserted = try await query(
             """
             insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)
@@ -106,9 +117,9 @@ extension PostgresConnection {
             """
         )
         if inserted.affectedRows == 1 {
-            guard user.status == .guest else { return .linked }
+            guard user.status == .guest else { return (.linked, nil) }
             try await admit(user.id, by: identity, linking, in: application)
-            return .madeUser
+            return (.madeUser, held)
         }
         guard let owner = try await self.owner(of: identity, in: application) else {
             throw Failure.identityTaken(byAnother: false)
@@ -116,7 +127,7 @@ extension PostgresConnection {
         // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait
         // for it.
         try linking.take(owner, for: user.id)
-        return .known
+        return (.known, nil)
     }
 
     private func owner(

@@ -15,6 +15,8 @@ package enum Expired: Sendable, CaseIterable {
     case removedFactors
     /// What devices were trusted by.
     case trustedDevices
+    /// Invitations that nobody has taken, a month after they have expired.
+    case invitations
     /// Mails that were sent a day ago, and those that were given up a week ago.
     case mails
 }
@@ -50,6 +52,8 @@ extension Store {
                     "removed <= now() - make_interval(secs => \(EmailTokenPurpose.reversal.seconds))", "removed"
                 )
             case .trustedDevices: ("trusted_devices", "token_hash", "expires <= now()", "expires")
+            case .invitations:
+                ("invitations", "id", "accepted is null and expires <= now() - interval '30 days'", "expires")
             case .mails:
                 (
                     "mails", "id",

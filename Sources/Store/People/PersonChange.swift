@@ -192,6 +192,7 @@ private struct PersonWork: Sendable {
                 at: nil,
                 schema: schema
             )
+            try await connection.forgetInvitations(of: id, schema: schema)
             let erased = try await connection.query(
                 "delete from \(identifier: schema).users where object_id = \(id.uuid)"
             )

@@ -12,8 +12,8 @@ extension Store {
     ///   - tokenHash: SHA-256 of the token of a session of the guest.
     ///   - application: Whose guest it is.
     /// - Returns: The user; nil when the login is another user's.
-    /// - Throws: `guest_invalid` unless the session is live and the guest's, `property_missing`, `constraint_violation`
-    ///   and their like; nothing is written then.
+    /// - Throws: `guest_invalid` unless the session is live and the guest's, `invitation_required`, `invitation_invalid`,
+    ///   `property_missing`, `constraint_violation` and their like; nothing is written then.
     package func convertGuest(
         _ write: RegistrationWrite,
         bySession tokenHash: [UInt8],
@@ -26,6 +26,11 @@ extension Store {
                 guard let guest = try await connection.lockUser(ofSession: tokenHash, of: application),
                     guest.id == write.password.objectID, guest.status == .guest
                 else { throw Failure.guestInvalid }
+                let held = try await connection.requireInvitation(
+                    write.invitation,
+                    ofGuest: guest.id,
+                    to: application
+                )
                 let claimed = try await connection.query(write.password.claim(in: application))
                 guard claimed.affectedRows == 1 else { return nil }
                 var assignments = UserAssignments(write.given)
@@ -42,7 +47,7 @@ extension Store {
                 guard let row = result.first else { throw Failure.guestInvalid }
                 let user = try columns.user(in: row, from: 0)
                 try user.dynamic.checkDynamicSize()
-                return user
+                return try await accept(held, of: write, by: user, in: application, connection)
             }
         }
     }

@@ -7,11 +7,19 @@ package struct RegistrationWrite: Sendable {
     package let password: StoredPassword
     package let status: UserStatus
     package let given: GivenProperties
+    /// What a new person brings along; nil where nobody asks for it.
+    package let invitation: InvitationClaim?
 
-    package init(password: StoredPassword, status: UserStatus, given: GivenProperties) {
+    package init(
+        password: StoredPassword,
+        status: UserStatus,
+        given: GivenProperties,
+        invitation: InvitationClaim? = nil
+    ) {
         self.password = password
         self.status = status
         self.given = given
+        self.invitation = invitation
     }
 }
 
@@ -32,33 +40,59 @@ package struct NewUser: Sendable {
 }
 
 extension Store {
-    /// Makes a user with a password, in one statement.
+    /// Makes a user with a password: in one statement, or where an invitation is asked for in one transaction.
     ///
     /// The login is claimed first, and the user is made only by the statement that got it: of two that want the same
     /// login one makes no user.
     ///
     /// - Returns: The user; nil when the login is another user's.
-    /// - Throws: `property_missing`, `constraint_violation`, `store_unavailable` and their like; nothing is written
-    ///   then.
+    /// - Throws: `invitation_required`, `invitation_invalid`, `property_missing`, `constraint_violation`,
+    ///   `store_unavailable` and their like; nothing is written then.
     package func register(
         _ write: RegistrationWrite,
         of application: Application
     ) async throws(Failure) -> StatementOutcome<User?> {
         try write.given.dynamic.checkDynamicSize()
         let columns = UserColumns(application: application)
-        return try await onlyUser(
-            by: Self.insertion(
-                of: NewUser(
-                    id: write.password.objectID,
-                    password: write.password,
-                    status: write.status,
-                    given: write.given
-                ),
-                columns,
-                application
+        let insertion = Self.insertion(
+            of: NewUser(
+                id: write.password.objectID,
+                password: write.password,
+                status: write.status,
+                given: write.given
             ),
             columns,
-            of: application
+            application
+        )
+        guard application.asksForInvitation(write.invitation) else {
+            return try await onlyUser(by: insertion, columns, of: application)
+        }
+        return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
+            try await tables(of: application).withTransaction { connection -> User? in
+                let held = try await connection.requireInvitation(write.invitation, to: application)
+                guard let row = try await connection.query(insertion).first else { return nil }
+                let user = try columns.user(in: row, from: 0)
+                return try await accept(held, of: write, by: user, in: application, connection)
+            }
+        }
+    }
+
+    /// Takes the invitation of a registration, which confirms the address that the link was sent to.
+    func accept(
+        _ held: HeldInvitation?,
+        of write: RegistrationWrite,
+        by user: User,
+        in application: Application,
+        _ connection: PostgresConnection
+    ) async throws -> User {
+        guard let held, let claim = write.invitation else { return user }
+        return try await accept(
+            held,
+            of: claim,
+            by: user,
+            confirming: held.confirms(user.email),
+            in: application,
+            connection
         )
     }
 
@@ -137,30 +171,40 @@ extension Store {
     /// - Parameters:
     ///   - id: The id that the guest gets.
     ///   - tokenHash: SHA-256 of the session's token.
+    ///   - claim: What the guest brings along; nil where nobody asks for it.
     ///   - application: Whose guest it is.
     /// - Returns: The guest.
-    /// - Throws: `property_missing` where a guest would lack something, and its like.
+    /// - Throws: `invitation_required`, `invitation_invalid`; `property_missing` where a guest would lack something, and
+    ///   its like.
     package func makeGuest(
         _ id: ObjectID,
         tokenHash: [UInt8],
+        invitedBy claim: InvitationClaim? = nil,
         of application: Application
     ) async throws(Failure) -> StatementOutcome<User> {
         let columns = UserColumns(application: application)
-        let guest = try await onlyUser(
-            by: """
-                with session as (
-                    insert into \(identifier: application.schema).sessions (token_hash, object_id, expires)
-                    values (\(tokenHash), \(id.uuid),
-                        now() + make_interval(secs => \(application.settings.sessionAbsoluteSeconds)))
-                )
-                insert into \(identifier: application.schema).users as u
-                    (object_id, user_status, social_account, last_login)
-                values (\(id.uuid), \(UserStatus.guest.rawValue), \(Self.ownAccount), now())
-                returning \(unsafeRaw: columns.list(of: "u"))
-                """,
-            columns,
-            of: application
-        )
+        let insertion: Statement = """
+            with session as (
+                insert into \(identifier: application.schema).sessions (token_hash, object_id, expires)
+                values (\(tokenHash), \(id.uuid),
+                    now() + make_interval(secs => \(application.settings.sessionAbsoluteSeconds)))
+            )
+            insert into \(identifier: application.schema).users as u
+                (object_id, user_status, social_account, last_login)
+            values (\(id.uuid), \(UserStatus.guest.rawValue), \(Self.ownAccount), now())
+            returning \(unsafeRaw: columns.list(of: "u"))
+            """
+        let guest =
+            application.asksForInvitation(claim)
+            ? try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
+                try await tables(of: application).withTransaction { connection -> User? in
+                    let held = try await connection.requireInvitation(claim, to: application)
+                    guard let row = try await connection.query(insertion).first else { return nil }
+                    let user = try columns.user(in: row, from: 0)
+                    guard let held, let claim else { return user }
+                    return try await accept(held, of: claim, by: user, in: application, connection)
+                }
+            } : try await onlyUser(by: insertion, columns, of: application)
         return try guest.map { guest throws(Failure) in
             guard let guest else { throw Failure(.internal, "The service could not make a guest.") }
             return guest

@@ -1,18 +1,24 @@
 package import Vocabulary
 
-/// A code on its way to a telephone.
-package struct CodeMessage: Sendable {
+/// A code, or a link, on its way to a telephone.
+package struct TextMessage: Sendable {
+    /// What the message is for.
+    enum Content {
+        case code(Secret)
+        case link(Secret)
+    }
+
     /// Names the message; a gateway that gets it again need not send it again.
     let id: ObjectID
     let application: ApplicationID
     let recipient: PhoneNumber
-    let code: Secret
+    let content: Content
     /// The language of the words, in two letters.
     let language: String
     /// What the telephone shows.
     let text: Secret
 
-    /// Writes a message.
+    /// Writes a message with a code.
     ///
     /// - Parameters:
     ///   - code: Six digits.
@@ -35,8 +41,8 @@ package struct CodeMessage: Sendable {
         self.id = id
         self.application = application
         self.recipient = recipient
-        self.code = code
-        language = locale.flatMap(LanguageTag.letters) == "de" ? "de" : "en"
+        content = .code(code)
+        language = Self.language(of: locale)
         // The code is in front, where a notification shows it.
         let sentence =
             language == "de"
@@ -44,6 +50,39 @@ package struct CodeMessage: Sendable {
             : "\(code.reveal()) is your code for \(Self.shown(name)). Do not give it to anybody."
         // The last line of a message binds its code to a host (https://wicg.github.io/sms-one-time-codes/).
         text = Secret(sentence + (host.map { "\n\n@\($0) #\(code.reveal())" } ?? ""))
+    }
+
+    /// Writes a message with the link of an invitation.
+    ///
+    /// - Parameters:
+    ///   - link: The address of the page.
+    ///   - recipient: To whom.
+    ///   - id: Names the message.
+    ///   - application: Which application invites.
+    ///   - name: Its name for people.
+    ///   - locale: What the reader speaks, if it is known.
+    package init(
+        invitingBy link: Secret,
+        to recipient: PhoneNumber,
+        id: ObjectID,
+        application: ApplicationID,
+        name: String,
+        locale: String?
+    ) {
+        self.id = id
+        self.application = application
+        self.recipient = recipient
+        content = .link(link)
+        language = Self.language(of: locale)
+        let sentence =
+            language == "de"
+            ? "\(Self.shown(name)) lädt Sie ein, ein Konto zu eröffnen:"
+            : "\(Self.shown(name)) invites you to open an account:"
+        text = Secret("\(sentence) \(link.reveal())")
+    }
+
+    private static func language(of locale: String?) -> String {
+        locale.flatMap(LanguageTag.letters) == "de" ? "de" : "en"
     }
 
     /// A name as one line, cut so that a message is a single SMS in most cases.

@@ -4,9 +4,9 @@ import Vocabulary
 @testable import Texting
 
 @Suite("What a message says")
-struct CodeMessageTests {
-    private func message(name: String = "Demo", host: String? = nil, locale: String? = nil) throws -> CodeMessage {
-        CodeMessage(
+struct TextMessageTests {
+    private func message(name: String = "Demo", host: String? = nil, locale: String? = nil) throws -> TextMessage {
+        TextMessage(
             Secret("012345"),
             to: try PhoneNumber("+41791234567"),
             id: ObjectID(random: Array(repeating: 7, count: 16)),
@@ -32,6 +32,24 @@ struct CodeMessageTests {
             "en": "012345 is your code for Demo. Do not give it to anybody.",
         ]
         #expect(message.text.reveal() == texts[language])
+    }
+
+    @Test("a link says who invites, in one line, in the reader's language")
+    func link() throws {
+        for (locale, sentence) in [
+            ("de_CH", "Demo  x lädt Sie ein, ein Konto zu eröffnen: "),
+            ("fr", "Demo  x invites you to open an account: "),
+        ] {
+            let message = TextMessage(
+                invitingBy: Secret("https://users.example.com/demo/invitation?token=T"),
+                to: try PhoneNumber("+41791234567"),
+                id: ObjectID(random: Array(repeating: 7, count: 16)),
+                application: try #require(ApplicationID("demo")),
+                name: "Demo\r\nx",
+                locale: locale
+            )
+            #expect(message.text.reveal() == sentence + "https://users.example.com/demo/invitation?token=T")
+        }
     }
 
     @Test("for a page, the last line binds the code to its host, whatever the application is called")

@@ -1,0 +1,268 @@
+import FoundationEssentials
+import Postgres
+package import Vocabulary
+
+/// What somebody who may become a user brings along.
+///
+/// A class, since most logins have none, and each would keep room for one in every frame that waits.
+package final class InvitationClaim: Sendable {
+    /// SHA-256 of what came as the token of a link; nil for none.
+    package let tokenHash: [UInt8]?
+    /// The values of properties that an invitation holds, as the application takes them by now.
+    let given: @Sendable (JSONObject) -> GivenProperties
+
+    package init(tokenHash: [UInt8]?, given: @escaping @Sendable (JSONObject) -> GivenProperties) {
+        self.tokenHash = tokenHash
+        self.given = given
+    }
+}
+
+/// An invitation that somebody is about to take: its row is locked until the transaction ends.
+struct HeldInvitation {
+    fileprivate let id: ObjectID
+    fileprivate let roles: [String]
+    fileprivate let properties: JSONObject
+    private let email: String?
+    private let isSent: Bool
+
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        id = ObjectID(try row.decode(0, as: UUID.self))
+        roles = try row.decode(1, as: [String].self)
+        properties = try row.decode(2, as: JSONValue.self).object ?? [:]
+        email = try row.decode(3, as: String?.self)
+        isSent = try row.decode(4, as: Int64.self) > 0
+    }
+
+    /// Whether the link shows that somebody reads the mail of an address: it was sent there, and to nobody else.
+    func confirms(_ address: String?) -> Bool {
+        guard isSent, let invited = email.flatMap({ EmailAddress($0) }),
+            let given = address.flatMap({ EmailAddress($0) })
+        else { return false }
+        return invited.login.hasSameBytes(as: given.login)
+    }
+}
+
+extension Application {
+    /// Whether somebody without an invitation may become a user.
+    var admitsAnybody: Bool { settings.newUsers == .open }
+
+    /// Whether becoming a user with this claim is a matter of an invitation.
+    func asksForInvitation(_ claim: InvitationClaim?) -> Bool {
+        switch settings.newUsers {
+        case .open: claim?.tokenHash != nil
+        case .invited: true
+        case .closed: false
+        }
+    }
+
+    /// The open invitation that a claim names, or else the one that names the identity.
+    ///
+    /// Where the operator has said whom to let in, nobody needs a link. An equal address is no invitation (decision D6).
+    fileprivate func invitation(for claim: InvitationClaim?, or identity: IdentityKey?) -> Statement {
+        let which: Statement =
+            if let hash = claim?.tokenHash {
+                "token_hash = \(hash)"
+            } else {
+                "\(unsafeRaw: Store.contact) = \(identity.map { InvitedContact.identity($0).key })"
+            }
+        return """
+            select id, roles, properties, email, sent from \(identifier: schema).invitations
+            where accepted is null and expires > now() and \(which)
+            """
+    }
+
+    /// Why nobody becomes a user with a claim for which there is no open invitation.
+    fileprivate func refusal(of claim: InvitationClaim?) -> Failure {
+        claim?.tokenHash == nil ? .invitationRequired : .invitationInvalid
+    }
+}
+
+extension Store {
+    /// Refuses who would become a user and may not, as the write does; nothing is used up.
+    ///
+    /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`; `store_unavailable` and its like.
+    package func requireAdmission(
+        by claim: InvitationClaim?,
+        or identity: IdentityKey? = nil,
+        to application: Application
+    ) async throws(Failure) {
+        try application.requireNewUsers()
+        guard application.asksForInvitation(claim) else { return }
+        let found = try await query(application.invitation(for: claim, or: identity), of: application)
+        guard found.count > 0 else { throw application.refusal(of: claim) }
+    }
+
+    /// Writes the login of somebody who may have to be invited, in one transaction: the invitation is locked first, and
+    /// used up where the login makes the user.
+    ///
+    /// Of two logins at once with one invitation the second sees that it is used. A user who was there logs in, and the
+    /// invitation stays.
+    ///
+    /// - Throws: What a login throws; `invitation_required`, `invitation_invalid`. The invitation stays then.
+    func signIn(
+        _ write: SignInWrite,
+        by statement: SignInStatement,
+        invitedBy claim: InvitationClaim?
+    ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
+        let application = statement.application
+        return try await current(application) {
+            try await tables(of: application).withTransaction { connection in
+                let held = try await connection.hold(claim, or: write.person.identity, of: application)
+                let statement = statement.admitting(held != nil)
+                // The loser of a race for a new person sees the winner's user by the next statement.
+                for _ in 0..<3 {
+                    let result = try await connection.query(statement.filled(with: write))
+                    let outcome: WrittenSignIn?
+                    do {
+                        outcome = try self.outcome(of: result, by: statement)
+                    } catch let failure as Failure where failure.reason == .invitationRequired {
+                        throw application.refusal(of: claim)
+                    }
+                    guard var written = outcome else { continue }
+                    guard written.created, let held, let claim else { return written }
+                    try statement.requireFactor(of: held)
+                    written.user = try await accept(held, of: claim, by: written.user, in: application, connection)
+                    return written
+                }
+                throw Failure(
+                    .storeUnavailable,
+                    "The login met too many others of the same person. Try again shortly.",
+                    retryAfter: 1
+                )
+            }
+        }
+    }
+
+    /// Gives a user who was just made what the invitation says, and notes who has taken it.
+    ///
+    /// - Parameters:
+    ///   - held: The invitation.
+    ///   - claim: How its properties are read.
+    ///   - user: Who takes it.
+    ///   - confirming: Whether the address of the user is confirmed by it.
+    ///   - application: Whose invitation it is.
+    ///   - connection: Of the transaction that has made the user.
+    /// - Returns: The user as it is then.
+    /// - Throws: `PostgresError`, of a rule of the users table, too.
+    func accept(
+        _ held: HeldInvitation,
+        of claim: InvitationClaim,
+        by user: User,
+        confirming: Bool = false,
+        in application: Application,
+        _ connection: PostgresConnection
+    ) async throws -> User {
+        let (schema, id) = (application.schema, user.objectID)
+        _ = try await connection.query(
+            """
+            update \(identifier: schema).invitations set accepted = now(), object_id = \(id.uuid)
+            where id = \(held.id.uuid)
+            """
+        )
+        let roles = held.knownRoles(in: application)
+        if !roles.isEmpty {
+            _ = try await connection.query(
+                """
+                insert into \(identifier: schema).user_roles (object_id, role)
+                select \(id.uuid), role from unnest(\(roles)) role on conflict do nothing
+                """
+            )
+        }
+        let given = claim.given(held.properties)
+        var changed = user
+        if confirming || !given.values.isEmpty {
+            var assignments = UserAssignments(given)
+            if confirming {
+                assignments.set("email_verified", to: "true")
+                assignments.set(
+                    "user_status",
+                    to: "case u.user_status when 'EMAIL_CONFIRMATION_PENDING' then 'ENABLED' else u.user_status end"
+                )
+            }
+            let columns = UserColumns(application: application)
+            let result = try await connection.query(
+                """
+                update \(identifier: schema).users u set \(assignments.statement) where u.object_id = \(id.uuid)
+                returning \(unsafeRaw: columns.list(of: "u"))
+                """
+            )
+            if let row = result.first { changed = try columns.user(in: row, from: 0) }
+        }
+        try await tables(of: application).record(
+            [.invitation("accept", held.id, in: application, user: id)],
+            by: Actor(name: "user:\(id)", source: "invitation"),
+            with: connection
+        )
+        return changed
+    }
+}
+
+extension PostgresConnection {
+    /// The invitation of somebody who would become a user, locked; nil where none is asked for, or there is none.
+    func hold(
+        _ claim: InvitationClaim?,
+        or identity: IdentityKey?,
+        of application: Application
+    ) async throws(PostgresError) -> HeldInvitation? {
+        guard application.asksForInvitation(claim) else { return nil }
+        let found = try await query("\(application.invitation(for: claim, or: identity)) for update")
+        return try found.first.map { row throws(PostgresError) in try HeldInvitation(row) }
+    }
+
+    /// The same, for who becomes a user by what follows: a guest who was invited as one needs no other invitation.
+    ///
+    /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`.
+    func requireInvitation(
+        _ claim: InvitationClaim?,
+        or identity: IdentityKey? = nil,
+        ofGuest guest: ObjectID? = nil,
+        to application: Application
+    ) async throws -> HeldInvitation? {
+        try application.requireNewUsers()
+        if let held = try await hold(claim, or: identity, of: application) { return held }
+        guard application.asksForInvitation(claim) else { return nil }
+        if let guest, claim?.tokenHash == nil {
+            let taken = try await query(
+                "select from \(identifier: application.schema).invitations where object_id = \(guest.uuid) limit 1"
+            )
+            if taken.count > 0 { return nil }
+        }
+        throw application.refusal(of: claim)
+    }
+}
+
+extension HeldInvitation {
+    /// The roles that the application still has.
+    fileprivate func knownRoles(in application: Application) -> [String] {
+        roles.filter { role in application.settings.roles.contains { $0.hasSameBytes(as: role) } }
+    }
+}
+
+extension SignInStatement {
+    /// Holds a login that makes a user to what the roles of the invitation require: a second factor, before anything is
+    /// opened.
+    ///
+    /// - Throws: `second_factor_enrolment_required`.
+    func requireFactor(of held: HeldInvitation) throws(Failure) {
+        let policy = application.settings.secondFactor
+        guard asksForFactor, use.finishes == nil, policy.demand == .required,
+            !policy.vouchingProviders.contains(provider),
+            held.knownRoles(in: application).contains(where: { role in
+                policy.roles.contains { $0.hasSameBytes(as: role) }
+            })
+        else { return }
+        throw FactorDemand.enrolment.failure
+    }
+}
+
+extension Failure {
+    package static let invitationRequired = Failure(
+        .invitationRequired,
+        "This app takes new users by invitation only. Open the link that was sent to you, and follow what its page says; or log in with an account that exists."
+    )
+
+    package static let invitationInvalid = Failure(
+        .invitationInvalid,
+        "This invitation is not known, was taken back, has been used, or has expired. Ask whoever invited you for another one."
+    )
+}

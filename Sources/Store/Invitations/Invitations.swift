@@ -1,0 +1,391 @@
+import FoundationEssentials
+import Postgres
+package import Vocabulary
+
+/// An invitation that is to be kept.
+package struct NewInvitation: Sendable {
+    package let id: ObjectID
+    /// SHA-256 of the token of its link; nil for one that names an identity.
+    package let tokenHash: [UInt8]?
+    package let contact: InvitedContact
+    package let roles: [String]
+    /// Values by the names of properties, as operators write them.
+    package let properties: JSONObject
+    package let locale: String?
+    package let seconds: Int64
+    /// The mail with the link; nil where the link goes another way.
+    package let mail: Notice?
+    /// Whether the link is sent to the contact, and shown to nobody else.
+    package let isSent: Bool
+
+    package init(
+        id: ObjectID,
+        tokenHash: [UInt8]?,
+        contact: InvitedContact,
+        roles: [String],
+        properties: JSONObject,
+        locale: String?,
+        seconds: Int64,
+        mail: Notice?,
+        isSent: Bool
+    ) {
+        self.id = id
+        self.tokenHash = tokenHash
+        self.contact = contact
+        self.roles = roles
+        self.properties = properties
+        self.locale = locale
+        self.seconds = seconds
+        self.mail = mail
+        self.isSent = isSent
+    }
+}
+
+/// An invitation as it is stored.
+package struct StoredInvitation: Sendable {
+    package let id: ObjectID
+    package let contact: InvitedContact
+    package let roles: [String]
+    package let properties: JSONObject
+    package let locale: String?
+    package let invitedBy: String
+    /// Milliseconds since 1970 UTC, as all times.
+    package let created: Int64
+    package let expires: Int64
+    /// How often a link was sent.
+    package let sent: Int64
+    package let lastSent: Int64?
+    package let accepted: Int64?
+    /// Who has become a user by it.
+    package let user: ObjectID?
+    package let state: InvitationState
+    /// Where a list goes on behind it.
+    package let cursor: InvitationCursor
+}
+
+/// A place in the list of invitations, of which the newest are first.
+package struct InvitationCursor: Sendable {
+    private let microseconds: Int64
+    private let id: ObjectID
+
+    fileprivate init(_ created: Timestamp, _ id: ObjectID) {
+        microseconds = created.microseconds
+        self.id = id
+    }
+
+    /// Nil for a text that ``text`` is not.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", maxSplits: 1)
+        guard parts.count == 2, let microseconds = Int64(parts[0]), let id = ObjectID(parts[1]) else { return nil }
+        (self.microseconds, self.id) = (microseconds, id)
+    }
+
+    package var text: String { "\(microseconds).\(id)" }
+
+    fileprivate var condition: Statement {
+        "(created, id) < (\(Timestamp(microseconds: microseconds)), \(id.uuid))"
+    }
+}
+
+extension Store {
+    /// Most invitations of an application that are open at once.
+    package static let mostOpenInvitations: Int64 = 10_000
+
+    /// Keeps an invitation and puts its mail into the queue, in one transaction.
+    ///
+    /// One that has expired and names the same contact gives way.
+    ///
+    /// - Throws: `conflict` with the `id` of the open invitation to the same contact, and where the application has as
+    ///   many open ones as it may; `too_many_attempts` where the mailbox has got several mails; `store_unavailable` and
+    ///   its like. Nothing is written then.
+    package func invite(
+        _ invitation: NewInvitation,
+        to application: Application,
+        by actor: Actor
+    ) async throws(Failure) -> StoredInvitation {
+        let schema = application.schema
+        let (email, phone, identity) = invitation.contact.columns
+        let tables = tables(of: application)
+        return try await transaction(of: application) { connection in
+            // One after the other, so that the count is exact.
+            _ = try await connection.query(
+                "select pg_advisory_xact_lock(hashtextextended(\("federation invitations of " + application.id.text), 0))"
+            )
+            _ = try await connection.query(
+                """
+                delete from \(identifier: schema).invitations
+                where accepted is null and expires <= now() and \(unsafeRaw: Self.contact) = \(invitation.contact.key)
+                """
+            )
+            let found = try await connection.query(
+                """
+                select id from \(identifier: schema).invitations
+                where accepted is null and \(unsafeRaw: Self.contact) = \(invitation.contact.key)
+                """
+            )
+            if let row = found.first { throw Failure.invited(already: ObjectID(try row.decode(0, as: UUID.self))) }
+            let counted = try await connection.query(
+                """
+                select count(*) from (
+                    select from \(identifier: schema).invitations where accepted is null and expires > now()
+                    limit \(Self.mostOpenInvitations)
+                ) open
+                """
+            )
+            guard let open = try counted.first?.decode(0, as: Int64.self), open < Self.mostOpenInvitations else {
+                throw Failure.tooManyInvitations
+            }
+            let inserted = try await connection.query(
+                """
+                insert into \(identifier: schema).invitations (id, token_hash, email, phone, provider, provider_app, subject,
+                    roles, properties, locale, invited_by, expires, sent, last_sent)
+                values (\(invitation.id.uuid), \(bind: invitation.tokenHash.map(Bind.bytes) ?? .null(.bytes)), \(email),
+                    \(phone), \(identity?.provider.text), \(identity?.app.text), \(identity?.subject.text),
+                    \(invitation.roles), \(JSONText(JSONValue.object(invitation.properties).text)), \(invitation.locale),
+                    \(actor.name), now() + make_interval(secs => \(invitation.seconds)), \(invitation.isSent ? 1 : 0),
+                    case when \(invitation.isSent) then now() end)
+                returning \(unsafeRaw: Self.invitationColumns)
+                """
+            )
+            guard let row = inserted.first else { throw Failure.noSuchInvitation }
+            try await connection.send(invitation.mail, of: application)
+            try await tables.record(
+                [.invitation("create", invitation.id, in: application)],
+                by: actor,
+                with: connection
+            )
+            return try StoredInvitation(row)
+        }
+    }
+
+    /// The invitations of an application, the newest first.
+    package func invitations(
+        of application: Application,
+        in state: InvitationState?,
+        after cursor: InvitationCursor?,
+        limit: Int
+    ) async throws(Failure) -> [StoredInvitation] {
+        var condition: Statement =
+            switch state {
+            case nil: "true"
+            case .open: "accepted is null and expires > now()"
+            case .expired: "accepted is null and expires <= now()"
+            case .accepted: "accepted is not null"
+            }
+        if let cursor { condition.append("and \(cursor.condition)") }
+        condition.append("order by created desc, id desc limit \(limit)")
+        return try await invitations(where: condition, of: application)
+    }
+
+    /// The invitations by which a user became one: one, or for a guest who became a user by another, two.
+    package func invitations(
+        takenBy user: ObjectID,
+        in application: Application
+    ) async throws(Failure) -> [StoredInvitation] {
+        try await invitations(where: "object_id = \(user.uuid) order by accepted, id", of: application)
+    }
+
+    /// An invitation by its id.
+    package func invitation(_ id: ObjectID, of application: Application) async throws(Failure) -> StoredInvitation? {
+        try await invitations(where: "id = \(id.uuid)", of: application).first
+    }
+
+    /// The invitation of a link, as long as it can be taken; nothing is used up.
+    package func invitation(
+        tokenHash: [UInt8],
+        of application: Application
+    ) async throws(Failure) -> StoredInvitation? {
+        try await invitations(
+            where: "token_hash = \(tokenHash) and accepted is null and expires > now()",
+            of: application
+        ).first
+    }
+
+    private func invitations(
+        where condition: Statement,
+        of application: Application
+    ) async throws(Failure) -> [StoredInvitation] {
+        let result = try await query(
+            """
+            select \(unsafeRaw: Self.invitationColumns) from \(identifier: application.schema).invitations
+            where \(condition)
+            """,
+            of: application
+        )
+        return try read { () throws(PostgresError) in
+            var invitations: [StoredInvitation] = []
+            for row in result.rows { invitations.append(try StoredInvitation(row)) }
+            return invitations
+        }
+    }
+
+    /// Gives an open invitation the token of another link, which is sent; the former link ends.
+    ///
+    /// - Returns: The invitation as it is then; nil where it is not open any more.
+    /// - Throws: `too_many_attempts` where the mailbox has got several mails; `store_unavailable` and its like.
+    package func resend(
+        _ id: ObjectID,
+        tokenHash: [UInt8],
+        mail: Notice?,
+        of application: Application,
+        by actor: Actor
+    ) async throws(Failure) -> StoredInvitation? {
+        let tables = tables(of: application)
+        return try await transaction(of: application) { connection in
+            let sent = try await connection.query(
+                """
+                update \(identifier: application.schema).invitations
+                set token_hash = \(tokenHash), sent = sent + 1, last_sent = now()
+                where id = \(id.uuid) and accepted is null and expires > now() and token_hash is not null
+                returning \(unsafeRaw: Self.invitationColumns)
+                """
+            )
+            guard let row = sent.first else { return nil }
+            try await connection.send(mail, of: application)
+            try await tables.record([.invitation("send", id, in: application)], by: actor, with: connection)
+            return try StoredInvitation(row)
+        }
+    }
+
+    /// Takes an invitation back that nobody has taken.
+    ///
+    /// - Returns: Whether there was such a one.
+    package func revokeInvitation(
+        _ id: ObjectID,
+        of application: Application,
+        by actor: Actor
+    ) async throws(Failure) -> Bool {
+        let tables = tables(of: application)
+        return try await transaction(of: application) { connection in
+            let deleted = try await connection.query(
+                """
+                delete from \(identifier: application.schema).invitations where id = \(id.uuid) and accepted is null
+                """
+            )
+            guard deleted.affectedRows == 1 else { return false }
+            try await tables.record([.invitation("revoke", id, in: application)], by: actor, with: connection)
+            return true
+        }
+    }
+
+    /// The one text of whom an invitation is for, as the unique index has it.
+    static let contact = "coalesce(lower(email), phone, provider || ' ' || provider_app || ' ' || subject)"
+
+    fileprivate static let invitationColumns = """
+        id, email, phone, provider, provider_app, subject, roles, properties, locale, invited_by, created, expires, sent,
+        last_sent, accepted, object_id,
+        case when accepted is not null then 'accepted' when expires > now() then 'open' else 'expired' end
+        """
+}
+
+extension PostgresConnection {
+    /// Removes the open invitations to an identity or to the confirmed address of a user who is about to go.
+    func forgetInvitations(of user: ObjectID, schema: String) async throws(PostgresError) {
+        _ = try await query(
+            """
+            delete from \(identifier: schema).invitations where accepted is null and \(unsafeRaw: Store.contact) = any (array(
+                select lower(u.email collate "C") from \(identifier: schema).users u
+                where u.object_id = \(user.uuid) and u.email_verified
+                union all
+                select i.provider || ' ' || i.provider_app || ' ' || i.subject from \(identifier: schema).identities i
+                where i.object_id = \(user.uuid)
+            ))
+            """
+        )
+    }
+
+    /// Puts the mail of an invitation into the queue.
+    ///
+    /// - Throws: `too_many_attempts`.
+    fileprivate func send(_ mail: Notice?, of application: Application) async throws {
+        guard let mail, try await !enqueue(mail, to: nil, of: application) else { return }
+        throw Failure(
+            .tooManyAttempts,
+            "This mailbox has got several mails of this kind. Wait, or make the invitation with \"mail\": false and hand the link over."
+        )
+    }
+}
+
+extension InvitedContact {
+    fileprivate var columns: (email: String?, phone: String?, identity: IdentityKey?) {
+        switch self {
+        case .email(let address): (address, nil, nil)
+        case .phone(let number): (nil, number, nil)
+        case .identity(let identity): (nil, nil, identity)
+        }
+    }
+
+    /// As ``Store/contact`` has it.
+    var key: String {
+        switch self {
+        case .email(let address): address.lowercased()
+        case .phone(let number): number
+        case .identity(let identity): "\(identity.provider) \(identity.app) \(identity.subject)"
+        }
+    }
+}
+
+extension StoredInvitation {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let id = ObjectID(try row.decode(0, as: UUID.self))
+        if let email = try row.decode(1, as: String?.self) {
+            contact = .email(email)
+        } else if let phone = try row.decode(2, as: String?.self) {
+            contact = .phone(phone)
+        } else {
+            guard let identity = try IdentityKey(row, from: 3) else {
+                throw .withheld("an invitation names an identity that this program could not have written")
+            }
+            contact = .identity(identity)
+        }
+        roles = try row.decode(6, as: [String].self)
+        properties = try row.decode(7, as: JSONValue.self).object ?? [:]
+        locale = try row.decode(8, as: String?.self)
+        invitedBy = try row.decode(9, as: String.self)
+        let created = try row.decode(10, as: Timestamp.self)
+        expires = try row.decode(11, as: Timestamp.self).milliseconds
+        sent = try row.decode(12, as: Int64.self)
+        lastSent = try row.decode(13, as: Timestamp?.self)?.milliseconds
+        accepted = try row.decode(14, as: Timestamp?.self)?.milliseconds
+        user = try row.decode(15, as: UUID?.self).map { ObjectID($0) }
+        state = InvitationState(rawValue: try row.decode(16, as: String.self)) ?? .expired
+        cursor = InvitationCursor(created, id)
+        self.created = created.milliseconds
+        self.id = id
+    }
+}
+
+extension AuditRecord {
+    /// An entry about an invitation; of whom it is for the log holds nothing, since the log is kept.
+    static func invitation(
+        _ action: String,
+        _ id: ObjectID,
+        in application: Application,
+        user: ObjectID? = nil
+    ) -> AuditRecord {
+        AuditRecord(
+            application: application.id,
+            action: "invitation.\(action)",
+            target: (user ?? id).description,
+            from: nil,
+            to: user.map { _ in .object(["invitation": .string(id.description)]) }
+        )
+    }
+}
+
+extension Failure {
+    package static let noSuchInvitation = Failure(.notFound, "This application has no such invitation.")
+
+    fileprivate static func invited(already id: ObjectID) -> Failure {
+        Failure(
+            .conflict,
+            "There is an open invitation for this contact already. Send that one again, or take it back first.",
+            details: ["id": .string(id.description)]
+        )
+    }
+
+    fileprivate static let tooManyInvitations = Failure(
+        .conflict,
+        "This application has \(Store.mostOpenInvitations) open invitations, the most that it may have. Take some back, or wait until they expire."
+    )
+}
