@@ -12,8 +12,16 @@ import Vocabulary
 
 @Suite("What is kept of a login through the server")
 struct DialogStateTests {
+    /// A plan; one with a mapping is of somebody who was invited.
     private static func plan(_ end: DialogEnd, mapping: JSONValue? = nil) -> DialogPlan {
-        DialogPlan(provider: .facebook, appID: "1", redirectURI: "https://b.example/", mapping: mapping, end: end)
+        DialogPlan(
+            provider: .facebook,
+            appID: "1",
+            redirectURI: "https://b.example/",
+            mapping: mapping,
+            end: end,
+            invitation: mapping.map { _ in InvitationToken("T") }
+        )
     }
 
     private static func object(_ text: Secret) throws -> JSONObject {
@@ -34,6 +42,7 @@ struct DialogStateTests {
                     #expect(read.redirectURI == "https://b.example/")
                     #expect(read.mapping == mapping)
                     #expect("\(read.end)" == "\(end)")
+                    #expect(read.invitation?.hash == mapping.map { _ in Digest.sha256("T") })
                 }
                 for (verifier, browser) in [(nil, nil), ("v", [UInt8]([1, 2, 3]))] {
                     let state = DialogState(
@@ -159,7 +168,8 @@ struct DialogStateTests {
                 token: token
             ),
             mapping: .null,
-            codeChallenge: "c"
+            codeChallenge: "c",
+            invitation: InvitationToken("T")
         )
         let read = try #require(VouchedLogin(login.text, provider: .facebook))
         #expect(VouchedLogin(login.text, provider: .twitter) == nil, "another provider's")
@@ -177,6 +187,7 @@ struct DialogStateTests {
         #expect(read.result.token?.text.reveal() == "EAAx")
         #expect(read.result.token?.expiresAt == 6)
         #expect(read.codeChallenge == "c")
+        #expect(read.invitation?.hash == Digest.sha256("T"))
         #expect(VouchedLogin(Secret("{}"), provider: .facebook) == nil)
         let later = login.text.reveal().replacing(#""tokenKind":"\#(kind.rawValue)""#, with: #""tokenKind":"refresh""#)
         #expect(later != login.text.reveal())

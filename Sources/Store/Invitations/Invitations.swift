@@ -219,7 +219,8 @@ extension Store {
         }
     }
 
-    /// Gives an open invitation the token of another link, which is sent; the former link ends.
+    /// Gives an open invitation the token of another link, which is sent; the former link ends, and the invitation counts
+    /// anew for as long as at first.
     ///
     /// - Returns: The invitation as it is then; nil where it is not open any more.
     /// - Throws: `too_many_attempts` where the mailbox has got several mails; `store_unavailable` and its like.
@@ -235,7 +236,8 @@ extension Store {
             let sent = try await connection.query(
                 """
                 update \(identifier: application.schema).invitations
-                set token_hash = \(tokenHash), sent = sent + 1, last_sent = now()
+                set token_hash = \(tokenHash), sent = sent + 1, last_sent = now(),
+                    expires = now() + (expires - coalesce(last_sent, created))
                 where id = \(id.uuid) and accepted is null and expires > now() and token_hash is not null
                 returning \(unsafeRaw: Self.invitationColumns)
                 """
