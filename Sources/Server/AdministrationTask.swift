@@ -1,4 +1,5 @@
 import Administration
+import Applications
 import ArgumentParser
 import Curl
 import FoundationEssentials
@@ -70,6 +71,7 @@ enum AdministrationTask {
                 kinds: kinds,
                 masterKeys: configuration.masterKeys,
                 mailer: mailer,
+                publicAddress: PublicAddress(url: configuration.publicURL),
                 clock: .system,
                 random: .system
             )

@@ -175,6 +175,7 @@ struct ConfigurationReader: UpstreamSettings {
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
         let mail = reader.mail(mode: reader.mode())
+        let publicURL = reader.publicURL()
         guard let postgres, let masterKeys, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
@@ -183,7 +184,8 @@ struct ConfigurationReader: UpstreamSettings {
             masterKeys: masterKeys,
             curl: curl,
             providers: providers,
-            mail: mail
+            mail: mail,
+            publicURL: publicURL
         )
     }
 

@@ -87,6 +87,8 @@ struct AdministrationConfiguration: Sendable {
     var providers: [UpstreamSetup]
     /// How people are told of what is done to their accounts: commands put mails into the queue, instances send them.
     var mail: MailConfiguration?
+    /// Where links of mails lead.
+    var publicURL: String?
 }
 
 /// Where a listener listens.

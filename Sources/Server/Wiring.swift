@@ -52,11 +52,17 @@ enum Wiring {
         let administrationStore = Store(databases: administrationDatabases)
         let report = InstanceReport(metrics: telemetry.metrics, clock: .system)
         let rounds = configuration.maintenance.map { _ in UpkeepRounds() }
+        let passwords = PasswordHasher(
+            slots: configuration.passwordHashes,
+            queue: configuration.passwordQueue,
+            random: .system
+        )
         let administration = Administration(
             store: administrationStore,
             callers: store,
             kinds: kinds,
             masterKeys: configuration.masterKeys,
+            passwords: passwords,
             mailer: mailer,
             publicAddress: PublicAddress(url: configuration.publicURL),
             operatorOrigin: PublicAddress(url: configuration.operatorOrigin),
@@ -72,11 +78,6 @@ enum Wiring {
         let searchDatabases = Databases(searching)
         let smsGateway = try configuration.sms.map { try $0.gateway() }
         if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }
-        let passwords = PasswordHasher(
-            slots: configuration.passwordHashes,
-            queue: configuration.passwordQueue,
-            random: .system
-        )
         let logins = LoginCounter()
         // On the connections of the administration: what is written down of a login keeps none waiting.
         let recorder = configuration.loginRowsPerSecond.map { rows in
@@ -122,7 +123,7 @@ enum Wiring {
         }
         var background: [any Service] = [
             DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
-            report, MemoryService(),
+            report, MemoryService(), FirstOperatorService(operators: administration.operators, logger: logger),
         ]
         let certificates = [("public", configuration.certificate), ("management", configuration.managementCertificate)]
             .compactMap { listener, certificate in certificate.map { (listener: listener, certificate: $0) } }
