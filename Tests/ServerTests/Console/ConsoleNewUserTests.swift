@@ -197,6 +197,7 @@ struct ConsoleNewUserTests {
             ),
             (["property-city": "Bern", "way": "password", "password": ""], "id=\"password\""),
         ] {
+            try await browser.open(Self.form)
             try await browser.send(formTo: Self.form, ["way": "none"].merging(fields) { $1 })
             let status = browser.status ?? 0
             #expect((400...422).contains(status) && browser.page.contains(field), "\(fields): \(browser.page)")
