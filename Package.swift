@@ -220,8 +220,9 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "Applications", "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
-                "Observability", "Passwords", "Providers", "Secrets", "Store", "Texting", "Vocabulary", crypto, logging,
+                "Accounts", "Applications", "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping",
+                "Notifications", "Observability", "Passwords", "Providers", "Secrets", "Store", "Texting", "Vocabulary",
+                crypto, logging,
             ],
             swiftSettings: strict
         ),
@@ -266,7 +267,7 @@ let package = Package(
                 .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),
                 .embedInCode("Assets/logins.js"), .embedInCode("Assets/mapping.js"),
                 .embedInCode("Assets/passkeys.js"), .embedInCode("Assets/people.js"),
-                .embedInCode("Assets/icon.svg"),
+                .embedInCode("Assets/files.js"), .embedInCode("Assets/icon.svg"),
             ],
             swiftSettings: strict
         ),

@@ -355,6 +355,13 @@ select federation.add_column(
         check (purpose in ('calls', 'link', 'session'))$$
 );
 
+-- The link by which the first owner is made while there is no operator, by the SHA-256 of its token: one at most.
+create table if not exists federation.operator_setup (
+    is_only boolean primary key default true check (is_only),
+    token_hash bytea not null check (octet_length(token_hash) = 32),
+    expires timestamptz not null
+);
+
 -- What authenticators know an operator by.
 select federation.add_column('federation.operators', 'object_id', 'uuid not null default gen_random_uuid()');
 select federation.add_index('operators_object_id', 'on federation.operators (object_id)', 'unique index');

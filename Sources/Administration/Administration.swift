@@ -6,6 +6,7 @@
 //
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
+import Accounts
 package import Applications
 import Deletions
 import Factors
@@ -13,6 +14,7 @@ import KeptTokens
 package import Mailing
 import Notifications
 package import Observability
+package import Passwords
 package import Providers
 package import Secrets
 package import Store
@@ -79,6 +81,7 @@ package struct Administration: Sendable {
     ///   - callers: For who they are; the same unless requests of many operators come.
     ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
     ///   - masterKeys: Seal and open secrets.
+    ///   - passwords: Hashes passwords, under the bounds of the process; nil where nobody else hashes any.
     ///   - mailer: Writes what people are told; nil when the deployment sends no mails.
     ///   - smsGateway: Sends links to telephones; nil when the deployment sends no messages there.
     ///   - publicAddress: Where links of mails lead; without one none is sent.
@@ -94,6 +97,7 @@ package struct Administration: Sendable {
         callers: Store? = nil,
         kinds: ProviderKinds,
         masterKeys: MasterKeys,
+        passwords: PasswordHasher? = nil,
         mailer: Mailer? = nil,
         smsGateway: SMSGateway? = nil,
         publicAddress: PublicAddress = PublicAddress(url: nil),
@@ -152,7 +156,19 @@ package struct Administration: Sendable {
             hints: FactorHints(masterKeys: masterKeys),
             notices: Notices(store: store, queue: queue, attempts: attempts, limits: Limits(), random: random),
             links: links,
+            creation: UserCreation(
+                store: store,
+                verifier: PasswordVerifier(
+                    store: store,
+                    masterKeys: masterKeys,
+                    passwords: passwords ?? PasswordHasher(random: random),
+                    attempts: attempts,
+                    limits: Limits()
+                ),
+                random: random
+            ),
             clock: clock,
+            random: random,
             changes: changes
         )
         invitations = InvitationAdministration(

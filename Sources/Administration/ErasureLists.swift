@@ -45,6 +45,22 @@ package struct ErasureList: Sendable {
     private static let around = Set(" \t\r\"',;".utf8)
     /// More than any id has.
     private static let mostBytes = 1024
+
+    /// Bytes of a reason.
+    package static let reasons = 1...500
+
+    /// Which ids of a list are treated by one call: whoever asks over the network goes on from call to call, and sees
+    /// how far it is.
+    package struct Part: Sendable {
+        /// The line behind which it begins; 0 for the whole list.
+        let line: Int
+        /// How many ids it has at most.
+        let most: Int
+        /// When it ends, after one id at least.
+        let end: ContinuousClock.Instant
+
+        fileprivate func includes(anotherAfter count: Int) -> Bool { count < most && (count == 0 || .now < end) }
+    }
 }
 
 /// The outcome of one id of a list.
@@ -72,6 +88,56 @@ package struct ErasedID: Sendable {
     package let code: String?
     /// What stands in the way of a hindered erasure.
     package let hindrance: String?
+}
+
+extension ErasedID {
+    /// By its line: nothing repeats the id.
+    package var json: JSONObject {
+        var object: JSONObject = [
+            "line": .integer(Int64(line)), "appId": .string(app.text), "outcome": .string(outcome.rawValue),
+        ]
+        if let code { object.append("confirmationCode", .string(code)) }
+        if let hindrance { object.append("hindrance", .string(hindrance)) }
+        return object
+    }
+}
+
+extension ErasureList {
+    private static let members = ["provider", "ids", "reason", "apps", "after"]
+
+    /// A list as the administration takes one, and the line behind which a call goes on.
+    ///
+    /// - Throws: `document_invalid` with everything that is wrong with it.
+    fileprivate static func read(
+        _ document: JSONValue,
+        of application: String
+    ) throws(Failure) -> (list: ErasureList, line: Int) {
+        guard let object = document.object else {
+            throw DocumentProblems(JSONPointer(), "must be an object").failure
+        }
+        var problems = DocumentProblems()
+        for member in object.members where !members.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(unknown: member.key, at: JSONPointer() / member.key, among: members)
+        }
+        let provider = object["provider"]?.string.flatMap { ProviderName($0) }
+        if provider == nil { problems.add(JSONPointer() / "provider", "must be the name of a provider") }
+        let ids = object["ids"]?.string
+        if ids == nil { problems.add(JSONPointer() / "ids", "must be a text with an id on each line") }
+        let reason = object["reason"]?.string ?? ""
+        if !reasons.contains(reason.utf8.count) {
+            problems.add(JSONPointer() / "reason", "must be a text of 1 to \(reasons.upperBound) bytes")
+        }
+        let given = object.present("apps")
+        let apps = given?.array?.compactMap(\.string) ?? []
+        if let given, given.array?.count != apps.count {
+            problems.add(JSONPointer() / "apps", "must be a list of ids of apps")
+        }
+        let line = object.present("after").map { $0.integer.flatMap { Int(exactly: $0) } ?? -1 } ?? 0
+        if line < 0 { problems.add(JSONPointer() / "after", "must be the next of the answer before") }
+        guard problems.isEmpty, let provider, let ids else { throw problems.failure }
+        let list = ErasureList(Array(ids.utf8), of: provider, apps: apps, in: application, reason: reason)
+        return (list, line)
+    }
 }
 
 /// Erases the people of a list: each id becomes a request for deletion, as by the provider's callback.
@@ -104,22 +170,30 @@ package struct ErasureLists: Sendable {
     ///
     /// - Parameters:
     ///   - list: The list; every line of it is looked at before anything is done.
+    ///   - part: Which ids of it; nil for all.
     ///   - isDryRun: Whether nothing is erased.
     ///   - actor: For the audit log, which gets the beginning with the reason, each erasure and the end.
     ///   - tell: Gets the outcome of each id at each app, in the order of the list.
-    /// - Returns: How many had which outcome.
+    /// - Returns: How many had which outcome, and the line behind which the rest begins; nil at the end.
     /// - Throws: As `count`; `store_unavailable` and its like, and what `tell` throws: the same list again does the
     ///   rest.
     package func run(
         _ list: ErasureList,
+        _ part: ErasureList.Part? = nil,
         isDryRun: Bool,
         by actor: Actor,
         telling tell: (ErasedID) throws -> Void
-    ) async throws -> [ErasedID.Outcome: Int] {
+    ) async throws -> (counts: [ErasedID.Outcome: Int], next: Int?) {
         let checked = try await checked(list)
         var counts: [ErasedID.Outcome: Int] = [:]
-        if !isDryRun { try await note("begin", list, checked, nil, by: actor) }
-        for (line, subject) in checked.subjects {
+        var (treated, last, next) = (0, part?.line ?? 0, nil as Int?)
+        if !isDryRun, last == 0 { try await note("begin", list, checked, nil, by: actor) }
+        for (line, subject) in checked.subjects where line > (part?.line ?? 0) {
+            guard part?.includes(anotherAfter: treated) ?? true else {
+                next = last
+                break
+            }
+            (treated, last) = (treated + 1, line)
             for app in checked.apps {
                 let outcomes =
                     isDryRun
@@ -131,8 +205,53 @@ package struct ErasureLists: Sendable {
                 }
             }
         }
-        if !isDryRun { try await note("end", list, checked, counts, by: actor) }
-        return counts
+        if !isDryRun { try await note(next == nil ? "end" : "part", list, checked, counts, by: actor) }
+        return (counts, next)
+    }
+
+    /// How many ids a call over the network treats at most, and for how long.
+    private static let portion: (most: Int, time: Duration) = (200, .seconds(5))
+
+    /// Does a part of what a list asks for, for whoever goes on from call to call.
+    ///
+    /// - Parameters:
+    ///   - document: `{"provider", "ids", "reason", "apps"?, "after"?}`: `ids` is the text of the file, the same in each
+    ///     call, and `after` the `next` of the answer before.
+    ///   - application: Whose people.
+    ///   - isDryRun: Whether it is only said what would become of the ids.
+    ///   - confirmation: The application's id, where somebody is erased.
+    ///   - actor: Who does it.
+    /// - Returns: `{"ids", "next", "outcomes": [{"line", "appId", "outcome", "confirmationCode"?, "hindrance"?}]}`.
+    /// - Throws: As `run`; `malformed_request` without the confirmation.
+    package func run(
+        _ document: JSONValue,
+        of application: String,
+        isDryRun: Bool,
+        confirmation: String?,
+        by actor: Actor
+    ) async throws(Failure) -> JSONValue {
+        let (list, line) = try ErasureList.read(document, of: application)
+        guard isDryRun || confirmation?.hasSameBytes(as: application) == true else {
+            throw .unconfirmed(
+                "Erasing the users of a list removes their identities and sessions",
+                repeating: application
+            )
+        }
+        let part = ErasureList.Part(line: line, most: Self.portion.most, end: .now + Self.portion.time)
+        let ids = try await count(list)
+        var outcomes: [JSONValue] = []
+        let next: Int?
+        do {
+            next = try await run(list, part, isDryRun: isDryRun, by: actor) { outcomes.append(.object($0.json)) }.next
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.internal, "The list could not be carried out.", cause: "\(error)")
+        }
+        return .object([
+            "ids": .integer(Int64(ids)), "next": next.map { .integer(Int64($0)) } ?? .null,
+            "outcomes": .array(outcomes),
+        ])
     }
 
     private typealias Outcomes = [(ErasedID.Outcome, code: String?, hindrance: String?)]

@@ -98,6 +98,76 @@ package struct OperatorAdministration: Sendable {
         return try await create(token, of: name, by: actor)
     }
 
+    // MARK: The first owner
+
+    /// How long the first owner can be made by a link.
+    package static let setupLifetime = Duration.seconds(1800)
+
+    /// Whether nobody can administer the service but at its machine.
+    package func areMissing() async throws(Failure) -> Bool { try await !store.hasOperators() }
+
+    /// Makes a token by which the first owner is made, once: `{"token", "expires"}`.
+    ///
+    /// A token that was made before ends.
+    ///
+    /// - Throws: `conflict` where there is an operator.
+    package func createSetupLink(by actor: Actor) async throws(Failure) -> Resource {
+        let token = OperatorToken(random: random.bytes(32))
+        let expires = clock.milliseconds + Self.setupLifetime.components.seconds * 1000
+        guard try await store.beginSetup(token.hash, expires: expires, by: actor) else {
+            throw Failure(
+                .conflict,
+                "There is an operator already. A link that signs one in is made by: federation console NAME."
+            )
+        }
+        return Resource(
+            .object(["token": .string(token.secret.reveal()), "expires": .integer(expires)]),
+            tag: nil
+        )
+    }
+
+    /// Who calls to make the first owner; nil when the token is not that of the link, or the link does not count any
+    /// more.
+    package func caller(settingUpBy token: OperatorToken) async throws(Failure) -> CallingOperator? {
+        guard let name = OperatorName("setup"), try await callers.canSetUp(by: token.hash) else { return nil }
+        return CallingOperator(
+            name: name,
+            role: .viewer,
+            id: random.objectID(),
+            tokenHash: token.hash,
+            purpose: .link,
+            isMachine: false,
+            hasFactor: false,
+            factorShownAgo: nil
+        )
+    }
+
+    /// Makes the first owner from `{"name"}`; the answer holds its `token`, this once.
+    ///
+    /// - Parameters:
+    ///   - document: The owner.
+    ///   - caller: By the token of the link, which is used up.
+    ///   - source: Where the call comes from, for the audit log.
+    /// - Returns: The owner and the token.
+    /// - Throws: `document_invalid`; `operator_token_invalid` when the link was used meanwhile.
+    package func setUp(
+        _ document: JSONValue,
+        by caller: CallingOperator,
+        from source: String
+    ) async throws(Failure) -> Resource {
+        var document = try OperatorDocument(document, known: ["name"])
+        let name = document.name()
+        guard document.problems.isEmpty, let name else { throw document.problems.failure }
+        let token = NewToken(lifetime: nil, isMachine: false, clock, random)
+        let actor = Actor(name: "setup:link", source: source)
+        guard let made = try await store.setUp(name, by: caller.tokenHash, adding: token.change, by: actor) else {
+            throw .setupLinkInvalid
+        }
+        var body = made.json
+        body.append("token", .string(token.token.secret.reveal()))
+        return Resource(.object(body), tag: made.tag)
+    }
+
     /// Opens a session of the console for the operator of a token: `{"id", "expires", "token"}`, this once.
     ///
     /// - Throws: `operator_token_invalid` when the token has ended meanwhile, or the link was used already.
@@ -275,4 +345,13 @@ extension OperatorToken {
 
 extension Failure {
     static let noSuchOperator = Failure(.notFound, "There is no such operator.")
+
+    /// One text for every token by which no first owner can be made.
+    package static let setupLinkInvalid = Failure(
+        .operatorTokenInvalid,
+        """
+        This link was used, its time has passed, or there is an operator already. `federation console` makes another \
+        one where there is no operator; an owner makes further operators.
+        """
+    )
 }

@@ -1,3 +1,4 @@
+import Accounts
 import Applications
 import Factors
 package import KeptTokens
@@ -17,7 +18,9 @@ package struct UserAdministration: Sendable {
     let hints: FactorHints
     let notices: Notices
     let links: MailedLinks
+    let creation: UserCreation
     let clock: WallClock
+    let random: RandomSource
     let changes: ApplicationChanges
 
     /// User objects as clients see them, with `emailVerified` beside.
@@ -276,7 +279,7 @@ package struct UserAdministration: Sendable {
         person.factors.map { hints.shown($0, of: person.user.objectID, in: owner.id) }
     }
 
-    private func resource(_ person: StoredPerson, of owner: Application) async -> Resource {
+    func resource(_ person: StoredPerson, of owner: Application) async -> Resource {
         await located(person, of: owner).resource(factors(of: person, in: owner))
     }
 

@@ -36,6 +36,8 @@ enum Assets {
     static let logins = Asset("logins", ending: "js", type: "text/javascript", PackageResources.logins_js)
     /// What is done to many people, one after the other.
     static let people = Asset("people", ending: "js", type: "text/javascript", PackageResources.people_js)
+    /// Files, whose text goes into forms.
+    static let files = Asset("files", ending: "js", type: "text/javascript", PackageResources.files_js)
     /// Passkeys, which browsers make and show by scripts alone.
     static let passkeys = Asset("passkeys", ending: "js", type: "text/javascript", PackageResources.passkeys_js)
     private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
@@ -49,7 +51,7 @@ enum Assets {
     }
 
     static func mount(on router: Router<ManagementContext>) {
-        for asset in [style, script, mapping, logins, people, passkeys, icon] {
+        for asset in [style, script, mapping, logins, people, files, passkeys, icon] {
             router.get(RouterPath(asset.path)) { _, _ in
                 let headers: HTTPFields = [
                     .contentType: "\(asset.type); charset=utf-8",

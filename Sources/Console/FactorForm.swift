@@ -17,6 +17,7 @@ enum FactorForm {
     static let secrets = [
         "appSecret": "App secret", "consumerSecret": "Consumer secret",
         "webhookVerifyToken": "Verify token of the webhook", "accessToken": "Access token",
+        "password": "Password",
     ]
 
     static let path = "/console/second-factor"

@@ -7,6 +7,7 @@ enum Notice: String {
     case saved, made, applied, declared, dropped, renamed, revoked, ended, removed, enrolled
     case roleGiven, roleTaken, roleChanged, rolledBack
     case disabled, enabled, signedOut, refreshed, mailed, unlinked, erased
+    case userMade, userMadeAndMailed
 
     /// The field of an address that names it.
     static let field = "done"
@@ -34,6 +35,8 @@ enum Notice: String {
         case .mailed: "A mail is on its way."
         case .unlinked: "The identity is unlinked."
         case .erased: "The person is erased for good."
+        case .userMade: "The user is made."
+        case .userMadeAndMailed: "The user is made, and a mail with a link to choose a password is on its way."
         }
     }
 

@@ -9,7 +9,7 @@ enum SignInPage {
     static let path = "/console/sign-in"
 
     /// The commands by which somebody gets in.
-    private static let firstOperator = "federation operator create NAME --role owner"
+    static let firstOperator = "federation console"
     private static let signInLink = "federation console NAME"
 
     static func path(returningTo path: String) -> String {
@@ -40,7 +40,7 @@ enum SignInPage {
             }
         let help: HTML = """
             <details><summary>You have no token</summary><p>On the machine of the service, with its settings:</p>
-            <p>The first operator is made by <code>\(firstOperator)</code>, which prints a token.</p>
+            <p>While there is no operator, <code>\(firstOperator)</code> prints a link that makes the first one.</p>
             <p>A link that signs in once is made by <code>\(signInLink)</code>.</p>
             <p>Where there is an owner already, they make further operators here, under "Operators".</p></details>
             """
@@ -88,6 +88,7 @@ extension Console {
             try await visit.call(.init(.delete, ["operator", "sessions", visit.parameter("id")]))
             return .done(.ended, "/console/sessions")
         }
+        mountFirstOperator(on: router)
         FactorForm.mount(on: router, self)
         mountFactors(on: router)
     }
@@ -99,26 +100,10 @@ extension Console {
                 try forms.checkOrigin(of: request)
                 let form = try await request.formBody(upTo: 16_384)
                 target = SignInPage.target(try form.value("to"))
-                let token = try form.value("token") ?? ""
-                guard isReachedByTLS || Self.isLoopback(request.head.authority) else {
-                    throw Failure(
-                        .malformedRequest,
-                        """
-                        A session would go over the network unprotected. Give the management listener a certificate, or \
-                        say by FEDERATION_OPERATOR_ORIGIN where it is reached by HTTPS, or forward its port by ssh -L.
-                        """
-                    )
-                }
-                guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-                    throw Failure(.operatorTokenInvalid, "This is no token of an operator.")
-                }
-                let call = AdministrationCalls.Call(.post, ["operator", "sessions"])
-                let answer = try await calls.send(call, as: token, context: context)
-                guard answer.status.kind == .successful, let session = answer.body?.object?["token"]?.string else {
-                    throw Refusal(answer)
-                }
+                try requireProtection(of: request)
+                let token = try Self.bearer(form.value("token"))
                 var response = Page.redirect(to: target)
-                response.headers[.setCookie] = cookie.header(Secret(session))
+                response.headers[.setCookie] = try await openSession(by: token, context)
                 return response
             } catch let failure as Failure {
                 throw Refusal(failure)
@@ -126,6 +111,40 @@ extension Console {
         } catch let refusal as Refusal {
             return SignInPage.document(link: nil, to: target, refusal)
         }
+    }
+
+    /// Refuses what would let a session go over the network for everybody to read.
+    func requireProtection(of request: Request) throws(Failure) {
+        guard isReachedByTLS || Self.isLoopback(request.head.authority) else {
+            throw Failure(
+                .malformedRequest,
+                """
+                A session would go over the network unprotected. Give the management listener a certificate, or \
+                say by FEDERATION_OPERATOR_ORIGIN where it is reached by HTTPS, or forward its port by ssh -L.
+                """
+            )
+        }
+    }
+
+    /// A token that can stand in a header.
+    static func bearer(_ token: String?) throws(Failure) -> String {
+        guard let token, !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw Failure(.operatorTokenInvalid, "This is no token of an operator.")
+        }
+        return token
+    }
+
+    /// Opens a session by a token.
+    ///
+    /// - Returns: The cookie that holds it.
+    /// - Throws: `Refusal`.
+    func openSession(by token: String, _ context: ManagementContext) async throws -> String {
+        let call = AdministrationCalls.Call(.post, ["operator", "sessions"])
+        let answer = try await calls.send(call, as: token, context: context)
+        guard answer.status.kind == .successful, let session = answer.body?.object?["token"]?.string else {
+            throw Refusal(answer)
+        }
+        return cookie.header(Secret(session))
     }
 
     private static func isLoopback(_ authority: String?) -> Bool {

@@ -363,11 +363,11 @@ package struct Federation: Sendable {
             directory: directory,
             collection: collection,
             verifier: verifier,
+            creation: UserCreation(store: store, verifier: verifier, random: random),
             notices: notices,
             confirmation: confirmation,
             registrations: registrations,
-            limits: limits,
-            random: random
+            limits: limits
         )
         let erasures = Erasures(store: store, revoker: revoker, banKey: banKey)
         accountDeletions = AccountDeletions(

@@ -246,14 +246,18 @@ package struct MailedLinks: Sendable {
 
     /// Counts a link that somebody causes to be sent; for its mailbox alone where an operator does.
     ///
+    /// - Returns: What takes that back when no link is sent.
     /// - Throws: `too_many_attempts`, and nothing was counted then.
+    @discardableResult
     package func countLink(
         _ purpose: EmailTokenPurpose,
         to email: EmailAddress,
         from source: RequestSource?,
         in loaded: LoadedApplication
-    ) async throws(Failure) {
-        try await counted(AttemptCount.mails(purpose.rawValue, to: email, from: source?.name), in: loaded)
+    ) async throws(Failure) -> [AttemptCount] {
+        let counts = AttemptCount.mails(purpose.rawValue, to: email, from: source?.name)
+        try await counted(counts, in: loaded)
+        return counts
     }
 
     /// Counts the link by which the address of a registration will be confirmed.
@@ -266,9 +270,7 @@ package struct MailedLinks: Sendable {
         of email: EmailAddress,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [AttemptCount] {
-        let counts = AttemptCount.mails(EmailTokenPurpose.confirmation.rawValue, to: email, from: nil)
-        try await counted(counts, in: loaded)
-        return counts
+        try await countLink(.confirmation, to: email, from: nil, in: loaded)
     }
 
     private func counted(_ counts: [AttemptCount], in loaded: LoadedApplication) async throws(Failure) {

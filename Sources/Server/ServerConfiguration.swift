@@ -91,7 +91,7 @@ struct AdministrationConfiguration: Sendable {
     var mail: MailConfiguration?
     /// How links go to telephones.
     var sms: SMSConfiguration?
-    /// Where these links lead.
+    /// Where links of mails and messages lead.
     var publicURL: String?
 }
 

@@ -54,11 +54,17 @@ enum Wiring {
         let administrationStore = Store(databases: administrationDatabases)
         let report = InstanceReport(metrics: telemetry.metrics, clock: .system)
         let rounds = configuration.maintenance.map { _ in UpkeepRounds() }
+        let passwords = PasswordHasher(
+            slots: configuration.passwordHashes,
+            queue: configuration.passwordQueue,
+            random: .system
+        )
         let administration = Administration(
             store: administrationStore,
             callers: store,
             kinds: kinds,
             masterKeys: configuration.masterKeys,
+            passwords: passwords,
             mailer: mailer,
             smsGateway: smsGateway,
             publicAddress: PublicAddress(url: configuration.publicURL),
@@ -73,11 +79,6 @@ enum Wiring {
         var searching = configuration.postgres
         searching.limitToSearches(configuration.limits.searches)
         let searchDatabases = Databases(searching)
-        let passwords = PasswordHasher(
-            slots: configuration.passwordHashes,
-            queue: configuration.passwordQueue,
-            random: .system
-        )
         let logins = LoginCounter()
         // On the connections of the administration: what is written down of a login keeps none waiting.
         let recorder = configuration.loginRowsPerSecond.map { rows in
@@ -123,7 +124,7 @@ enum Wiring {
         }
         var background: [any Service] = [
             DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
-            report, MemoryService(),
+            report, MemoryService(), FirstOperatorService(operators: administration.operators, logger: logger),
         ]
         let certificates = [("public", configuration.certificate), ("management", configuration.managementCertificate)]
             .compactMap { listener, certificate in certificate.map { (listener: listener, certificate: $0) } }

@@ -81,7 +81,7 @@ struct LayeringTests {
         #expect(
             own("Administration")
                 == below.union([
-                    "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
+                    "Accounts", "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
                     "Observability", "Passwords", "Providers",
                 ])
         )

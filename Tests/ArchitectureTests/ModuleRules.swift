@@ -54,7 +54,7 @@ enum ModuleRules {
             "Deletions", "FoundationEssentials", "KeptTokens", "Metrics", "NIOConcurrencyHelpers", "Providers",
         ]),
         "Administration": useCases.union([
-            "Deletions", "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping",
+            "Accounts", "Deletions", "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping",
             "NIOConcurrencyHelpers", "Notifications", "Observability", "Passwords", "Providers", "Texting",
         ]),
         "Federation": useCases.union([

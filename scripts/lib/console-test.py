@@ -147,6 +147,17 @@ def look(console, name, path):
     console.figures.append((name, figures))
 
 
+def first_operator(console):
+    """The first owner is made by the link that the command line prints, and is signed in."""
+    link = console.command("console", "--at", console.origin)
+    look(console, "first-operator", link.removeprefix(console.origin))
+    console.fill("#name", "ann")
+    console.press("main form button")
+    require("The operator ann is made" in console.text(), "nobody is made", console.text())
+    console.open("/console")
+    require(console.heading() == "Overview", "the owner is not signed in", console.text())
+
+
 def setup(console):
     """From an app id and its secret to the first login, by the guide alone."""
     console.open("/console/applications")
@@ -376,6 +387,8 @@ def main():
     console = Console(arguments)
     try:
         look(console, "sign-in", "/console/sign-in")
+        first_operator(console)
+        console.command("operator", "create", "vera", "--role", "viewer")
         console.sign_in("ann")
         user = console.login("ann")
         for name, path in [
@@ -392,6 +405,8 @@ def main():
             ("operators", "/console/operators"), ("operator", "/console/operators/ann"),
             ("sessions", "/console/sessions"),
             ("person-properties", "/console/applications/demo/users/" + user["objectId"] + "/properties"),
+            ("new-user", "/console/applications/demo/new-user"),
+            ("erase-list", "/console/applications/demo/erase-list"),
             ("factors", "/console/factors"), ("service", "/console/service"),
             ("mail", "/console/service/mails/passwordReset/de"),
         ]:

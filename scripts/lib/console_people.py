@@ -64,6 +64,61 @@ def properties(console):
     require(console.find("#property-birthday").get_attribute("value") == "yesterday", "what was typed is gone")
 
 
+def made(console):
+    """A user is made with a password, and what does not fit is told at its field."""
+    console.open("/console/applications/demo/new-user")
+    console.fill("#property-email", "made@example.com")
+    console.browser.execute_script("document.querySelector('#property-birthday').type = 'text'")
+    console.fill("#property-birthday", "yesterday")
+    console.find("[name=way][value=password]").click()
+    console.fill("#password", "correct horse battery")
+    console.press(".properties button.primary")
+    require("Nobody was made" in console.text(), "it is taken", console.text())
+    look_here(console, "new-user")
+    console.browser.execute_script("document.querySelector('#property-birthday').type = 'text'")
+    console.fill("#property-birthday", "1990-05-17")
+    console.fill("#password", "correct horse battery")
+    console.press(".properties button.primary")
+    require("The user is made." in console.text(), "nobody is made", console.text())
+
+
+def chosen_file(console, name, text):
+    """Chooses a file with a text, and waits until it is in the form."""
+    path = pathlib.Path(console.arguments.profile, name)
+    path.write_text(text)
+    console.find("[type=file]").send_keys(str(path.resolve()))
+    field = console.find("[type=file]").get_attribute("data-into")
+    console.until("the file is in the form", lambda: console.find(f"#{field}").get_attribute("value") == text)
+
+
+def listed(console):
+    """Those of a list are looked at and erased, part by part, with progress and a report."""
+    console.login("bob")
+    url = subprocess.run([console.arguments.postgres, "url", console.arguments.cluster], check=True,
+                         capture_output=True, text=True).stdout.strip()
+    subject = subprocess.run(["psql", "-qAt", url, "-c", "select subject from demo.identities order by created desc limit 1"],
+                             check=True, capture_output=True, text=True).stdout.strip()
+    ids = "\n".join([subject] + [str(90_000_000 + number) for number in range(450)]) + "\n"
+    folder = pathlib.Path(console.arguments.profile, "downloads")
+    console.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    console.open("/console/applications/demo/erase-list")
+    console.fill("#reason", "list of the test")
+    chosen_file(console, "ids.txt", ids)
+    console.find("button[value=look]").click()
+    console.until("it is looked at", lambda: "This would become of them, of 451 ids: 1 users, 450 of nobody." in console.text())
+    look_here(console, "erase-list")
+    console.find("details.erase summary").click()
+    console.find("details.erase button").click()
+    console.until("the word is missing", lambda: "ended early" in console.text())
+    console.fill("#confirm", "demo")
+    console.find("details.erase button").click()
+    console.until("they are erased", lambda: "Finished, of 451 ids: 1 users, 450 of nobody." in console.text())
+    kept = folder / "erased.jsonl"
+    console.until("the report is there", kept.exists)
+    told = [json.loads(line) for line in kept.read_text().splitlines()]
+    require(len(told) == 451 and told[0]["outcome"] == "user" and told[0]["confirmationCode"], "another report", told[:2])
+
+
 def many(console):
     """Many are disabled, enabled, exported and erased one by one, and a run is stopped."""
     people = [console.login(person) for person in ["ann", "cem"]]
@@ -185,4 +240,4 @@ def factors(console):
     console.sign_in("ann")
 
 
-STEPS = [properties, many, many_scriptless, factors]
+STEPS = [properties, made, listed, many, many_scriptless, factors]

@@ -48,8 +48,8 @@ package struct AdministrationRoute: Sendable {
 
     /// Every route of the administration.
     package static let all =
-        applications + keys + providers + properties + mappings + users + invitations + bans + documents + operators
-        + own + audit + logins + service
+        applications + keys + providers + properties + mappings + users + invitations + erasures + bans + documents
+        + operators + setup + own + audit + logins + service
 
     /// The names of the path's parameters.
     var parameters: [String] {
@@ -96,7 +96,7 @@ extension AdministrationRoute {
 
     /// Why the caller may not call the route at all; nil when nothing stands in the way.
     private func refusal(of caller: Caller) -> Failure? {
-        if caller.role < role { return caller.lacking(role) }
+        guard caller.role >= role else { return .roleRequired(role, insteadOf: caller.role) }
         return isForPeople && caller.calling.isMachine ? .personRequired : nil
     }
 
@@ -110,12 +110,30 @@ extension AdministrationRoute {
                 "route": "\(method.rawValue) \(path)",
             ]
         )
-        throw caller.lacking(factor)
+        throw .factorRequired(factor)
     }
 
     /// The application that a refused request was about, if it can be one.
     private static func application(in context: ManagementContext) -> String? {
         context.parameters["application"].flatMap { PercentEncoding.decode($0) }.flatMap { ApplicationID($0)?.text }
+    }
+}
+
+extension Failure {
+    fileprivate static func roleRequired(_ role: OperatorRole, insteadOf own: OperatorRole) -> Failure {
+        Failure(
+            .operatorForbidden,
+            "This needs the role \(role.rawValue); yours is \(own.rawValue).",
+            details: ["role": .string(role.rawValue)]
+        )
+    }
+
+    fileprivate static func factorRequired(_ factor: OperatorFactorDemand) -> Failure {
+        Failure(
+            .factorReauthenticationRequired,
+            "This needs a second factor that was shown of late: POST /admin/v1/operator/secondFactor/start.",
+            details: ["seconds": factor.seconds.map(JSONValue.integer) ?? .null]
+        )
     }
 }
 
@@ -129,22 +147,6 @@ struct Caller: Sendable {
 
     var name: OperatorName { calling.name }
     var role: OperatorRole { calling.role }
-
-    fileprivate func lacking(_ role: OperatorRole) -> Failure {
-        Failure(
-            .operatorForbidden,
-            "This needs the role \(role.rawValue); yours is \(self.role.rawValue).",
-            details: ["role": .string(role.rawValue)]
-        )
-    }
-
-    fileprivate func lacking(_ factor: OperatorFactorDemand) -> Failure {
-        Failure(
-            .factorReauthenticationRequired,
-            "This needs a second factor that was shown of late: POST /admin/v1/operator/secondFactor/start.",
-            details: ["seconds": factor.seconds.map(JSONValue.integer) ?? .null]
-        )
-    }
 }
 
 /// What a route of the administration gets of a request, read and checked.
@@ -209,12 +211,20 @@ struct AdministrationCall: Sendable {
 
     var actor: Actor { caller.actor }
 
-    /// Holds the caller to more than the route asks of everybody, for what the body asks for.
+    /// Holds the caller to more than the route does, for what only some bodies ask for.
     ///
     /// - Throws: `operator_forbidden`, `second_factor_reauthentication_required`.
-    func require(_ role: OperatorRole, factor: OperatorFactorDemand) throws(Failure) {
-        guard caller.role >= role else { throw caller.lacking(role) }
-        guard caller.calling.satisfies(factor) else { throw caller.lacking(factor) }
+    func require(_ role: OperatorRole, factor: OperatorFactorDemand) async throws(Failure) {
+        guard caller.role >= role else {
+            let application = ApplicationID(self["application"])?.text
+            await administration.audit.noteRefusal(
+                of: "\(request.method.rawValue) \(request.uri.path)",
+                application: application,
+                actor: actor
+            )
+            throw .roleRequired(role, insteadOf: caller.role)
+        }
+        guard caller.calling.satisfies(factor) else { throw .factorRequired(factor) }
     }
 
     /// What `If-Match` demands.
@@ -222,6 +232,17 @@ struct AdministrationCall: Sendable {
         get throws(Failure) {
             guard let value = request.headers[.ifMatch] else { return .missing }
             return try EntityTags(value, header: "If-Match").precondition
+        }
+    }
+
+    /// Whether `dryRun` says that nothing is to be changed.
+    var isDryRun: Bool {
+        get throws(Failure) {
+            switch query["dryRun"] {
+            case nil, "false": false
+            case "true": true
+            default: throw Failure(.malformedRequest, "dryRun must be true or false.")
+            }
         }
     }
 

@@ -70,14 +70,16 @@ struct OperatorGate: RouterMiddleware {
                 retryAfter: 1
             )
         }
-        guard let token, let found = try await administration.operators.authenticate(token) else {
+        let isSetUp = request.method == .post && context.endpointPath == AdministrationRoute.settingUp
+        guard let token, let found = try await holder(of: token, isSetUp: isSetUp) else {
             known.withLockedValue { $0.remove(hash) }
             let failures = attempts.withLockedValue { $0.recordFailure(of: context.peer.network, at: .now) }
-            log(Self.refusal, of: header, failures: failures, in: context)
-            throw Self.refusal
+            let refusal = isSetUp ? Failure.setupLinkInvalid : Self.refusal
+            log(refusal, of: header, failures: failures, in: context)
+            throw refusal
         }
         let opensSession = request.method == .post && context.endpointPath == AdministrationRoute.openingSessions
-        guard found.purpose != .link || opensSession else {
+        guard found.purpose != .link || opensSession || isSetUp else {
             log(Self.refusal, of: header, in: context)
             throw Self.refusal
         }
@@ -87,6 +89,15 @@ struct OperatorGate: RouterMiddleware {
             actor: Actor(name: found.name.text, source: context.peer.text),
             slot: slot
         )
+    }
+
+    /// Who calls by a token.
+    ///
+    /// Where the first owner is made, the token of the link for that counts and no other; it counts nowhere else.
+    private func holder(of token: OperatorToken, isSetUp: Bool) async throws(Failure) -> CallingOperator? {
+        isSetUp
+            ? try await administration.operators.caller(settingUpBy: token)
+            : try await administration.operators.authenticate(token)
     }
 
     /// A place among the requests under way; nil when all are taken, and stay so for two seconds where one waits.

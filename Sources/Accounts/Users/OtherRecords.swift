@@ -12,11 +12,11 @@ package struct OtherRecords: Sendable {
     let directory: ApplicationDirectory
     let collection: UserCollection
     let verifier: PasswordVerifier
+    let creation: UserCreation
     let notices: Notices
     let confirmation: EmailConfirmation
     let registrations: Registrations
     let limits: Limits
-    let random: RandomSource
 
     /// Users that one request may make.
     package static let mostAtOnce = 100
@@ -26,21 +26,21 @@ package struct OtherRecords: Sendable {
         directory: ApplicationDirectory,
         collection: UserCollection,
         verifier: PasswordVerifier,
+        creation: UserCreation,
         notices: Notices,
         confirmation: EmailConfirmation,
         registrations: Registrations,
-        limits: Limits,
-        random: RandomSource
+        limits: Limits
     ) {
         self.store = store
         self.directory = directory
         self.collection = collection
         self.verifier = verifier
+        self.creation = creation
         self.notices = notices
         self.confirmation = confirmation
         self.registrations = registrations
         self.limits = limits
-        self.random = random
     }
 
     // MARK: By servers
@@ -73,30 +73,27 @@ package struct OtherRecords: Sendable {
         }
         // Of all passwords together: a list keeps a request no longer than one user does.
         let deadline = ContinuousClock.now + limits.login
-        var new: [(id: ObjectID, status: UserStatus, password: StoredPassword?)] = []
+        var new: [UserCreation.NewLogin] = []
         for (position, record) in records.enumerated() {
             new.append(
                 try await Failure.located(at: position) { () throws(Failure) in
-                    try await login(of: record, in: loaded, deadline: deadline)
+                    try await creation.login(of: record, in: loaded, deadline: deadline)
                 }
             )
         }
         let made = try await directory.withCurrent(loaded, until: .now + limits.login) {
             [new] (loaded) throws(Failure) in
-            var users: [NewUser] = []
-            var ignored: [[String]] = []
-            for (position, (record, new)) in zip(records, new).enumerated() {
-                let client = try await Failure.located(at: position) { () throws(Failure) in
-                    let client = try Self.record(record, of: loaded)
-                    try await registrations.register(client.newDynamicNames, of: loaded.application)
-                    return client
-                }
-                users.append(NewUser(id: new.id, password: new.password, status: new.status, given: client.given))
-                ignored.append(client.ignored)
+            var users: [(user: NewUser, ignored: [String])] = []
+            for (position, (record, login)) in zip(records, new).enumerated() {
+                users.append(
+                    try await Failure.located(at: position) { () throws(Failure) in
+                        try await creation.user(of: record, with: login, in: loaded)
+                    }
+                )
             }
-            let made = try await store.create(users, by: server.actor, of: loaded.application)
-            return made.map { users in
-                zip(users, ignored).map { WrittenUser(user: $0, viewer: .server, ignored: $1) }
+            let made = try await store.create(users.map(\.user), by: server.actor, of: loaded.application)
+            return made.map { made in
+                zip(made, users).map { WrittenUser(user: $0, viewer: .server, ignored: $1.ignored) }
             }
         }
         for user in made.map(\.user) where user.status == .emailConfirmationPending {
@@ -118,7 +115,7 @@ package struct OtherRecords: Sendable {
         guard let id, let person = try await store.person(id, of: loaded.application) else { throw .noSuchUser }
         let user = person.user
         try Self.refuseStatus(in: record, of: user)
-        let client = try Self.record(record, for: user, of: loaded)
+        let client = try ClientRecord.fromServer(record, for: user, of: loaded)
         let login = try await loginChange(of: user, by: client, in: loaded)
         let announcement = try await notices.announcement(
             of: client,
@@ -128,7 +125,7 @@ package struct OtherRecords: Sendable {
         )
         let changed = try await directory.withCurrent(loaded, until: .now + limits.login) {
             (loaded) throws(Failure) in
-            let client = try Self.record(record, for: user, of: loaded)
+            let client = try ClientRecord.fromServer(record, for: user, of: loaded)
             try await registrations.register(client.newDynamicNames, of: loaded.application)
             return try await store.update(
                 UserUpdate(id: id, given: client.given, login: login, announcement: announcement),
@@ -143,43 +140,6 @@ package struct OtherRecords: Sendable {
             await confirmation.sendConfirmation(to: changed, in: loaded, logger: logger)
         }
         return WrittenUser(user: changed, viewer: .server, ignored: client.ignored)
-    }
-
-    private static func record(
-        _ record: UserRecord,
-        for user: User? = nil,
-        of loaded: LoadedApplication
-    ) throws(Failure) -> ClientRecord {
-        var client = try ClientRecord(record, for: user, of: loaded, by: .server)
-        _ = try client.email()
-        if let login = try client.login(of: loaded.application) { client.setLogin(login, of: loaded.application) }
-        return client
-    }
-
-    private func login(
-        of record: UserRecord,
-        in loaded: LoadedApplication,
-        deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> (id: ObjectID, status: UserStatus, password: StoredPassword?) {
-        let client = try Self.record(record, of: loaded)
-        guard client.objectID == nil else {
-            throw Failure(.malformedRequest, "The objectId of a new user is given here: leave it out.")
-        }
-        let status = try Self.status(in: record) ?? .enabled
-        let id = random.objectID()
-        guard let password = client.password else { return (id, status, nil) }
-        guard let login = try client.login(of: loaded.application) else {
-            throw .loginMissing(in: loaded.application)
-        }
-        let stored = try await verifier.newPassword(
-            password,
-            login: login,
-            of: id,
-            names: client.names,
-            in: loaded,
-            deadline: deadline
-        )
-        return (id, status, stored)
     }
 
     /// What the record does to the login by a password; nil when nothing.
@@ -213,16 +173,6 @@ package struct OtherRecords: Sendable {
             )
         }
         return UserUpdate.LoginChange(login: chosen.key, password: new, formerHash: stored?.hash)
-    }
-
-    private static func status(in record: UserRecord) throws(Failure) -> UserStatus? {
-        guard let value = record.properties.present("userStatus") else { return nil }
-        let allowed = [UserStatus.enabled, .disabled, .emailConfirmationPending]
-        guard let status = allowed.first(where: { value.string?.hasSameBytes(as: $0.rawValue) ?? false }) else {
-            let words = allowed.map(\.rawValue).joined(separator: ", ")
-            throw Failure(.malformedRequest, "userStatus must be one of \(words).")
-        }
-        return status
     }
 
     /// An update changes no status: what that ends and gives is another call's.
@@ -276,21 +226,7 @@ package struct OtherRecords: Sendable {
     )
 }
 
-extension ClientRecord {
-    /// What the record gives the user to log in by; nil when nothing.
-    fileprivate func login(of application: Application) throws(Failure) -> Login? {
-        let property = application.settings.identityProperty
-        guard case .value(.text(let text)) = given.given(property) else { return nil }
-        return try Login(client: text, of: property)
-    }
-}
-
 extension Failure {
-    fileprivate static func loginMissing(in application: Application) -> Failure {
-        let property = application.settings.identityProperty
-        return Failure(.loginMissing, "Who has a password needs something to log in by. Send it as \"\(property)\".")
-    }
-
     /// Says of a failure which element of a list it is about.
     fileprivate static func located<Value>(
         at position: Int,

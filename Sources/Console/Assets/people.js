@@ -1,12 +1,11 @@
-// Does something to many people, one after the other: says how far it is, can be stopped, and says what failed for
-// whom.
+// Does something to many people, one after the other, or to those of a list, part by part: says how far it is, can be
+// stopped, and says what failed for whom.
 // Each is a request of the form as it stands in the page, and what came of it is read from the page that answers.
 
-const form = document.querySelector("form.many");
+const form = document.querySelector("form.many, form.list");
 const area = form.querySelector(".progress");
 const [bar, said, stop, failures] = ["progress", "[role=status]", ".stop", ".failures"].map((part) => area.querySelector(part));
-const everybody = form.querySelector(".everybody");
-everybody.classList.add("offered");
+form.querySelector(".everybody")?.classList.add("offered");
 
 const load = async (path, options) => {
   const reply = await fetch(path, options);
@@ -54,11 +53,12 @@ const askForFactor = (page, stopped) =>
     (asked.querySelector("[autofocus]") ?? asked.querySelector("button")).focus();
   });
 
-/** Does it to one; answers the text of an export if there is one, and null when the operator has stopped instead. */
-const treat = async (body, stopped) => {
+/** Sends the form once; answers null when the operator has stopped instead of showing a factor. */
+const send = async (body, stopped) => {
   for (;;) {
-    const { page, text } = await load(form.action, { method: "POST", body });
-    if (!page) return text;
+    const answer = await load(form.action, { method: "POST", body });
+    const { page } = answer;
+    if (!page) return answer;
     if (page.querySelector("main [name=factor-code], main [data-passkey]")) {
       body = stopped.aborted ? null : await askForFactor(page, stopped);
       if (!body) return null;
@@ -66,14 +66,14 @@ const treat = async (body, stopped) => {
     }
     const failed = page.querySelector("td .refused") ?? page.querySelector("main > .alert p");
     if (failed) throw new Error(failed.textContent);
-    return;
+    return answer;
   }
 };
 
-const keep = (texts) => {
+const keep = (texts, name) => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob(texts, { type: "application/jsonl" }));
-  link.download = "users.jsonl";
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 };
@@ -104,9 +104,9 @@ const run = async (action) => {
       if (stopping.signal.aborted) break;
       fields.set("user", id);
       try {
-        const text = await treat(new URLSearchParams(fields), stopping.signal);
-        if (text === null) break;
-        if (text) texts.push(text);
+        const answer = await send(new URLSearchParams(fields), stopping.signal);
+        if (answer === null) break;
+        if (answer.text) texts.push(answer.text);
         done += 1;
       } catch (error) {
         failed += 1;
@@ -124,11 +124,66 @@ const run = async (action) => {
   stop.hidden = true;
   bar.value = 1;
   buttons.forEach((button) => (button.disabled = false));
-  if (texts.length) keep(texts);
+  if (texts.length) keep(texts, "users.jsonl");
+};
+
+const words = {
+  user: "users", identity: "logins by the provider", nobody: "of nobody", waiting: "waiting", done: "done before",
+  hindered: "hindered",
+};
+
+/** Treats a list, from its beginning: the same list again passes over what is done. */
+const runList = async (action) => {
+  const stopping = new AbortController();
+  const [counts, reported, treated] = [{}, [], new Set()];
+  const fields = new FormData(form);
+  fields.set("do", action);
+  const buttons = form.querySelectorAll("button[name=do]");
+  const tell = (end, ids) => {
+    const sums = Object.entries(counts).map(([outcome, count]) => `${count} ${words[outcome] ?? outcome}`);
+    said.textContent = `${end}${ids === undefined ? "" : `, of ${ids} ids`}: ${sums.join(", ") || "nothing"}.`;
+  };
+  failures.replaceChildren();
+  area.hidden = false;
+  stop.hidden = false;
+  stop.onclick = () => stopping.abort();
+  buttons.forEach((button) => (button.disabled = true));
+  const doing = action === "erase" ? "Erasing" : "Looking";
+  bar.value = 0;
+  tell(doing);
+  let ids;
+  try {
+    for (let after = 0; after !== null && !stopping.signal.aborted; ) {
+      fields.set("after", after);
+      const answer = await send(new URLSearchParams(fields), stopping.signal);
+      if (answer === null) break;
+      const part = JSON.parse(answer.page.querySelector("script.part").textContent);
+      for (const outcome of part.outcomes) {
+        counts[outcome.outcome] = (counts[outcome.outcome] ?? 0) + 1;
+        reported.push(JSON.stringify(outcome) + "\n");
+        treated.add(outcome.line);
+        if (!outcome.hindrance) continue;
+        const item = document.createElement("li");
+        item.append(`Line ${outcome.line}: ${outcome.hindrance}`);
+        if (failures.childElementCount < 1000) failures.append(item);
+      }
+      ids = part.ids;
+      after = part.next;
+      bar.value = treated.size / Math.max(1, ids);
+      tell(doing, ids);
+    }
+    tell(stopping.signal.aborted ? "Stopped" : action === "erase" ? "Finished" : "This would become of them", ids);
+  } catch (error) {
+    tell(`It ended early (${error.message})`, ids);
+  }
+  stop.hidden = true;
+  buttons.forEach((button) => (button.disabled = false));
+  if (action === "erase" && reported.length) keep(reported, "erased.jsonl");
 };
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
+  if (form.classList.contains("list")) return runList(event.submitter.value);
   if (!form.everybody.checked && !form.querySelector("[name=user]:checked")) {
     area.hidden = false;
     stop.hidden = true;

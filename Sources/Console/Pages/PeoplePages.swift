@@ -11,6 +11,8 @@ extension Console {
         action("/console/applications/{application}/users", on: router) { visit, form in
             try await treat(visit, form)
         }
+        mountNewUser(on: router)
+        mountErasureList(on: router)
         mountPerson(on: router)
         mountPersonProperties(on: router)
     }
@@ -81,11 +83,19 @@ extension Console {
             <a class="button" rel="next" href="\(HTML.link(path, search + [("cursor", $0)]))">Next page</a>
             """ } ?? "" as HTML)</p>
             """
+        let eraseList: HTML = """
+            <a class="button" href="\(consolePath("applications", application, "erase-list"))">Erase by a list of ids</a>
+            """
+        let others: HTML = """
+            <p class="actions"><a class="button" href="\(consolePath("applications", application, "new-user"))">A new user</a>
+            \(eraseList, if: visit.role >= .owner)</p>
+            """
         return Page(
             title: "People",
             section: .applications,
             trail: Self.trail(of: application),
             content: """
+                \(others, if: mayChange)
                 <form class="search" role="search"><label for="by">Search by</label><select id="by" name="by">\(options)</select>
                 <label for="q">what</label><input id="q" name="q" type="search" value="\(value)" spellcheck="false">
                 \(selects)<button>Search</button></form>
@@ -142,12 +152,17 @@ extension Console {
             <p class="everybody"><label><input type="checkbox" name="everybody" value="yes"> All that this search \
             finds, on all pages</label></p>
             <div class="actions">\(buttons)</div>\(erase, if: visit.role >= .owner)
-            <div class="progress" hidden><progress max="1" value="0" aria-label="Progress"></progress>
-            <p role="status"></p><button type="button" class="stop">Stop</button><ul class="failures"></ul></div>
+            \(progress)
             </fieldset>
             """
         )
     }
+
+    /// Where a script says how far it is.
+    static let progress: HTML = """
+        <div class="progress" hidden><progress max="1" value="0" aria-label="Progress"></progress>
+        <p role="status"></p><button type="button" class="stop">Stop</button><ul class="failures"></ul></div>
+        """
 
     /// Does something to those who are chosen, whatever they are like by now, and says of each what came of it.
     private func treat(_ visit: Visit, _ form: FormFields) async throws -> Outcome {

@@ -29,7 +29,7 @@ extension Console {
     }
 
     /// The types of an application's properties, by their names.
-    private func propertyTypes(_ visit: Visit) async throws -> [(name: String, type: PropertyType)] {
+    func propertyTypes(_ visit: Visit) async throws -> [(name: String, type: PropertyType)] {
         let properties = try await visit.list(["applications", visit.parameter("application"), "properties"]).items
         return properties.compactMap { property in
             guard let name = property["name"]?.string,
@@ -132,11 +132,13 @@ private struct PropertiesDraft {
 }
 
 /// A property as a field of a form.
-private struct PropertyField {
+struct PropertyField {
     let name: String
     let type: PropertyType
     let text: String
     let problem: String?
+    /// Whether a user cannot be without it.
+    var isRequired = false
 
     static func id(of name: String) -> String { "property-\(name)" }
 
@@ -154,13 +156,8 @@ private struct PropertyField {
     ///
     /// - Throws: `malformed_request` for what is no JSON.
     static func value(of text: String, _ type: PropertyType) throws -> JSONValue {
-        guard !text.isEmpty else { return .null }
-        switch type {
-        case .json: return try Console.parsed(text, "value")
-        case .boolean: return .bool(text == "true")
-        case .int, .double: return (try? JSONParser.parse(text, limits: .document)) ?? .string(text)
-        case .string, .text, .date, .dateTime: return .string(text)
-        }
+        if let value = type.value(typed: text) { return value }
+        return try Console.parsed(text, "value")
     }
 
     /// The field, and beside it what there is now if that is another value than it was made of.
@@ -174,7 +171,7 @@ private struct PropertyField {
             """
         return """
             <p class="field"><label for="\(id)">\(name)</label>\(control(attributes))\
-            <small id="\(id)-hint">\(hint)</small>\(said ?? "")\(other ?? "")</p>
+            <small id="\(id)-hint">\("Required. " as HTML, if: isRequired)\(hint)</small>\(said ?? "")\(other ?? "")</p>
             """
     }
 

@@ -5,18 +5,21 @@ import Vocabulary
 struct ConsoleCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
-        abstract: "Print a link that signs an operator in to the web console.",
+        abstract: "Print a link that signs an operator in to the web console, or makes the first one.",
         discussion: """
-            The link is good for five minutes and for one browser; the session it opens lasts twelve hours. The console is on \
-            the management listener: where that is on another machine's loopback, forward the port by ssh -L first.
+            The link is good for five minutes and for one browser; the session it opens lasts twelve hours. Without a name, \
+            while there is no operator, the link makes the first owner: once, within half an hour, and another one ends it. \
+            The console is on the management listener: where that is on another machine's loopback, forward the port by \
+            ssh -L first.
 
-            Example:
+            Examples:
+              federation console
               federation console ann
             """
     )
 
-    @Argument(help: "The operator's name.")
-    var name: String
+    @Argument(help: "The operator's name; left out while there is no operator.")
+    var name: String?
 
     @Option(
         help: ArgumentHelp(
@@ -39,10 +42,17 @@ struct ConsoleCommand: AdministrationCommand {
                 Exit.usage
             )
         }
-        let made = try await administration.operators.createLink(of: name, by: actor)
+        let (made, page, what): (Resource, String, String)
+        if let name {
+            made = try await administration.operators.createLink(of: name, by: actor)
+            (page, what) = ("sign-in", "This signs \(name) in to the console, once, within five minutes.")
+        } else {
+            made = try await administration.operators.createSetupLink(by: actor)
+            (page, what) = ("first-operator", "This makes the first owner in the console, once, within half an hour.")
+        }
         guard let token = made.body.object?["token"]?.string else { return try output.show(made) }
-        let link = "\(origin)/console/sign-in?link=\(token)"
+        let link = "\(origin)/console/\(page)?link=\(token)"
         guard !output.json else { return try output.show(.object(["link": .string(link)]), []) }
-        try Terminal.printOnce(link, "This signs \(name) in to the console, once, within five minutes.")
+        try Terminal.printOnce(link, what)
     }
 }

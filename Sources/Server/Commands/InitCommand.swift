@@ -57,6 +57,8 @@ struct InitCommand: AsyncParsableCommand {
               federation migrate
               federation apply \(name)
               federation serve
+            The console makes the first operator by the link that this prints:
+              federation console
             """
         )
     }

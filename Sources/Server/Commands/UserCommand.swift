@@ -6,10 +6,10 @@ import Vocabulary
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Users: find, see, refresh, disable, unlink, factors, export, erase, import.",
+        abstract: "Users: find, see, make, refresh, disable, unlink, factors, export, erase, import.",
         subcommands: [
-            UserSearchCommand.self, Show.self, Refresh.self, Disable.self, Enable.self, Unlink.self,
-            UserFactorCommand.self, UserExportCommand.self, UserImportCommand.self, UserEraseCommand.self,
+            UserSearchCommand.self, Show.self, UserCreateCommand.self, Refresh.self, Disable.self, Enable.self,
+            Unlink.self, UserFactorCommand.self, UserExportCommand.self, UserImportCommand.self, UserEraseCommand.self,
         ]
     )
 

@@ -75,8 +75,8 @@ struct UserEraseCommand: AdministrationCommand {
             return
         }
         guard provider != nil else { throw ValidationError("--ids needs --provider.") }
-        guard let reason, (1...500).contains(reason.utf8.count) else {
-            throw ValidationError("--ids needs --reason, of 1 to 500 bytes.")
+        guard let reason, ErasureList.reasons.contains(reason.utf8.count) else {
+            throw ValidationError("--ids needs --reason, of 1 to \(ErasureList.reasons.upperBound) bytes.")
         }
     }
 
@@ -128,10 +128,10 @@ struct UserEraseCommand: AdministrationCommand {
         let counts: [ErasedID.Outcome: Int]
         do {
             counts = try await lists.run(list, isDryRun: dryRun, by: actor) { erased in
-                try told?.write(Self.line(erased) + "\n")
+                try told?.write(JSONValue.object(erased.json).text + "\n")
                 done += 1
                 progress.show(done)
-            }
+            }.counts
             progress.end()
             try told?.keep()
         } catch {
@@ -142,17 +142,6 @@ struct UserEraseCommand: AdministrationCommand {
         }
         try show(counts, ids: count)
         if let hindered = counts[.hindered], hindered > 0 { throw Exit.dataError }
-    }
-
-    /// The outcome of an id as a line of the report, which names the id by its line in the list.
-    private static func line(_ erased: ErasedID) -> String {
-        var object: JSONObject = [
-            "line": .integer(Int64(erased.line)), "appId": .string(erased.app.text),
-            "outcome": .string(erased.outcome.rawValue),
-        ]
-        if let code = erased.code { object.append("confirmationCode", .string(code)) }
-        if let hindrance = erased.hindrance { object.append("hindrance", .string(hindrance)) }
-        return JSONValue.object(object).text
     }
 
     private func show(_ counts: [ErasedID.Outcome: Int], ids: Int) throws {

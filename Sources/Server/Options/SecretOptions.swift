@@ -8,12 +8,16 @@ import Vocabulary
 protocol SecretOptions: ParsableArguments {
     /// The name of the options, such as `secret` for `--secret-file`.
     static var option: String { get }
+    /// Whether a person has chosen it, of any characters.
+    static var isText: Bool { get }
     var file: String? { get }
     var stdin: Bool { get }
     var argument: String? { get }
 }
 
 extension SecretOptions {
+    static var isText: Bool { false }
+
     func validate() throws {
         let (file, stdin) = ("--\(Self.option)-file", "--\(Self.option)-stdin")
         guard argument == nil else {
@@ -34,9 +38,10 @@ extension SecretOptions {
     /// - Returns: Nil when no option was given.
     /// - Throws: An exit code after saying why there is none.
     func read(_ name: String) throws -> Secret? {
-        if let file { return try Secret(line: try InputFile.bytes(file), of: name) }
+        if let file { return try Secret(line: try InputFile.bytes(file), of: name, isText: Self.isText) }
         guard stdin else { return nil }
-        return Terminal.inputIsTerminal ? try Self.ask(name) : try Secret(line: try InputFile.bytes("-"), of: name)
+        guard !Terminal.inputIsTerminal else { return try Self.ask(name) }
+        return try Secret(line: try InputFile.bytes("-"), of: name, isText: Self.isText)
     }
 
     /// The secret from where the options say, or from the person at the terminal.
@@ -49,7 +54,8 @@ extension SecretOptions {
     }
 
     private static func ask(_ name: String) throws -> Secret {
-        try Secret(line: Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8), of: name)
+        let line = Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8)
+        return try Secret(line: line, of: name, isText: isText)
     }
 }
 
@@ -65,11 +71,18 @@ extension Secret {
     /// One line without the line break that files end with.
     ///
     /// - Throws: An exit code after saying what is wrong.
-    init(line bytes: [UInt8], of name: String) throws {
+    init(line bytes: [UInt8], of name: String, isText: Bool = false) throws {
         var line = bytes[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         guard !line.isEmpty else { throw Exit.saying("federation: \(name) is empty", Exit.dataError) }
+        if isText {
+            guard let text = String(validating: line, as: UTF8.self), !text.utf8.contains(0x0A) else {
+                throw Exit.saying("federation: \(name) must be one line of UTF-8", Exit.dataError)
+            }
+            self.init(text)
+            return
+        }
         guard line.allSatisfy({ (0x21..<0x7F).contains($0) }) else {
             throw Exit.saying(
                 "federation: \(name) must be one line of visible ASCII characters without spaces",

@@ -51,7 +51,7 @@ extension OperatorChange {
     /// Does what is to be done.
     ///
     /// - Returns: What the audit log gets; nil when nothing changed.
-    fileprivate func carryOut(
+    func carryOut(
         on name: OperatorName,
         _ connection: PostgresConnection
     ) async throws -> AuditRecord? {

@@ -30,6 +30,8 @@ package struct NewUser: Sendable {
     package let password: StoredPassword?
     package let status: UserStatus
     package let given: GivenProperties
+    /// Of the application's.
+    package var roles: [String] = []
 
     package init(id: ObjectID, password: StoredPassword?, status: UserStatus, given: GivenProperties) {
         self.id = id
@@ -116,6 +118,14 @@ extension Store {
                             try user.given.dynamic.checkDynamicSize()
                             let inserted = try await connection.query(Self.insertion(of: user, columns, application))
                             guard let row = inserted.first else { throw Failure.loginTaken(at: position) }
+                            for role in user.roles {
+                                _ = try await connection.query(
+                                    """
+                                    insert into \(identifier: application.schema).user_roles (object_id, role)
+                                    values (\(user.id.uuid), \(role)) on conflict do nothing
+                                    """
+                                )
+                            }
                             users.append(try columns.user(in: row, from: 0))
                         } catch let error as PostgresError where error.isAboutValues {
                             throw RefusedUser(position: position, error: error)
@@ -123,13 +133,14 @@ extension Store {
                             throw failure.at(position)
                         }
                     }
-                    let entries = users.map { user in
+                    let entries = new.map { user in
                         AuditRecord(
                             application: application.id,
                             action: "user.create",
-                            target: user.objectID.description,
+                            target: user.id.description,
                             from: nil,
-                            to: nil
+                            to: user.roles.isEmpty
+                                ? nil : .object(["roles": .array(user.roles.map(JSONValue.string))])
                         )
                     }
                     try await tables(of: application).record(entries, by: actor, with: connection)

@@ -374,6 +374,11 @@ struct AccountPageTests {
         let browser = try await deployment.accountBrowser(of: session.token)
         #expect(browser.page.contains("&lt;script&gt;alert") && browser.page.contains("Facebook"), "\(browser.page)")
         #expect(browser.page.contains("<p><bdi>Shop, 192.0.2.1 &lt;img&gt;"), "\(browser.page)")
+        // Where the session was opened is apart from what its browser calls itself: nobody chooses the address.
+        let source = try #require(try await deployment.value("select source from federation.login_log \(logged)"))
+        let title = try #require(browser.page.firstRange(of: "<p><bdi>Shop, 192.0.2.1"))
+        let facts = browser.page[title.lowerBound...].split(separator: "<p>").dropFirst().first ?? ""
+        #expect(facts.hasSuffix("<bdi>\(source)</bdi></p>\n") && !facts.contains("Shop"), "\(browser.page)")
         try await deployment.database.psql(
             "update demo.sessions set provider = '<img>' where object_id = '\(session.objectID)'"
         )

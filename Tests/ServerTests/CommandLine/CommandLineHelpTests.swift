@@ -46,7 +46,7 @@ struct CommandLineHelpTests {
         provider: show set check remove
         property: list declare change index remove
         mapping: show put revisions diff rollback preview
-        user: search show refresh disable enable unlink export erase import
+        user: search show create refresh disable enable unlink export erase import
         user factor: list remove
         session: list end
         ban: list lift

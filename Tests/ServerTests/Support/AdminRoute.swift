@@ -78,6 +78,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             #"{"pending": "", "factorId": "{factor}", "code": "000000"}"#,
             status: 401
         ),
+        // There are operators: nobody is the first one.
+        AdminRoute("POST", "setup", .viewer, #"{"name": "{operator}.first"}"#, status: 401),
         AdminRoute("GET", "operators", .viewer),
         AdminRoute("GET", "operators/{operator}", .viewer),
         AdminRoute("GET", "audit", .viewer),
@@ -161,6 +163,14 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             #"{"revision": {revision}}"#,
             audited: ["mapping.twitter.set"]
         ),
+        AdminRoute(
+            "POST",
+            application + "/users",
+            .editor,
+            #"{"user": {"email": "{operator}@example.com"}}"#,
+            status: 201,
+            audited: ["user.create"]
+        ),
         AdminRoute("PATCH", user + "/properties", .editor, #"{"name": "Walked"}"#, audited: ["user.update"]),
         // A user who came by a provider has no password.
         AdminRoute("POST", user + "/mails", .editor, #"{"mail": "passwordReset"}"#, status: 409),
@@ -181,6 +191,12 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             .owner,
             status: 204,
             audited: ["user.unlink"]
+        ),
+        AdminRoute(
+            "POST",
+            application + "/erasures?dryRun=true",
+            .owner,
+            #"{"provider": "facebook", "ids": "{subject}", "reason": "walked"}"#
         ),
         AdminRoute("DELETE", user + "?confirm={user}", .owner, status: 204, audited: ["user.erase"]),
         AdminRoute(

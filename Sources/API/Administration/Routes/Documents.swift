@@ -8,7 +8,7 @@ extension AdministrationRoute {
             .resource(try await call.administration.documents.read(of: call["application"]))
         },
         .init(.put, "applications/{application}/document", .owner, query: ["dryRun"], factor: .within5Minutes) { call in
-            let dryRun = try dryRun(call.query["dryRun"])
+            let isDryRun = try call.isDryRun
             let precondition = try call.precondition
             let value = try await call.document()
             do {
@@ -17,7 +17,7 @@ extension AdministrationRoute {
                     throw DocumentProblems(JSONPointer() / "application", "must be the application of the path")
                 }
                 let plan =
-                    if dryRun {
+                    if isDryRun {
                         try await call.administration.documents.plan(document, environment: { _ in nil })
                     } else {
                         try await call.administration.documents.apply(
@@ -33,12 +33,4 @@ extension AdministrationRoute {
             }
         },
     ]
-
-    private static func dryRun(_ text: String?) throws(Failure) -> Bool {
-        switch text {
-        case nil, "false": false
-        case "true": true
-        default: throw Failure(.malformedRequest, "dryRun must be true or false.")
-        }
-    }
 }

@@ -16,7 +16,9 @@ extension AdministrationRoute {
         .init(.post, invitationList, .editor) { call in
             let document = try await call.document()
             // To give a role is an owner's, whether the user is there yet or not.
-            if InvitationAdministration.givesRoles(document) { try call.require(.owner, factor: .within5Minutes) }
+            if InvitationAdministration.givesRoles(document) {
+                try await call.require(.owner, factor: .within5Minutes)
+            }
             let made = try await call.administration.invitations.create(
                 document,
                 in: call["application"],

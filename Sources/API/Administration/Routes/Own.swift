@@ -6,6 +6,21 @@ extension AdministrationRoute {
     /// Where a session of the console is opened: the one thing that a link to the console may do.
     static let openingSessions = base + "operator/sessions"
 
+    /// Where the first owner is made, by the token of the link for that.
+    static let settingUp = base + "setup"
+
+    /// How the first owner is made; the gate lets nobody in but by that link.
+    static let setup: [AdministrationRoute] = [
+        .init(.post, "setup", .viewer, factor: .none) { call in
+            let made = try await call.administration.operators.setUp(
+                call.document(),
+                by: call.caller.calling,
+                from: call.actor.source
+            )
+            return .created(made, at: ["operators", made.text("name")])
+        }
+    ]
+
     /// What the person who calls has: sessions of the console, second factors.
     static let own: [AdministrationRoute] = [
         .init(.post, "operator/sessions", .viewer, factor: .none, forPeople: true) { call in

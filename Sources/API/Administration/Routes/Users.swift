@@ -32,6 +32,16 @@ extension AdministrationRoute {
                 )
             )
         },
+        .init(.post, "applications/{application}/users", .editor) { call in
+            let document = try await call.document()
+            // Roles are given here as by themselves.
+            if document.object?["roles"]?.array?.isEmpty == false {
+                try await call.require(.owner, factor: .within5Minutes)
+            }
+            let made = try await call.administration.users.create(document, of: call["application"], by: call.actor)
+            let id = made.body.object?["user"]?.object?["objectId"]?.string ?? ""
+            return .created(made, at: ["applications", call["application"], "users", id])
+        },
         .init(.get, user, .viewer) { call in
             .resource(
                 try await call.administration.users.read(call["objectId"], of: call["application"], by: call.actor)
@@ -131,6 +141,27 @@ extension AdministrationRoute {
             )
             return .done
         },
+    ]
+
+    /// What is done to many.
+    static let erasures: [AdministrationRoute] = [
+        .init(
+            .post,
+            "applications/{application}/erasures",
+            .owner,
+            query: ["confirm", "dryRun"],
+            factor: .within5Minutes
+        ) { call in
+            .value(
+                try await call.administration.erasureLists.run(
+                    call.document(),
+                    of: call["application"],
+                    isDryRun: try call.isDryRun,
+                    confirmation: call.query["confirm"],
+                    by: call.actor
+                )
+            )
+        }
     ]
 
     private static let user = "applications/{application}/users/{objectId}"

@@ -1,0 +1,110 @@
+package import Applications
+import Secrets
+package import Store
+package import Vocabulary
+
+/// Users whom somebody makes who has the right to: a server, or an operator.
+///
+/// What a record may hold is the rule of registrations (`ClientRecord`); who has the right may write every property,
+/// and needs no password.
+package struct UserCreation: Sendable {
+    let store: Store
+    let verifier: PasswordVerifier
+    let random: RandomSource
+
+    package init(store: Store, verifier: PasswordVerifier, random: RandomSource) {
+        self.store = store
+        self.verifier = verifier
+        self.random = random
+    }
+
+    /// What a new user logs in by.
+    package struct NewLogin: Sendable {
+        package let id: ObjectID
+        package let status: UserStatus
+        /// Nil for a user without a password.
+        package let password: StoredPassword?
+    }
+
+    /// Reads a record, and hashes its password.
+    ///
+    /// - Throws: `malformed_request`, `login_missing`, `email_invalid`, `password_not_allowed`, and what else a
+    ///   registration throws of its record.
+    package func login(
+        of record: UserRecord,
+        in loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> NewLogin {
+        let client = try ClientRecord.fromServer(record, of: loaded)
+        guard client.objectID == nil else {
+            throw Failure(.malformedRequest, "The objectId of a new user is given here: leave it out.")
+        }
+        let status = try Self.status(in: record) ?? .enabled
+        let id = random.objectID()
+        guard let password = client.password else { return NewLogin(id: id, status: status, password: nil) }
+        guard let login = try client.login(of: loaded.application) else {
+            throw .loginMissing(in: loaded.application)
+        }
+        let stored = try await verifier.newPassword(
+            password,
+            login: login,
+            of: id,
+            names: client.names,
+            in: loaded,
+            deadline: deadline
+        )
+        return NewLogin(id: id, status: status, password: stored)
+    }
+
+    /// The user that a record makes, and the names of what is not taken of the record.
+    package func user(
+        of record: UserRecord,
+        with login: NewLogin,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (user: NewUser, ignored: [String]) {
+        let client = try ClientRecord.fromServer(record, of: loaded)
+        if !client.newDynamicNames.isEmpty {
+            try await store.registerDynamicNames(client.newDynamicNames, of: loaded.application.id)
+        }
+        let user = NewUser(id: login.id, password: login.password, status: login.status, given: client.given)
+        return (user, client.ignored)
+    }
+
+    private static func status(in record: UserRecord) throws(Failure) -> UserStatus? {
+        guard let value = record.properties.present("userStatus") else { return nil }
+        let allowed = [UserStatus.enabled, .disabled, .emailConfirmationPending]
+        guard let status = allowed.first(where: { value.string?.hasSameBytes(as: $0.rawValue) ?? false }) else {
+            let words = allowed.map(\.rawValue).joined(separator: ", ")
+            throw Failure(.malformedRequest, "userStatus must be one of \(words).")
+        }
+        return status
+    }
+}
+
+extension ClientRecord {
+    /// A record of somebody who may write everything.
+    static func fromServer(
+        _ record: UserRecord,
+        for user: User? = nil,
+        of loaded: LoadedApplication
+    ) throws(Failure) -> ClientRecord {
+        var client = try ClientRecord(record, for: user, of: loaded, by: .server)
+        _ = try client.email()
+        if let login = try client.login(of: loaded.application) { client.setLogin(login, of: loaded.application) }
+        return client
+    }
+
+    /// What the record gives the user to log in by; nil when nothing.
+    fileprivate func login(of application: Application) throws(Failure) -> Login? {
+        let property = application.settings.identityProperty
+        guard case .value(.text(let text)) = given.given(property) else { return nil }
+        return try Login(client: text, of: property)
+    }
+}
+
+extension Failure {
+    static func loginMissing(in application: Application) -> Failure {
+        let property = application.settings.identityProperty
+        return Failure(.loginMissing, "Who has a password needs something to log in by. Send it as \"\(property)\".")
+    }
+}

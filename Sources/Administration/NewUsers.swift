@@ -1,0 +1,146 @@
+import Accounts
+import Applications
+import Mailing
+import Notifications
+import Secrets
+import Store
+package import Vocabulary
+
+/// Users whom operators make.
+extension UserAdministration {
+    /// Makes a user from `{"user": {name: value}, "password"?, "mail"?, "roles"?}`, also where the application takes no
+    /// new users otherwise.
+    ///
+    /// - Parameters:
+    ///   - document: The user. With `"mail": "passwordReset"` in place of a password, the address gets a link under
+    ///     which a password is chosen.
+    ///   - application: Whose user it becomes.
+    ///   - actor: Who makes the user.
+    /// - Returns: The user, as `read` shows one.
+    /// - Throws: `document_invalid`; what a registration throws of its record; `login_taken`; `role_unknown` and
+    ///   `role_fixed`; `mail_off` and `too_many_attempts` for the mail. Nothing is written then.
+    package func create(
+        _ document: JSONValue,
+        of application: String,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
+        let new = try NewUserDocument(document, of: loaded.application)
+        var counts: [AttemptCount] = []
+        var record = new.record
+        if let address = new.address {
+            try links.requireMail()
+            counts = try await links.countLink(.passwordReset, to: address, from: nil, in: loaded)
+            // Nobody knows this one: the link sets another.
+            record.password = .string(Base64URL.encode(random.bytes(32)))
+        }
+        let made: User
+        do throws(Failure) {
+            made = try await create(record, with: new.roles, in: loaded, by: actor)
+        } catch {
+            if !counts.isEmpty { try? await store.withdrawAttempt(for: counts, of: loaded.application) }
+            throw error
+        }
+        if new.address != nil {
+            do throws(Failure) {
+                let template = Mail.Template.passwordReset.rawValue
+                try await store.recordMail(template, to: made.objectID, in: loaded.application.id, by: actor)
+                try await links.mailLink(.passwordReset, to: made, in: loaded)
+            } catch {
+                throw Failure(
+                    error.reason,
+                    "The user \(made.objectID) is made, but the link was not mailed. \(error.message)",
+                    retryAfter: error.retryAfter,
+                    cause: error.cause
+                )
+            }
+        } else if made.status == .emailConfirmationPending, links.canSend {
+            // As for users whom servers make; whoever gets none can be sent another.
+            try? await links.mailLink(.confirmation, to: made, in: loaded)
+        }
+        let owner = loaded.application
+        return await resource(try await person(made.objectID.description, of: owner), of: owner)
+    }
+
+    private func create(
+        _ record: UserRecord,
+        with roles: [String],
+        in loaded: LoadedApplication,
+        by actor: Actor
+    ) async throws(Failure) -> User {
+        let login = try await creation.login(
+            of: record,
+            in: loaded,
+            deadline: .now + Administration.providerPatience
+        )
+        var (user, ignored) = try await creation.user(of: record, with: login, in: loaded)
+        guard ignored.isEmpty else {
+            var problems = DocumentProblems()
+            for name in ignored {
+                problems.add(JSONPointer() / "user" / name, "is no declared property of this application")
+            }
+            throw problems.failure
+        }
+        user.roles = roles
+        let made: [User]
+        do throws(Failure) {
+            made = try await store.create([user], by: actor, of: loaded.application).get()
+        } catch {
+            guard error.reason == .loginTaken else { throw error }
+            throw Failure(
+                .loginTaken,
+                "Another user logs in by the same \(loaded.application.settings.identityProperty). Nobody was made."
+            )
+        }
+        guard let user = made.first else { throw Failure(.internal, "The service could not make the user.") }
+        return user
+    }
+}
+
+/// A new user as an operator writes one.
+private struct NewUserDocument {
+    private(set) var record: UserRecord
+    private(set) var roles: [String] = []
+    /// The address that gets a link under which a password is chosen; nil when none is to be mailed.
+    private(set) var address: EmailAddress?
+
+    private static let members = ["user", "password", "mail", "roles"]
+
+    /// - Throws: `document_invalid` with everything that is wrong with it; `role_unknown`, `role_fixed`.
+    init(_ document: JSONValue, of application: Application) throws(Failure) {
+        guard let object = document.object else {
+            throw DocumentProblems(JSONPointer(), "must be an object with \"user\"").failure
+        }
+        var problems = DocumentProblems()
+        for member in object.members where !Self.members.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(unknown: member.key, at: JSONPointer() / member.key, among: Self.members)
+        }
+        let user = object["user"]?.object
+        if user == nil { problems.add(JSONPointer() / "user", "must be an object of properties and their values") }
+        let names = application.properties.map(\.name.text) + ["userStatus"]
+        for member in user?.members ?? [] where application.settings.undeclared != .store {
+            guard !names.contains(where: { $0.hasSameBytes(as: member.key) }) else { continue }
+            let place = JSONPointer() / "user" / member.key
+            problems.add(unknown: member.key, at: place, among: names, "is no declared property of this application")
+        }
+        record = UserRecord(properties: user ?? JSONObject(), password: object.present("password"))
+        let given = object.present("roles")
+        let texts = given?.array?.compactMap(\.string) ?? []
+        if let given, given.array?.count != texts.count {
+            problems.add(JSONPointer() / "roles", "must be a list of names of roles")
+        }
+        if let mail = object.present("mail") {
+            let place = JSONPointer() / "mail"
+            address = record.properties.present(PropertyName.email.text)?.string.flatMap { EmailAddress($0) }
+            if mail.string?.hasSameBytes(as: Mail.Template.passwordReset.rawValue) != true {
+                problems.add(place, "must be \"passwordReset\"")
+            } else if record.password?.string?.isEmpty == false {
+                problems.add(place, "goes without a password: the link is for choosing one")
+            } else if address == nil {
+                problems.add(JSONPointer() / "user" / "email", "must be the address that the link is mailed to")
+            }
+        }
+        guard problems.isEmpty else { throw problems.failure }
+        for text in texts { roles.append(try application.role(text, thatIsGiven: true)) }
+    }
+}

@@ -1,0 +1,85 @@
+import Administration
+import ArgumentParser
+import Vocabulary
+
+struct UserCreateCommand: AdministrationCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a user.",
+        discussion: """
+            The rules are those of a registration, and it works also where the setting newUsers keeps others out. Without a \
+            password and without a mail the user has no way in yet. The mail needs FEDERATION_PUBLIC_URL; a running instance \
+            sends it.
+
+            Examples:
+              federation user create demo --property email=ann@example.com \\
+                --property name=Ann --mail-link
+              federation user create demo --property email=ben@example.com \\
+                --password-stdin --role Guide
+            """
+    )
+
+    @OptionGroup var application: ApplicationArgument
+
+    @Option(
+        help: ArgumentHelp(
+            "A declared property and its value; JSON where the property is a number, a truth value or JSON. May be "
+                + "repeated.",
+            valueName: "name=value"
+        )
+    )
+    var property: [UserSearchCommand.PropertyCondition] = []
+
+    @OptionGroup var password: UserPasswordOptions
+
+    @Flag(help: "Mail the address a link under which a password is chosen.")
+    var mailLink = false
+
+    @Option(help: ArgumentHelp("A role of the application's; may be repeated.", valueName: "role"))
+    var role: [String] = []
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !password.isGiven || !mailLink else {
+            throw ValidationError("Give a password or --mail-link, not both.")
+        }
+    }
+
+    func run(_ administration: Administration, by actor: Actor) async throws {
+        let properties = try await administration.properties.list(of: application.id).body.object?["items"]?.array
+        var user = JSONObject()
+        for given in property {
+            guard user[given.name] == nil else { throw Exit.refusing("the property \(given.name) is given twice") }
+            let declared = properties?.first { $0.object?["name"]?.string == given.name }?.object
+            let type = declared?["type"]?.string.flatMap { PropertyType(rawValue: $0) } ?? .string
+            guard let value = type.value(typed: given.value) else {
+                throw Exit.refusing("the value of \(given.name) is no JSON")
+            }
+            user.append(given.name, value)
+        }
+        let document = JSONObject(present: [
+            "user": .object(user),
+            "password": try password.read("Password").map { .string($0.reveal()) },
+            "mail": mailLink ? .string("passwordReset") : nil,
+            "roles": role.isEmpty ? nil : .array(role.map(JSONValue.string)),
+        ])
+        let made = try await administration.users.create(.object(document), of: application.id, by: actor)
+        try output.show(made, UserCommand.Show.sections)
+    }
+}
+
+/// The password of a user.
+struct UserPasswordOptions: SecretOptions {
+    static let option = "password"
+    static let isText = true
+
+    @Option(name: .customLong("password-file"), help: "File that holds the password.", completion: .file())
+    var file: String?
+
+    @Flag(name: .customLong("password-stdin"), help: "Read the password from standard input.")
+    var stdin = false
+
+    @Option(name: [.customLong("password")], help: .private)
+    var argument: String?
+}
