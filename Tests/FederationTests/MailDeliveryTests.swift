@@ -256,7 +256,7 @@ private struct PostOffice {
         _ directory: ApplicationDirectory,
         _ log: CollectedLog
     ) async throws {
-        let loaded = try directory.application(id: application, key: "\(application)-key-0123456789").application
+        let loaded = try directory.application(id: application[...], key: "\(application)-key-0123456789").application
         let rows = try await office.database.psql(
             "insert into \(loaded.application.schema).users (object_id) values (gen_random_uuid()) returning object_id"
         )
