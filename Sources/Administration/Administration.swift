@@ -233,6 +233,7 @@ package struct Administration: Sendable {
             changes: changes,
             secrets: secrets,
             sendsMails: mailer != nil,
+            directory: directory,
             clock: clock
         )
     }

@@ -53,7 +53,7 @@ enum ApplicationSteps {
             }
             steps.append(
                 PlannedChange(
-                    .changeSettings(settings),
+                    .changeSettings(SettingsDocument.document(of: desired.settings, replacing: stored.settings)),
                     action: "application.settings",
                     target: nil,
                     from: old == nil ? before : before.picking(names),
@@ -241,7 +241,7 @@ enum ProviderSteps {
                 provider,
                 kind: desired.kind,
                 enabled: desired.enabled,
-                options: desired.options
+                options: stored.map { $0.keepingUnknownOptions(in: desired.options, of: kind) } ?? desired.options
             )
             steps.append(step(change, "set", from: from, to: to))
         }

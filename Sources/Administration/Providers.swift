@@ -227,19 +227,25 @@ extension StoredApplication.Provider {
         return JSONObject(settings.members + kind.members(of: readOptions(of: kind)) { $1.shown })
     }
 
-    /// All the options, with the defaults of those that are not stored; as they are stored when they cannot be read.
+    /// All the options that this version knows, with the defaults of those that are not stored; as they are stored when
+    /// they cannot be read.
     ///
     /// Secret ones are as they are stored in any case: not to be shown.
     func readOptions(of kind: any ProviderKind) -> JSONValue {
         var problems = DocumentProblems()
-        let place = JSONPointer()
         guard let object = options.object else { return options }
-        let known = kind.allOptionNames
-        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
-            problems.add(place / member.key, "is not an option")
-        }
-        let read = kind.options(in: object, at: place, problems: &problems)
+        let read = kind.options(in: object, at: JSONPointer(), problems: &problems)
         return problems.isEmpty ? kind.options(read) { object[$0.name] } : options
+    }
+
+    /// Options that are to be stored in the place of these, of which what only a later version knows stays.
+    func keepingUnknownOptions(in new: JSONValue, of kind: any ProviderKind) -> JSONValue {
+        guard self.kind == kind.name, let object = new.object else { return new }
+        let known = kind.allOptionNames + object.members.map(\.key)
+        let unknown = (options.object?.members ?? []).filter { member in
+            !known.contains { $0.hasSameBytes(as: member.key) }
+        }
+        return .object(JSONObject(object.members + unknown))
     }
 }
 

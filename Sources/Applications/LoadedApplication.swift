@@ -25,6 +25,9 @@ package final class LoadedApplication: Sendable {
     /// on.
     package let unknownProviders: [ProviderName]
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
+    /// What providers have said of the stored mappings that refuses each login, until a login succeeds or the
+    /// configuration is another one.
+    private let refusals = NIOLockedValueBox<[ProviderName: String]>([:])
 
     /// Client mappings are few per app; an attacker who sends many only empties the cache.
     private static let plansKept = 128
@@ -85,7 +88,14 @@ package final class LoadedApplication: Sendable {
     /// What makes logins fail, each as a sentence; the one list of it, for readiness, doctor and console.
     package var hindrances: [String] {
         (defect.map { ["Logins by providers are refused: \($0)."] } ?? [])
-            + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." }
+            + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." } + refusedMappings
+    }
+
+    /// Those of the hindrances that an instance learns from its logins alone.
+    package var refusedMappings: [String] {
+        refusals.withLockedValue { $0 }.sorted { $0.key.text < $1.key.text }.map {
+            "Logins by \($0.key) are refused: \($0.value)"
+        }
     }
 
     /// The provider of a name, for logins.
@@ -250,13 +260,26 @@ package final class LoadedApplication: Sendable {
 
 extension LoadedApplication {
     /// A failure of a provider's, where it does not know a field told by the entry of the mapping that asks for it.
+    ///
+    /// An entry of the stored mapping refuses every login, which operators hear from then on.
     package func explained(
         _ failure: Failure,
         provider: ProviderName,
         clientMapping: JSONValue?
     ) throws(Failure) -> Failure {
         guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else { return failure }
-        return try plan(for: provider, clientMapping: clientMapping).mapping.failure(forUnknownField: field)
+        let stored = try plan(for: provider, clientMapping: nil).mapping
+        guard stored.asks(for: field) else {
+            return try plan(for: provider, clientMapping: clientMapping).mapping.failure(forUnknownField: field)
+        }
+        let failure = stored.failure(forUnknownField: field)
+        refusals.withLockedValue { $0[provider] = failure.message }
+        return failure
+    }
+
+    /// Notes that a provider has given what the mappings ask for.
+    package func noteProfile(from provider: ProviderName) {
+        refusals.withLockedValue { $0[provider] = nil }
     }
 }
 

@@ -20,12 +20,14 @@ package enum SettingsDocument {
         return settings
     }
 
-    /// Reads settings as they are stored.
+    /// Reads settings as they are stored; those that only a later version knows are passed over.
     ///
     /// Before schema version 8 what nobody had declared was dropped, and applications from then go on like that until
     /// their operator says otherwise: apps that send such properties would be refused from one day to the next.
     package static func parse(stored document: JSONValue) throws(DocumentProblems) -> ApplicationSettings {
-        var settings = try parse(document)
+        var problems = DocumentProblems(passingOverUnknown: true)
+        var settings = parse(document, at: JSONPointer() / "settings", problems: &problems)
+        guard problems.isEmpty else { throw problems }
         let isFromBefore = document.object?["undeclaredProperties"] == nil
         if isFromBefore, !settings.dynamicProperties { settings.undeclaredProperties = .drop }
         return settings
@@ -145,6 +147,14 @@ package enum SettingsDocument {
         ])
     }
 
+    /// The settings as they are stored in the place of others, of which what only a later version knows stays.
+    package static func document(of settings: ApplicationSettings, replacing stored: JSONValue) -> JSONValue {
+        var problems = DocumentProblems(passingOverUnknown: true)
+        let place = JSONPointer()
+        _ = parse(stored, at: place, problems: &problems)
+        return document(of: settings).keeping(Set(problems.passedOver.map(\.text)), of: stored, at: place)
+    }
+
     private static func registration(
         _ document: JSONValue,
         at place: JSONPointer,
@@ -215,5 +225,17 @@ package enum SettingsDocument {
 
     private static func isLowerAlphanumeric(_ byte: UInt8) -> Bool {
         byte.isASCIIDigit || (byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z"))
+    }
+}
+
+extension JSONValue {
+    /// The same with members of another value that stand at these places.
+    fileprivate func keeping(_ places: Set<String>, of other: JSONValue, at place: JSONPointer) -> JSONValue {
+        guard !places.isEmpty, let object, let others = other.object else { return self }
+        let own = object.members.map { member in
+            let value = others[member.key].map { member.value.keeping(places, of: $0, at: place / member.key) }
+            return JSONObject.Member(member.key, value ?? member.value)
+        }
+        return .object(JSONObject(own + others.members.filter { places.contains((place / $0.key).text) }))
     }
 }

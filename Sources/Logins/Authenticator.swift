@@ -154,6 +154,7 @@ package struct Authenticator: Sendable {
         } catch {
             throw try loaded.explained(error, provider: request.provider, clientMapping: mapping)
         }
+        loaded.noteProfile(from: request.provider)
         let once = try result.singleUse.map { (credential) throws(Failure) in try singleUse(credential, in: attempt) }
         let login = AuthenticatedLogin(result, mapping: mapping, once: once)
         return (login, try attempt.plan(withMapping: mapping))

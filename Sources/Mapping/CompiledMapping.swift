@@ -99,7 +99,7 @@ package struct CompiledMapping: Sendable {
     /// - Parameter field: The name in the provider's error; it is not repeated unless an entry asked for it.
     /// - Returns: A `mapping_invalid`.
     package func failure(forUnknownField field: String) -> Failure {
-        guard let plan = plans.first(where: { $0.fields.contains { $0.name.hasSameBytes(as: field) } }) else {
+        guard let plan = plan(askingFor: field) else {
             return Failure(.mappingInvalid, "The provider does not know a field that the mapping asks for.")
         }
         let problem = MappingProblem(
@@ -111,5 +111,12 @@ package struct CompiledMapping: Sendable {
             """
         )
         return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])
+    }
+
+    /// Whether an entry asks the provider for a field.
+    package func asks(for field: String) -> Bool { plan(askingFor: field) != nil }
+
+    private func plan(askingFor field: String) -> EntryPlan? {
+        plans.first { $0.fields.contains { $0.name.hasSameBytes(as: field) } }
     }
 }

@@ -43,6 +43,9 @@ package struct ConnectFailure: Sendable, Hashable {
     /// Whether the configuration is at fault, and not a server that is away.
     package var isMisconfigured: Bool { isFinal && !isRefused }
 
+    /// Whether the server itself has said that it does not let us in.
+    package var isOfServer: Bool { sqlState.map(Self.finalCodes.contains) ?? false }
+
     /// Whether nobody listens there.
     private var isRefused: Bool { Self.refusals.contains { text.contains($0) } }
 

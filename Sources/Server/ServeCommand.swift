@@ -20,7 +20,8 @@ struct ServeCommand: AsyncParsableCommand {
 
             On SIGTERM or SIGINT it stops listening, finishes the requests in flight within FEDERATION_DRAIN_MILLISECONDS \
             and exits with 0. It starts and stays up without a database; GET /health/ready says when it can work, and \
-            what should be changed.
+            what should be changed. A database that refuses the role, the password or the name of the database at the \
+            start ends it with 78.
 
             Example:
               FEDERATION_DATABASE_URL=postgres://federation@127.0.0.1/federation \\
@@ -89,6 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await group.run()
         } catch let error as any Error & CustomStringConvertible
             where error is UnusableMasterKey || error is UnixSocket.Problem || error is ListenerProblem
+            || error is DatabaseRefusal
         {
             logger.critical("stopped", metadata: ["cause": "\(error)"])
             output.flush()

@@ -22,6 +22,7 @@ import Providers
 import Secrets
 import ServiceLifecycle
 import Store
+import Vocabulary
 
 /// The one place where the parts are put together.
 enum Wiring {
@@ -123,7 +124,8 @@ enum Wiring {
             )
         }
         var background: [any Service] = [
-            DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
+            DirectoryService(directory: directory, database: databases.main, level: telemetry.level),
+            AdmissionService(admission: federation.admission),
             report, MemoryService(), FirstOperatorService(operators: administration.operators, logger: logger),
         ]
         let certificates = [("public", configuration.certificate), ("management", configuration.managementCertificate)]
@@ -295,12 +297,55 @@ private struct DatabaseService: Service {
 }
 
 /// The life of the copy of the configuration.
+///
+/// It ends the process where the database refuses it: until the database has let it in once, and while the copy is read
+/// for the first time.
 private struct DirectoryService: Service {
     let directory: ApplicationDirectory
+    let database: PostgresClient
+    let level: LogLevel
 
     func run() async throws {
-        try await cancelWhenGracefulShutdown { try await directory.run() }
+        do {
+            try await cancelWhenGracefulShutdown {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await enter() }
+                    group.addTask { try await directory.run() }
+                    for try await _ in group {}
+                }
+            }
+        } catch {
+            // What ends because of that is no news.
+            level.set(.critical, for: Self.farewell, now: WallClock.system.milliseconds)
+            throw error
+        }
     }
+
+    /// Asks for a sign of life until there is one.
+    ///
+    /// A database that is not there may come, and its name may be known then. One that knows the role, the password or
+    /// itself otherwise waits for somebody who changes that, and a supervisor has to hear of it.
+    private func enter() async throws(DatabaseRefusal) {
+        while !Task.isCancelled {
+            do throws(PostgresError) {
+                _ = try await database.query("select 1")
+                return
+            } catch {
+                if case .unavailable(let failure?) = error, failure.isOfServer {
+                    throw DatabaseRefusal(description: "FEDERATION_DATABASE_URL: \(failure.text)")
+                }
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Milliseconds; longer than it takes to stop.
+    private static let farewell: Int64 = 3_600_000
+}
+
+/// Why the database does not let the service in.
+struct DatabaseRefusal: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// Looks at how much the machine takes.

@@ -29,6 +29,22 @@ package struct ProcessUsage: Sendable {
         openDescriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }
 
+    /// Processor time of the threads of a running process whose name begins like that.
+    ///
+    /// - Throws: An error of the file system when there is no such process.
+    package static func processorTime(of pid: Int32, ofThreads name: String) throws -> Duration {
+        var sum = 0
+        for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
+            // A thread may have ended meanwhile.
+            guard let stat = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/stat", encoding: .utf8),
+                let begin = stat.firstIndex(of: "("), let end = stat.lastIndex(of: ")"),
+                stat[stat.index(after: begin)..<end].hasPrefix(name)
+            else { continue }
+            sum += stat[end...].split(separator: " ").dropFirst(12).prefix(2).compactMap { Int($0) }.reduce(0, +)
+        }
+        return .milliseconds(sum * 1000 / sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     private static func kilobytes(_ name: String, in status: String) -> Int {
         for line in status.split(separator: "\n") where line.hasPrefix(name) {
             return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) } ?? 0

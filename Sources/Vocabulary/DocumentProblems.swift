@@ -11,10 +11,17 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
     }
 
     package private(set) var problems: [Problem] = []
+    /// Whether members that are not known are passed over: what is stored may be of a later version.
+    private let passesOverUnknown: Bool
+    /// Where those stand.
+    package private(set) var passedOver: [JSONPointer] = []
 
-    package init() {}
+    package init(passingOverUnknown: Bool = false) {
+        passesOverUnknown = passingOverUnknown
+    }
 
     package init(_ pointer: JSONPointer, _ message: String) {
+        self.init()
         add(pointer, message)
     }
 
@@ -37,6 +44,7 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
         among known: [String],
         _ text: String = "is not known here"
     ) {
+        guard !passesOverUnknown else { return passedOver.append(pointer) }
         // Comparing names takes time, and a client may send thousands of them: the first problems alone get a hint.
         let hint = problems.count < Self.mostHints ? NearestName.hint(for: key, among: known) : ""
         add(pointer, "\(text)\(hint); known are \(known.joined(separator: ", "))")

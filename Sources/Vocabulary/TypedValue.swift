@@ -1,7 +1,9 @@
 extension PropertyType {
-    /// A value that somebody has typed, as JSON; an empty text is no value. Whether it fits the type, whoever takes it
-    /// says.
+    /// Reads a value that somebody has typed, as JSON; an empty text is no value.
     ///
+    /// Whether the value fits the type is for its reader to say.
+    ///
+    /// - Parameter text: As typed.
     /// - Returns: Nil for what is no JSON where the type is.
     package func value(typed text: String) -> JSONValue? {
         guard !text.isEmpty else { return .null }

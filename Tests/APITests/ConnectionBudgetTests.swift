@@ -24,30 +24,27 @@ struct ConnectionBudgetTests {
         #expect(ofNetwork == [true, true, true, true, false])
     }
 
-    @Test("requests beside others of their connection count as connections, of their source and of all")
+    @Test("requests beside one of their connection are a quarter of the connections, of a source and of all")
     func requests() throws {
-        let budget = ConnectionBudget(connections: 4, connectionsOfSource: 3, bytes: Self.mebibyte)
-        let address = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
-        let (first, second) = (ConnectionShare(budget), ConnectionShare(budget))
-        #expect(first.open(from: address))
-        #expect((0..<4).map { _ in first.begin() } == [true, true, true, false], "the connection is one of them")
-        #expect(!second.open(from: address))
-        first.end()
-        #expect(second.open(from: address) && second.begin())
-        #expect(!second.begin() && !first.begin())
-        let other = ConnectionShare(budget)
-        #expect(try other.open(from: SocketAddress(ipAddress: "192.0.2.2", port: 1)) && other.begin())
-        #expect(!other.begin(), "there are four in all")
-        for _ in 0..<2 { first.end() }
-        first.close()
-        #expect(other.begin() && other.begin())
-        #expect(!other.begin(), "a source has three")
-        for share in [second, other] { share.close() }
+        let budget = ConnectionBudget(connections: 16, connectionsOfSource: 8, bytes: Self.mebibyte)
+        let shares = try (1...3).map { number in
+            let share = ConnectionShare(budget)
+            let address = try SocketAddress(ipAddress: "192.0.2.\(number == 3 ? 2 : 1)", port: number)
+            #expect(share.open(from: address))
+            return share
+        }
+        #expect((0..<4).map { _ in shares[0].begin() } == [true, true, true, false], "one is the connection's")
+        #expect([shares[1].begin(), shares[1].begin()] == [true, false], "of the same source")
+        shares[0].end()
+        #expect(shares[1].begin())
+        #expect((0..<4).map { _ in shares[2].begin() } == [true, true, true, false], "of another source")
         let proxy = ConnectionShare(budget)
-        #expect((0..<6).map { _ in proxy.begin() } == [true, true, true, true, true, false], "of no source")
-        proxy.close()
-        #expect((0..<4).allSatisfy { _ in budget.begin(for: nil) }, "all is given back")
-        #expect(!budget.begin(for: nil))
+        #expect([proxy.begin(), proxy.begin()] == [true, false], "there are four in all")
+        for share in shares { share.close() }
+        #expect((0..<5).map { _ in proxy.begin() } == [true, true, true, true, false], "of no source")
+        for _ in 0..<5 { proxy.end() }
+        proxy.end()
+        #expect((0..<6).map { _ in proxy.begin() } == [true, true, true, true, true, false])
     }
 
     @Test("a source has a third of what is free beside it, so whoever comes finds room however many hold what they may")

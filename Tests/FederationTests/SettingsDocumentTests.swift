@@ -38,6 +38,26 @@ struct SettingsDocumentTests {
         #expect(try SettingsDocument.parse(SettingsDocument.document(of: former)) == former)
     }
 
+    @Test("what only a later version knows of stored settings is passed over and stays; a document may not have it")
+    func later() throws {
+        let text = #"{"banDays":7,"later":{"a":[1]},"lock":{"failures":9,"later":"x"},"pages":{"later":null}}"#
+        let stored = try json(text)
+        #expect(throws: DocumentProblems.self) { try SettingsDocument.parse(stored) }
+        var settings = try SettingsDocument.parse(stored: stored)
+        #expect(settings.banDays == 7 && settings.lock.failures == 9)
+        settings.banDays = 8
+        let written = SettingsDocument.document(of: settings, replacing: stored)
+        #expect(written.object?["banDays"] == .integer(8))
+        #expect(try written.object?["later"] == json(#"{"a":[1]}"#))
+        #expect(written.object?["lock"]?.object?["later"] == .string("x"))
+        #expect(written.object?["pages"]?.object?["later"] == .null)
+        #expect(try SettingsDocument.parse(stored: written) == settings)
+        let plain = SettingsDocument.document(of: settings)
+        #expect(SettingsDocument.document(of: settings, replacing: .object([:])) == plain)
+        let wrong = try json(#"{"later":1,"banDays":-1}"#)
+        #expect(throws: DocumentProblems.self) { try SettingsDocument.parse(stored: wrong) }
+    }
+
     @Test("an idle time that is not given is never longer than the absolute one that is")
     func idle() throws {
         #expect(try SettingsDocument.parse(try json(#"{"sessionAbsoluteSeconds":3600}"#)).sessionIdleSeconds == 3600)

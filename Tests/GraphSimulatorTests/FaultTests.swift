@@ -299,8 +299,8 @@ struct FaultTests {
                 }
                 for try await status in group { #expect(status == 200) }
             }
-            // One after the other would take five minutes.
-            #expect(ContinuousClock.now - before < .seconds(30))
+            // One after the other cannot take less, however busy the machine is.
+            #expect(ContinuousClock.now - before < .milliseconds(300) * 1000)
             #expect(simulator.counters.requests == 1000)
             #expect(simulator.counters.connections == 1000)
         }

@@ -15,6 +15,8 @@ package struct Doctor: Sendable {
     let changes: ApplicationChanges
     let secrets: SecretRotation
     let sendsMails: Bool
+    /// What this instance serves; nil where it serves nothing.
+    let directory: ApplicationDirectory?
     let clock: WallClock
 
     /// Applications whose providers and indexes are looked at when no one is named.
@@ -250,7 +252,9 @@ package struct Doctor: Sendable {
         let id = application.id.text
         // Loaded as an instance loads it, so that the doctor and readiness have the same list of hindrances.
         let loaded = LoadedApplication(application, masterKeys: masterKeys, kinds: kinds)
-        var findings = loaded.hindrances.map {
+        let served = try? directory?.application(id: id[...])
+        let learnt = served?.application.revision == application.revision ? served?.refusedMappings ?? [] : []
+        var findings = (loaded.hindrances + learnt).map {
             Finding(
                 .error,
                 .application,

@@ -204,6 +204,8 @@ struct GraphErrorTable {
 
     private func parameter(_ error: GraphError, _ status: Int) -> Failure {
         let text = error.text
+        // A token that is no person's: of a page there are other fields.
+        if text.says(" on node type ("), !text.says(" on node type (user)") { return invalid(error, status) }
         for phrase in ["nonexisting field (", "unknown fields: ", "Syntax error \"Field "] {
             guard let field = text.name(after: phrase) else { continue }
             return mapping(field, error, status)

@@ -5,7 +5,8 @@ package import Vocabulary
 /// The options of logins with Facebook but the secret ones: members of `providers.facebook` in an application document,
 /// and how they are stored.
 package enum FacebookOptionsDocument {
-    /// Reads options; what is absent keeps its default, and secret ones are passed over.
+    /// Reads options; what is absent keeps its default, and secret ones are passed over, as are those that only a later
+    /// version knows.
     ///
     /// - Throws: `DocumentProblems` with every problem, by its place in the options.
     package static func parse(_ document: JSONValue) throws(DocumentProblems) -> FacebookOptions {
@@ -13,10 +14,6 @@ package enum FacebookOptionsDocument {
         guard let object = document.object else { throw DocumentProblems(place, "must be an object") }
         var problems = DocumentProblems()
         let options = read(object, at: place, problems: &problems)
-        let known = names + [FacebookKind.verifyToken.name]
-        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
-            problems.add(place / member.key, "is not an option")
-        }
         guard problems.isEmpty else { throw problems }
         return options
     }

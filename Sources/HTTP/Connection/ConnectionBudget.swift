@@ -5,8 +5,8 @@ import NIOCore
 /// How much a listener keeps for the other ends of its connections: connections of one source, and bytes that wait for
 /// the rest of a request or for somebody to take a reply.
 ///
-/// A connection of HTTP/1.1 has one request under way. So that HTTP/2 has no more room than HTTP/1.1, each further
-/// request that a connection has under way counts as a connection.
+/// A connection of HTTP/1.1 has one request under way. Those that a connection of HTTP/2 has beside one are counted: a
+/// quarter as many as there may be connections, of a source and in all.
 ///
 /// Without it a client decides how much memory the process has: a head costs the client some bytes, and the request
 /// that is made of it costs thousands of times as many.
@@ -24,6 +24,7 @@ final class ConnectionBudget: Sendable {
 
     private struct Use {
         var connections = 0
+        var requests = 0
         var bytes = 0
     }
 
@@ -42,57 +43,69 @@ final class ConnectionBudget: Sendable {
     }
 
     private struct State {
-        /// Those of known sources, and further requests.
-        var connections = 0
+        var requests = 0
         var bytes = 0
         var uses: [Holder: Use] = [:]
     }
 
-    private let connections: Int
     private let connectionsOfSource: Int
+    private let requests: Int
+    private let requestsOfSource: Int
     private let bytes: Int
     private let state = NIOLockedValueBox(State())
 
     /// - Parameters:
-    ///   - connections: Connections of known sources at once, with further requests: where there are as many, no request
-    ///     is begun beside another one of its connection. That there are no more connections is the listener's matter.
+    ///   - connections: Connections at once, which the listener bounds.
     ///   - connectionsOfSource: Connections that one source may have at once.
     ///   - bytes: What waits over all connections; one source may have a quarter of that.
     init(connections: Int, connectionsOfSource: Int, bytes: Int) {
-        self.connections = connections
         self.connectionsOfSource = connectionsOfSource
+        requests = max(connections / 4, 1)
+        requestsOfSource = max(connectionsOfSource / 4, 1)
         self.bytes = bytes
     }
 
     /// - Returns: Whether the source may have one connection more, which then counts.
-    func open(for source: LimitedSource?) -> Bool {
-        state.withLockedValue { add(to: &$0, for: source) }
-    }
-
-    /// - Returns: Whether the source may have one request more on a connection that has one under way.
-    func begin(for source: LimitedSource?) -> Bool {
-        state.withLockedValue { $0.connections < connections && add(to: &$0, for: source) }
-    }
-
-    private func add(to state: inout State, for source: LimitedSource?) -> Bool {
-        let holders = Self.holders(source)
-        let isFull = holders.contains { holder in
-            state.uses[holder, default: Use()].connections >= connectionsOfSource * holder.share
-        }
-        guard !isFull else { return false }
-        state.connections += 1
-        for holder in holders { state.uses[holder, default: Use()].connections += 1 }
-        return true
-    }
-
-    func close(_ count: Int = 1, for source: LimitedSource?) {
+    func open(for source: LimitedSource) -> Bool {
         state.withLockedValue { state in
-            state.connections -= count
+            let holders = Self.holders(source)
+            let isFull = holders.contains { holder in
+                state.uses[holder, default: Use()].connections >= connectionsOfSource * holder.share
+            }
+            guard !isFull else { return false }
+            for holder in holders { state.uses[holder, default: Use()].connections += 1 }
+            return true
+        }
+    }
+
+    func close(for source: LimitedSource) {
+        state.withLockedValue { state in
             for holder in Self.holders(source) {
                 guard var use = state.uses[holder] else { continue }
-                use.connections -= count
+                use.connections -= 1
                 state.uses[holder] = use.connections > 0 ? use : nil
             }
+        }
+    }
+
+    /// - Returns: Whether there is room for one request more on a connection that has one under way.
+    func begin(for source: LimitedSource?) -> Bool {
+        state.withLockedValue { state in
+            let holders = Self.holders(source)
+            let isFull = holders.contains { holder in
+                state.uses[holder, default: Use()].requests >= requestsOfSource * holder.share
+            }
+            guard !isFull, state.requests < requests else { return false }
+            state.requests += 1
+            for holder in holders { state.uses[holder, default: Use()].requests += 1 }
+            return true
+        }
+    }
+
+    func end(_ count: Int, for source: LimitedSource?) {
+        state.withLockedValue { state in
+            state.requests -= count
+            for holder in Self.holders(source) { state.uses[holder]?.requests -= count }
         }
     }
 
@@ -165,7 +178,7 @@ final class ConnectionShare {
     func end() {
         guard !isOver, requests > 0 else { return }
         requests -= 1
-        if requests > 0 { budget.close(for: source) }
+        if requests > 0 { budget.end(1, for: source) }
     }
 
     /// - Returns: Whether there is room for so many bytes more, which then count until they are given back.
@@ -188,9 +201,8 @@ final class ConnectionShare {
         guard !isOver else { return }
         give(bytes)
         isOver = true
-        let further = max(requests - 1, 0)
-        let count = (source == nil ? 0 : 1) + further
-        if count > 0 { budget.close(count, for: source) }
+        if requests > 1 { budget.end(requests - 1, for: source) }
+        if let source { budget.close(for: source) }
     }
 
     deinit { close() }

@@ -8,7 +8,7 @@ package struct ConnectionLimits: Sendable {
     var write: TimeAmount
     /// Between two requests.
     var idle: Duration
-    /// Connections at once, with the further requests of HTTP/2 on each.
+    /// Connections at once.
     var connections: Int
     /// Those of one source.
     var connectionsOfSource: Int

@@ -181,6 +181,7 @@ extension LoginDialog {
         } catch {
             throw try loaded.explained(error, provider: provider.name, clientMapping: mapping)
         }
+        loaded.noteProfile(from: provider.name)
         switch finished {
         case .challengeLost(let app, let failure):
             await challenges.noteLostChallenge(of: app, at: current, in: loaded.application, logger: logger)

@@ -109,6 +109,7 @@ extension ErrorRow {
         .me(400, 190, "The user has not authorized application 123.", .credentialRevoked),
         .me(400, 190, "You cannot access the app till you log in to www.facebook.com", .userActionRequired),
         .me(400, 190, "The user is enrolled in a blocking, logged-in checkpoint", .userActionRequired),
+        .me(400, 100, "(#100) Tried accessing nonexisting field (email) on node type (Page)", .credentialInvalid),
         .me(400, 190, "Error validating access token: Session key is malformed.", .credentialInvalid),
         .me(400, 190, "The access token could not be decrypted", .credentialInvalid),
         .me(400, 190, "Invalid OAuth access token signature.", .credentialInvalid),

@@ -39,6 +39,38 @@ struct CommandLineStartTests {
         }
     }
 
+    @Test("a service that its database does not let in ends at once, with the reason and nothing else that went wrong")
+    func refusedService() async throws {
+        try await withDatabase(.schema) { database in
+            let ann = CommandLineOperator(database: database)
+            _ = try await ann.run("application create shop")
+            let at = try #require(database.url.lastIndex(of: "@"))
+            let scheme = try #require(database.url.firstRange(of: "://"))
+            let stranger = database.url[..<scheme.upperBound] + "canary_nobody:canary-word" + database.url[at...]
+            let otherKey = Data("another-master-key-of-32-bytes-!".utf8).base64EncodedString()
+            for (variable, value, words) in [
+                ("FEDERATION_DATABASE_URL", stranger, "canary_nobody"),
+                ("FEDERATION_DATABASE_URL", database.url + "_nowhere", "does not exist"),
+                ("FEDERATION_MASTER_KEY", otherKey, "does not know the master key"),
+            ] {
+                var other = ann
+                other.environment["FEDERATION_LISTEN"] = "127.0.0.1:\(try freePort())"
+                other.environment["FEDERATION_MANAGEMENT_LISTEN"] = "127.0.0.1:\(try freePort())"
+                other.environment[variable] = value
+                let ended = try await other.run("serve")
+                #expect(ended.exitStatus == .exited(78), "\(words)")
+                let said = ended.standardError
+                #expect(said.hasPrefix("federation: ") && said.contains(words), "\(said)")
+                #expect(said.split(separator: "\n").count == 1, "\(said)")
+                #expect(!(said + ended.standardOutput).contains("canary-word"))
+                let errors = ended.standardOutput.split(separator: "\n").filter {
+                    $0.contains(#""level":"error""#) || $0.contains(#""level":"critical""#)
+                }
+                #expect(errors.count == 1 && errors[0].contains(words), "\(errors)")
+            }
+        }
+    }
+
     @Test("a migration that was forgotten is said in words, in commands, in readiness and in the log")
     func migration() async throws {
         try await withDatabase(.empty) { database in

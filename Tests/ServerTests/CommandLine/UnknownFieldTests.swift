@@ -112,6 +112,20 @@ struct UnknownFieldTests {
             let refused = try await deployment.login(visitor)
             return refused.status == 400 && refused.text.contains("did you mean location.name?")
         }
+        // Readiness, the doctor in the service and the console's list, which shows that, say what refuses logins.
+        let hindrance = "Logins by facebook are refused: mapping[1] (\"locaton.nam\" to \"city\")"
+        func readiness() async throws -> JSONObject {
+            try #require(JSON.object(try await deployment.service.management.get("/health/ready").text))
+        }
+        func errorsOfDoctor() async throws -> [String] {
+            let findings = try await deployment.admin().get("doctor")["findings"]?.array?.compactMap(\.object) ?? []
+            return findings.filter { $0["severity"]?.string == "error" }.compactMap { $0["text"]?.string }
+        }
+        let degraded = try await readiness()
+        #expect(degraded["status"]?.string == "degraded", "\(degraded)")
+        let errors = degraded["errors"]?.array?.compactMap(\.string) ?? []
+        #expect(errors.contains { $0.hasPrefix("demo: \(hindrance)") }, "\(degraded)")
+        #expect(try await errorsOfDoctor().contains { $0.hasPrefix(hindrance) })
         let check = try await ann.run("provider check demo --json")
         #expect(check.exitStatus == .exited(65))
         #expect(JSON.object(check.standardOutput)?["problems"]?.array?.count == 1, "\(check.standardOutput)")
@@ -119,5 +133,10 @@ struct UnknownFieldTests {
         #expect(doctor.standardOutput.contains("error  provider demo facebook: mapping[1]"), "\(doctor.standardOutput)")
         try await ann.succeed("mapping rollback demo 1")
         #expect(try await ann.run("provider check demo").exitStatus == .exited(0))
+        try await eventually("nothing refuses logins any more") {
+            try await readiness()["errors"]?.array?.isEmpty ?? true
+        }
+        let mended = try await errorsOfDoctor()
+        #expect(!mended.contains { $0.hasPrefix(hindrance) }, "\(mended)")
     }
 }

@@ -84,11 +84,16 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
     }
 
-    /// Closes a connection that was told to go, and does not.
-    private func leave() {
+    /// Closes, after a while, a connection that was told to go and does not, or whose client sends nothing any more:
+    /// such a client opens no window for the replies that wait for one.
+    func leave() {
         guard farewell == nil, let context else { return }
-        farewell = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
+        let time = min(limit, Self.mostFarewell)
+        farewell = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
     }
+
+    /// Longer than a request takes that is under way.
+    private static let mostFarewell = TimeAmount.seconds(10)
 
     /// Ends the connection with a reason of our own.
     private func refuse(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {

@@ -6,8 +6,8 @@ import NIOHTTP2
 ///
 /// A stream with its channel and its task costs thousands of times as much as the head that opens it. So a request that
 /// waits for its body is kept as what it is: its fields, and the bytes that have come. What has a longer body, or waits
-/// to be told to go on, has its stream at once, and counts as a request until it is whole. Streams count until they are
-/// over, as connections do. Where there is no room, the latest requests are refused (RFC 9113 §8.7: nothing was done,
+/// to be told to go on, has its stream at once, and counts as a request until it is whole. All streams beside one count
+/// until they are over. Where there is no room, the latest requests are refused (RFC 9113 §8.7: nothing was done,
 /// and the client may send them again); a client that goes on all the same is told to calm down.
 final class WaitingStreams: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
@@ -112,6 +112,7 @@ final class WaitingStreams: ChannelInboundHandler {
             for (stream, arrival) in arrivals where arrival.state == .waiting { settle(stream) }
             _ = charge.set(counted)
             context.fireUserInboundEventTriggered(event)
+            gate.leave()
             leave()
         default: context.fireUserInboundEventTriggered(event)
         }
