@@ -486,8 +486,9 @@ create table if not exists federation.ban_key (
 );
 
 -- The master keys that this deployment's secrets may be under, by their ids: nothing is sealed under
--- another one. The first program that uses an empty database brings its key; a further key comes with one that is known,
--- and a former key goes when a rotation has ended. In a database that an application has of its own there are none.
+-- another one. The first program that uses an empty database brings its key; a further key comes with one that is
+-- known, and a former key goes when a rotation has ended. In a database that an application has of its own there are
+-- none.
 create table if not exists federation.master_keys (
     id text collate "C" primary key check (octet_length(id) between 1 and 64),
     registered timestamptz not null default now()
@@ -593,8 +594,8 @@ create table if not exists federation.login_log (
 select federation.add_index('login_log_application', 'on federation.login_log (application_id, id)');
 select federation.add_index('login_log_method', 'on federation.login_log (application_id, method, provider, id)');
 -- Most logins are those of users who are there already, and found without an index of their own. What the others are
--- narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may be long, and
--- whoever writes to it waits, which no login does.
+-- narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may be long,
+-- and whoever writes to it waits, which no login does.
 set local statement_timeout = 0;
 select federation.add_index(
     'login_log_outcomes',
@@ -1057,9 +1058,10 @@ begin
         execute format('create index email_proofs_expires on %I.email_proofs (expires)', schema_name);
     end if;
 
-    -- Invitations of people who are no users yet. An invitation names one address, one telephone number or one identity;
-    -- the first two are taken by the token of a link, kept as its SHA-256, and the last by the login of that identity.
-    -- One that was taken is part of its user. The columns of one contact have one collation, for the index over them.
+    -- Invitations of people who are no users yet. An invitation names one address, one telephone number or one
+    -- identity; the first two are taken by the token of a link, kept as its SHA-256, and the last by the login of that
+    -- identity. One that was taken is part of its user. The columns of one contact have one collation, for the index
+    -- over them.
     execute format($ddl$
         create table if not exists %1$I.invitations (
             id uuid primary key,
@@ -1331,8 +1333,8 @@ end
 $body$;
 
 -- Ends the session that a client had and the oldest others of a user, those that are over before all that live, so that
--- with the one that was just opened no more are left than allowed; and those of the account page beside them. A statement
--- of its own, so that it sees what a simultaneous login has just committed.
+-- with the one that was just opened no more are left than allowed; and those of the account page beside them. A
+-- statement of its own, so that it sees what a simultaneous login has just committed.
 create or replace function federation.limit_sessions(
     schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
 ) returns void

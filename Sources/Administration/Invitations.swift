@@ -18,9 +18,9 @@ package struct InvitationAdministration: Sendable {
     let random: RandomSource
     let changes: ApplicationChanges
 
-    /// `{"id", "email" | "phone" | "identity": {"provider", "appId", "subject"}, "state", "roles", "properties", "locale",
-    /// "invitedBy", "created", "expires", "sent", "lastSent", "accepted", "objectId"}`, the newest first; those in a state
-    /// alone where one is named.
+    /// `{"id", "email" | "phone" | "identity": {"provider", "appId", "subject"}, "state", "roles", "properties",
+    /// "locale", "invitedBy", "created", "expires", "sent", "lastSent", "accepted", "objectId"}`, the newest first;
+    /// those in a state alone where one is named.
     package func list(of application: String, in state: String?, _ page: PageRequest) async throws(Failure) -> Page {
         let owner = try Application(try await changes.existing(application))
         var wanted: InvitationState?
@@ -116,7 +116,8 @@ package struct InvitationAdministration: Sendable {
 
     /// Sends an invitation once more, by another link; it counts anew for as long as at first.
     ///
-    /// - Throws: `conflict` where it is not open, or has no link; `mail_off`, `too_many_attempts`, `code_not_delivered`.
+    /// - Throws: `conflict` where it is not open, or has no link; `mail_off`, `too_many_attempts`,
+    /// `code_not_delivered`.
     package func send(_ id: String, in application: String, by actor: Actor) async throws(Failure) -> Resource {
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
         let before = try await invitation(id, of: loaded.application)

@@ -89,7 +89,8 @@ package struct LoginAdministration: Sendable {
 extension LoginSearch {
     /// What the store is asked for.
     ///
-    /// - Throws: `malformed_request` for the first thing that cannot be looked for: what is misspelt must not look as if
+    /// - Throws: `malformed_request` for the first thing that cannot be looked for: what is misspelt must not look as
+    /// if
     ///   nobody had logged in.
     fileprivate var filter: LoginFilter {
         get throws(Failure) {

@@ -268,7 +268,8 @@ package final class ApplicationDirectory: Sendable {
         let banKeyID: String?
         do throws(Failure) {
             do throws(Failure) {
-                // Only an instance that starts makes a new key known, if it holds a known one, too: so a rotation begins.
+                // Only an instance that starts makes a new key known, if it holds a known one, too: so a rotation
+                // begins.
                 try await store.admit(masterKeys, registering: !isLoaded)
                 if refusal.withLockedValue({ refusal in
                     defer { refusal = nil }

@@ -49,8 +49,8 @@ enum FactorForm {
                 guard let name = secrets[word], !field.value.isEmpty else {
                     return HTML.hidden(field.name, field.value)
                 }
-                // Not one that the browser keeps, such as the operator's own token, which it would fill in. A token for a
-                // preview is nothing that is saved, and may be left out.
+                // Not one that the browser keeps, such as the operator's own token, which it would fill in. A token for
+                // a preview is nothing that is saved, and may be left out.
                 let attributes: HTML = "autocomplete=\"new-password\"\(" required", if: word != "accessToken")"
                 let label = "\(name), once more; this counts"
                 return HTML.field(field.name, label, type: "password", attributes: attributes)

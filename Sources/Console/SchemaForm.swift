@@ -4,8 +4,8 @@ import Vocabulary
 /// A form for what the JSON Schema of application documents describes, with the meaning and the default of each field
 /// beside it.
 ///
-/// The schema is the one source of what there is; the administration judges what is typed. The form says what it was made
-/// of, and only what was typed over is sent: where somebody else has changed something meanwhile, it stays.
+/// The schema is the one source of what there is; the administration judges what is typed. The form says what it was
+/// made of, and only what was typed over is sent: where somebody else has changed something meanwhile, it stays.
 struct SchemaForm {
     /// What a value is, as far as a form has to know.
     private enum Kind {

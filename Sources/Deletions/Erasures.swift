@@ -83,7 +83,8 @@ package struct Erasures: Sendable {
         }
     }
 
-    /// Carries out one request that is due, and gives up our permissions at the provider where a kept token allows that.
+    /// Carries out one request that is due, and gives up our permissions at the provider where a kept token allows
+    /// that.
     ///
     /// - Parameters:
     ///   - code: The request.

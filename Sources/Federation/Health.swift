@@ -7,7 +7,8 @@ import Vocabulary
 package struct Readiness: Sendable {
     /// Why it should not; nil when it is ready: database reachable, schema current, configuration read.
     package var reason: String?
-    /// Why logins of some applications fail although the instance is ready; another instance would serve them no better.
+    /// Why logins of some applications fail although the instance is ready; another instance would serve them no
+    /// better.
     package var errors: [String]
     /// What an operator should know all the same.
     package var warnings: [String]

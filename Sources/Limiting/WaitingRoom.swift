@@ -18,9 +18,10 @@ enum Turn {
 /// Where the room is full, whoever has fewest waiting takes the place of the last one of whoever has most: a source
 /// that sends more than is done makes its own requests wait and be refused, and then those of nobody else.
 ///
-/// How many are served at once is found by how long each took (`AdaptiveLimit`), in all and for each application. One that is
-/// alone has three quarters of the places where places are spared, so whoever else comes finds one. Beside others, one whose writes are slow
-/// shrinks by itself: a table that somebody has locked holds up few connections, and the others go on.
+/// How many are served at once is found by how long each took (`AdaptiveLimit`), in all and for each application. One
+/// that is alone has three quarters of the places where places are spared, so whoever else comes finds one. Beside
+/// others, one whose writes are slow shrinks by itself: a table that somebody has locked holds up few connections, and
+/// the others go on.
 ///
 /// Pure; whoever waits is a value that the caller knows, and gets back.
 struct WaitingRoom<Waiter: Sendable>: Sendable {

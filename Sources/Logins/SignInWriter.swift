@@ -126,8 +126,8 @@ package struct SignInWriter: Sendable {
     /// The failure of a login that a second factor stands in the way of, with what it takes to go on; every other one
     /// as it is.
     ///
-    /// A credential that counts once has been used by then; of the login of a guest, or of somebody who was invited, whose
-    /// transaction is undone, it is used here.
+    /// A credential that counts once has been used by then; of the login of a guest, or of somebody who was invited,
+    /// whose transaction is undone, it is used here.
     func putOff(
         _ failure: Failure,
         _ login: AuthenticatedLogin,

@@ -236,8 +236,8 @@ package struct MailedLinks: Sendable {
         }
     }
 
-    /// Whether a link may go to the address that is stored with a user: the one that logs in (T-38), or, where something
-    /// else does, one that no provider has told (decision D6).
+    /// Whether a link may go to the address that is stored with a user: the one that logs in (T-38), or, where
+    /// something else does, one that no provider has told (decision D6).
     package static func goes(to user: User, by login: Login, whoHasIdentities hasIdentities: Bool) -> Bool {
         guard user.status != .disabled, let address = user.email.flatMap({ EmailAddress($0) }) else { return false }
         guard login.email == nil else { return address.login.hasSameBytes(as: login.key) }

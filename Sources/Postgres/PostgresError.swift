@@ -58,8 +58,8 @@ package struct ConnectFailure: Sendable, Hashable {
         "channel binding required",
     ]
 
-    /// Codes with which a server will refuse again: for an unknown role or database, a wrong password, or a role that may
-    /// not connect.
+    /// Codes with which a server will refuse again: for an unknown role or database, a wrong password, or a role that
+    /// may not connect.
     private static let finalCodes: Set<SQLState> = ["28P01", "28000", "3D000", "42501"]
 
     package init(text: String, sqlState: SQLState? = nil, isFinal: Bool = false) {

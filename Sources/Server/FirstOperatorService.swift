@@ -4,8 +4,8 @@ import ServiceLifecycle
 
 /// Says in the log how the first operator is made, where there is none.
 ///
-/// The link is not in the log: logs are read by more people, and kept for longer, than the terminal of whoever holds the
-/// database's password.
+/// The link is not in the log: logs are read by more people, and kept for longer, than the terminal of whoever holds
+/// the database's password.
 struct FirstOperatorService: Service {
     let operators: OperatorAdministration
     let logger: Logger

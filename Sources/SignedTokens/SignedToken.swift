@@ -20,7 +20,8 @@ package struct SignedToken: Sendable {
     /// A list of friends has the most members.
     private static let claimsLimits: JSONLimits = {
         var limits = JSONLimits(bytes: longest, depth: 8, members: 1024, keyBytes: 128, asciiKeys: false)
-        // For claims of the profile. Those that the identity comes from are compared by bytes, or have a form of their own.
+        // For claims of the profile. Those that the identity comes from are compared by bytes, or have a form of their
+        // own.
         limits.readsUnusableEscapes = true
         return limits
     }()

@@ -45,8 +45,8 @@ extension Store {
     /// How often schema.sql is begun where its locks collide with those of others.
     private static let mostMigrations = 5
 
-    /// Sends schema.sql part by part, and from its beginning again after a collision of locks: a part has transactions of
-    /// its own and does nothing twice.
+    /// Sends schema.sql part by part, and from its beginning again after a collision of locks: a part has transactions
+    /// of its own and does nothing twice.
     ///
     /// - Parameters:
     ///   - client: To the database that gets it.

@@ -5,8 +5,8 @@ import Vocabulary
 
 @Suite("What waits to be written of logins")
 struct LoginBufferTests {
-    /// A login as a word: its application, `+` or `-` for how it went, `?` where it waits for a second factor, a number,
-    /// which is its time, and where it came from.
+    /// A login as a word: its application, `+` or `-` for how it went, `?` where it waits for a second factor, a
+    /// number, which is its time, and where it came from.
     private func record(_ word: String) throws -> LoginRecord {
         let sign = try #require(word.dropFirst().first)
         let refused = sign != "+"

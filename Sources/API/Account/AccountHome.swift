@@ -163,7 +163,8 @@ extension AccountPages {
             case FactorKind.passkey.rawValue: .openedByPasskey
             case let provider?: .openedBy(provider: title(of: provider, visit))
             }
-        // The name of the browser is the client's own word, so the address, which nobody can choose, stands apart from it.
+        // The name of the browser is the client's own word, so the address, which nobody can choose, stands apart from
+        // it.
         let device = session.origin.userAgent.map { agent -> HTML in "<bdi>\(UserAgentName(agent).text)</bdi>" }
         let title = [session.isCurrent ? language(.thisSession) : nil, device].compactMap(\.self)
         let facts = [method.map { language($0) }, session.origin.source.map { "<bdi>\($0)</bdi>" as HTML }]

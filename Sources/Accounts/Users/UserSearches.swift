@@ -69,8 +69,8 @@ package struct UserSearches: Sendable {
 
     /// Searches when it is the application's turn.
     ///
-    /// An application with no search under way waits longer: so long that a search of another one must have ended, however
-    /// slow searches are.
+    /// An application with no search under way waits longer: so long that a search of another one must have ended,
+    /// however slow searches are.
     private func inTurn<Value: Sendable>(
         _ application: Application,
         _ search: () async throws(Failure) -> Value

@@ -201,8 +201,8 @@ struct ImportReading {
 
 /// The users of a file until now, by what only one user can have; each id, login and identity is some bytes of a hash.
 ///
-/// The database cannot tell a record that repeats an earlier one of the file from a user who was there before the import:
-/// the first is refused, the second counts as existing.
+/// The database cannot tell a record that repeats an earlier one of the file from a user who was there before the
+/// import: the first is refused, the second counts as existing.
 struct SeenUsers {
     /// What is remembered of a user.
     enum Memory {

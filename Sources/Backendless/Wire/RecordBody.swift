@@ -20,8 +20,8 @@ extension UserRecord {
 }
 
 extension JSONObject {
-    /// Takes the member `invitation` out of the record of a registration; where the application has declared a property of
-    /// that name it is the property.
+    /// Takes the member `invitation` out of the record of a registration; where the application has declared a property
+    /// of that name it is the property.
     ///
     /// - Throws: `malformed_request` for one that is no text.
     mutating func takeInvitation(to application: Application) throws(Failure) -> InvitationToken? {

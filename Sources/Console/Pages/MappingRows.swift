@@ -42,8 +42,8 @@ struct MappingRows {
         return known + entries.filter { entry in !known.contains { $0["to"] == entry["to"] } }
     }
 
-    /// A default as it was typed, for a type: what is no JSON of that kind is a text, and the mapping's own check judges
-    /// it.
+    /// A default as it was typed, for a type: what is no JSON of that kind is a text, and the mapping's own check
+    /// judges it.
     private static func value(_ text: String, of type: String) -> JSONValue {
         guard let value = try? JSONParser.parse(text, limits: .request) else { return .string(text) }
         switch (type, value) {

@@ -130,8 +130,8 @@ extension Console {
 
     /// The list as a form of who is chosen and what is done to them.
     ///
-    /// A script takes over where it runs, and goes from one to the next. The key Enter presses the first button of a form,
-    /// which is one that does nothing.
+    /// A script takes over where it runs, and goes from one to the next. The key Enter presses the first button of a
+    /// form, which is one that does nothing.
     private static func choice(_ list: HTML, of application: String, at path: String, _ visit: Visit) -> HTML {
         let buttons = Treatment.allCases.filter { $0 != .erase }.map { treatment -> HTML in
             "<button name=\"do\" value=\"\(treatment)\">\(treatment.title)</button>"

@@ -16,7 +16,8 @@ extension World {
     mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         let code = request.parameter("code")
-        // No secret is asked of Facebook's own SDKs, which have the verifier, and of a client that the code was made for.
+        // No secret is asked of Facebook's own SDKs, which have the verifier, and of a client that the code was made
+        // for.
         let isPublicClient =
             code.map { request.parameter("code_verifier") != nil || self.code($0)?.isForClient ?? false } ?? false
         if request.client.secret != nil || !isPublicClient { try Self.authenticate(app, request) }

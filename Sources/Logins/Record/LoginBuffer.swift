@@ -179,8 +179,8 @@ private struct RefusedLogins: Sendable {
 }
 
 extension LoginRecord {
-    /// Whether the log always has a row of it: it succeeded, or the first of two factors was shown, which takes an account
-    /// or a stolen password.
+    /// Whether the log always has a row of it: it succeeded, or the first of two factors was shown, which takes an
+    /// account or a stolen password.
     fileprivate var isAlwaysListed: Bool {
         outcome != .refused || reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired
     }

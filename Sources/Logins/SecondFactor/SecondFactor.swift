@@ -452,7 +452,8 @@ extension SingleUse {
     static func pendingSignIn(_ hash: [UInt8], begunAt: StoreMoment, owner: [UInt8]) -> SingleUse {
         SingleUse(
             hash: hash,
-            // `SingleUse` allows a second, since providers tell whole ones. This time is exact: the second is taken back.
+            // `SingleUse` allows a second, since providers tell whole ones. This time is exact: the second is taken
+            // back.
             issuedAt: begunAt.earlierBySecond,
             seconds: PendingSignIn.enrolmentSeconds + 3600,
             owner: owner,

@@ -42,8 +42,8 @@ extension Store {
     /// What would become of records, if they were written; nothing is.
     ///
     /// The rows go into a copy of the table that has its rules and no more, so no login waits for them, and no number
-    /// of a sequence is used up. Rules of the operator's own that need another row to be seen, such as unique columns, are
-    /// not looked at, nor are triggers.
+    /// of a sequence is used up. Rules of the operator's own that need another row to be seen, such as unique columns,
+    /// are not looked at, nor are triggers.
     ///
     /// - Returns: What would become of the records.
     /// - Throws: `internal` when a record has no outcome; `store_unavailable` and its like.
@@ -73,8 +73,8 @@ extension Store {
 
     /// A transaction that takes as long as its batch needs: nobody waits for it but other writers of the same rows.
     ///
-    /// Between its statements the rows are made ready, which takes seconds for many rows on a busy machine: hence the long
-    /// time for a session that is idle in a transaction.
+    /// Between its statements the rows are made ready, which takes seconds for many rows on a busy machine: hence the
+    /// long time for a session that is idle in a transaction.
     private func transaction(
         endingBy end: String,
         of application: Application,

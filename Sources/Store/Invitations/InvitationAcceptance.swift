@@ -57,7 +57,8 @@ extension Application {
 
     /// The open invitation that a claim names, or else the one that names the identity.
     ///
-    /// Where the operator has said whom to let in, nobody needs a link. An equal address is no invitation (decision D6).
+    /// Where the operator has said whom to let in, nobody needs a link. An equal address is no invitation (decision
+    /// D6).
     fileprivate func invitation(for claim: InvitationClaim?, or identity: IdentityKey?) -> Statement {
         let which: Statement =
             if let hash = claim?.tokenHash {

@@ -219,8 +219,8 @@ extension Store {
         }
     }
 
-    /// Gives an open invitation the token of another link, which is sent; the former link ends, and the invitation counts
-    /// anew for as long as at first.
+    /// Gives an open invitation the token of another link, which is sent; the former link ends, and the invitation
+    /// counts anew for as long as at first.
     ///
     /// - Returns: The invitation as it is then; nil where it is not open any more.
     /// - Throws: `too_many_attempts` where the mailbox has got several mails; `store_unavailable` and its like.

@@ -6,8 +6,8 @@ package enum OperatorChange: Sendable {
     /// Stands for a new operator only.
     case create(role: OperatorRole)
     case setRole(OperatorRole)
-    /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed. With too many tokens for calls
-    /// it is refused; with too many of another purpose it ends the one that was not used for longest.
+    /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed. With too many tokens for
+    /// calls it is refused; with too many of another purpose it ends the one that was not used for longest.
     case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete
@@ -151,8 +151,8 @@ extension PostgresConnection {
 
     /// Ends all tokens of a purpose but those that were used last.
     ///
-    /// Those whose person has shown a second factor stay before all others: whoever has stolen a token alone puts nobody
-    /// out by making more.
+    /// Those whose person has shown a second factor stay before all others: whoever has stolen a token alone puts
+    /// nobody out by making more.
     ///
     /// - Parameters:
     ///   - name: Whose they are.

@@ -5,7 +5,8 @@ package import Vocabulary
 package enum PersonChange: Sendable {
     /// Disabling ends the sessions as well.
     case setStatus(UserStatus)
-    /// Properties, none of them the address or what people log in by: those have a change of their own (``UserUpdate``).
+    /// Properties, none of them the address or what people log in by: those have a change of their own
+    /// (``UserUpdate``).
     case setProperties(GivenProperties)
     case endSessions
     case endSession(id: String)

@@ -12,7 +12,8 @@ extension Store {
     ///   - tokenHash: SHA-256 of the token of a session of the guest.
     ///   - application: Whose guest it is.
     /// - Returns: The user; nil when the login is another user's.
-    /// - Throws: `guest_invalid` unless the session is live and the guest's, `invitation_required`, `invitation_invalid`,
+    /// - Throws: `guest_invalid` unless the session is live and the guest's, `invitation_required`,
+    /// `invitation_invalid`,
     ///   `property_missing`, `constraint_violation` and their like; nothing is written then.
     package func convertGuest(
         _ write: RegistrationWrite,

@@ -185,7 +185,8 @@ extension Store {
     ///   - claim: What the guest brings along; nil where nobody asks for it.
     ///   - application: Whose guest it is.
     /// - Returns: The guest.
-    /// - Throws: `invitation_required`, `invitation_invalid`; `property_missing` where a guest would lack something, and
+    /// - Throws: `invitation_required`, `invitation_invalid`; `property_missing` where a guest would lack something,
+    /// and
     ///   its like.
     package func makeGuest(
         _ id: ObjectID,

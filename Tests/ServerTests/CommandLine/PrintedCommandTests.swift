@@ -5,7 +5,8 @@ import Testing
 
 @testable import Server
 
-/// Whatever somebody is told to type is held to the real parser: in the texts of the program, and in what it ships with.
+/// Whatever somebody is told to type is held to the real parser: in the texts of the program, and in what it ships
+/// with.
 @Suite("Commands that code and documents print")
 struct PrintedCommandTests {
     @Test("are commands, with arguments that they take", arguments: [PrintedCommands.sources, PrintedCommands.pages])

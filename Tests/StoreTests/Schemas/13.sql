@@ -473,8 +473,8 @@ create table if not exists federation.login_log (
 create index if not exists login_log_application on federation.login_log (application_id, id);
 create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
 -- Most logins are those of users who are there already, and found without an index of their own. What the others are
--- narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may be long, and
--- whoever writes to it waits, which no login does.
+-- narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may be long,
+-- and whoever writes to it waits, which no login does.
 set local statement_timeout = 0;
 create index if not exists login_log_outcomes on federation.login_log
     (application_id, outcome, id, method, provider) where outcome <> 'updated';
@@ -1169,8 +1169,8 @@ end
 $body$;
 
 -- Ends the session that a client had and the oldest others of a user, those that are over before all that live, so that
--- with the one that was just opened no more are left than allowed; and those of the account page beside them. A statement
--- of its own, so that it sees what a simultaneous login has just committed.
+-- with the one that was just opened no more are left than allowed; and those of the account page beside them. A
+-- statement of its own, so that it sees what a simultaneous login has just committed.
 create or replace function federation.limit_sessions(
     schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
 ) returns void
