@@ -27,9 +27,10 @@ struct InvitationCommand: ParsableCommand {
 
                 Examples:
                   federation invitation create demo --email ann@example.com
-                  federation invitation create demo --email ann@example.com --role editors --expires 30d --locale de
+                  federation invitation create demo --email ann@example.com --role editors
+                  federation invitation create demo --email ann@example.com --expires 30d
                   federation invitation create demo --phone +41791234567 --no-send
-                  federation invitation create demo --provider facebook --subject 10229876543210987
+                  federation invitation create demo --provider facebook --subject 1022345
                 """
         )
 

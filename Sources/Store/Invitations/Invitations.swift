@@ -109,7 +109,7 @@ extension Store {
         return try await transaction(of: application) { connection in
             // One after the other, so that the count is exact.
             _ = try await connection.query(
-                "select pg_advisory_xact_lock(hashtextextended(\("federation invitations of " + application.id.text), 0))"
+                "select pg_advisory_xact_lock(hashtextextended(\("invitations of " + application.id.text), 0))"
             )
             _ = try await connection.query(
                 """

@@ -174,7 +174,9 @@ struct AdministrationRouteTests {
         try await owner.ask("PATCH", "applications/others/keys/tests", #"{"label": "theirs"}"#)
         try await owner.ask("PATCH", "applications/others/properties/walked", #"{"name": "theirs"}"#)
         foreign.names.merge(["application": "own", "key": "theirs", "property": "theirs", "revision": "7"]) { $1 }
-        let parameters = ["{key}", "{property}", "{revision}", "{user}", "{session}", "{subject}", "{factor}"]
+        let parameters = [
+            "{key}", "{property}", "{revision}", "{user}", "{session}", "{subject}", "{factor}", "{invitation}",
+        ]
         let routes = AdminRoute.all.filter { route in
             let path = route.path.prefix { $0 != "?" }
             return parameters.contains { path.contains($0) }
@@ -218,7 +220,7 @@ struct AdministrationRouteTests {
                 "application": name, "key": "tests", "property": "walked", "revision": "1", "session": "0",
                 "user": "00000000-0000-4000-8000-000000000000", "added": "added", "provider": "facebook", "app": "1",
                 "subject": "1", "operator": "nobody", "factor": "0", "banned": "0",
-                "token": "0",
+                "token": "0", "invitation": "0",
             ])
             for route in AdminRoute.all where route.path.contains("{") {
                 let reply = try await walk.send(route, by: owner)

@@ -49,6 +49,7 @@ struct CommandLineHelpTests {
         user: search show create refresh disable enable unlink export erase import
         user factor: list remove
         session: list end
+        invitation: create list show send revoke
         ban: list lift
         operator: create list show role token revoke-token remove
         operator factor: list remove
@@ -91,7 +92,7 @@ struct CommandLineHelpTests {
             "serve", "migrate", "init", "check", "export", "adopt", "user export", "secrets rotate", "secrets register",
             "application delete",
             "key revoke", "user factor remove", "operator factor remove",
-            "provider remove", "property remove", "user unlink", "session end", "ban lift",
+            "provider remove", "property remove", "user unlink", "session end", "invitation revoke", "ban lift",
             "operator remove", "operator revoke-token", "mail test",
         ]
         for command in try await commands() {

@@ -116,6 +116,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", application + "/users", .viewer, audited: ["user.search"]),
         AdminRoute("GET", user, .viewer, audited: ["user.read"]),
         AdminRoute("GET", user + "/properties", .viewer, audited: ["user.read"]),
+        AdminRoute("GET", application + "/invitations", .viewer),
+        AdminRoute("GET", application + "/invitations/{invitation}", .viewer),
         AdminRoute("GET", application + "/bans", .viewer),
         AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
@@ -177,6 +179,23 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("DELETE", user + "/sessions/{session}", .editor, status: 204, audited: ["user.session.end"]),
         AdminRoute("DELETE", user + "/sessions", .editor, status: 204, audited: ["user.sessions.end"]),
         AdminRoute("PATCH", user, .editor, #"{"user": {"userStatus": "DISABLED"}}"#, audited: ["user.disable"]),
+        AdminRoute(
+            "POST",
+            application + "/invitations",
+            .editor,
+            #"{"identity": {"provider": "facebook", "subject": "4711"}}"#,
+            status: 201,
+            audited: ["invitation.create"]
+        ),
+        // One that names an identity has no link.
+        AdminRoute("POST", application + "/invitations/{invitation}/send", .editor, status: 409),
+        AdminRoute(
+            "DELETE",
+            application + "/invitations/{invitation}",
+            .editor,
+            status: 204,
+            audited: ["invitation.revoke"]
+        ),
         AdminRoute("DELETE", application + "/bans/{banned}", .editor, status: 204, audited: ["user.ban.lift"]),
     ]
 
@@ -350,8 +369,8 @@ extension Deployment {
         let visitor = try await newcomer()
         let user = try await signIn(visitor, to: document)
         _ = try await signIn(visitor, to: document)
-        let (banned, factor) = (UUID().uuidString, UUID().uuidString)
-        // A second identity, so that one of them can be taken away; and a ban, so that it can be lifted.
+        let (banned, factor, invitation) = (UUID().uuidString, UUID().uuidString, UUID().uuidString)
+        // A second identity, so that one of them can be taken away; a ban, so that it can be lifted; and an invitation.
         try await database.psql(
             """
             insert into \(application).identities (provider, provider_app, subject, object_id)
@@ -359,7 +378,9 @@ extension Deployment {
             insert into \(application).factors (id, object_id, kind)
             values ('\(factor)', '\(user.objectID)', 'totp'), (gen_random_uuid(), '\(user.objectID)', 'passkey');
             insert into \(application).single_use (kind, hash, owner, expires)
-            values ('banned', sha256(uuid_send('\(banned)')), uuid_send('\(banned)'), now() + interval '1 day')
+            values ('banned', sha256(uuid_send('\(banned)')), uuid_send('\(banned)'), now() + interval '1 day');
+            insert into \(application).invitations (id, provider, provider_app, subject, invited_by, expires)
+            values ('\(invitation)', 'facebook', '1234567890', '4712', 'x', now() + interval '1 day')
             """
         )
         let owner = try await admin()
@@ -375,6 +396,7 @@ extension Deployment {
         return Walk(names: [
             "application": application, "key": "tests", "added": "added", "provider": "facebook", "property": "walked",
             "revision": "1", "user": user.objectID, "banned": banned, "factor": factor,
+            "invitation": invitation,
             "session": try #require(person["sessions"]?.array?.first?.object?["id"]?.string),
             "app": "1234567890", "subject": visitor.id, "operator": name,
             "token": try #require(`operator`["tokens"]?.array?.first?.object?["id"]?.string),
