@@ -93,11 +93,13 @@ def chosen_file(console, name, text):
 
 def listed(console):
     """Those of a list are looked at and erased, part by part, with progress and a report."""
-    console.login("bob")
+    subject = "80000001"
     url = subprocess.run([console.arguments.postgres, "url", console.arguments.cluster], check=True,
                          capture_output=True, text=True).stdout.strip()
-    subject = subprocess.run(["psql", "-qAt", url, "-c", "select subject from demo.identities order by created desc limit 1"],
-                             check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run(["psql", "-q", url, "-c", f"""
+        with made as (insert into demo.users (object_id, name) values (gen_random_uuid(), 'Listed') returning object_id)
+        insert into demo.identities (provider, provider_app, subject, object_id, created)
+        select 'facebook', '1234567890', '{subject}', object_id, now() - interval '1 day' from made"""], check=True)
     ids = "\n".join([subject] + [str(90_000_000 + number) for number in range(450)]) + "\n"
     folder = pathlib.Path(console.arguments.profile, "downloads")
     console.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
