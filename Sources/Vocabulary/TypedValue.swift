@@ -1,6 +1,7 @@
 extension PropertyType {
-    /// A value that somebody has typed, as JSON; an empty text is no value. Whether it fits the type, whoever takes it
-    /// says.
+    /// A value that somebody has typed, as JSON; an empty text is no value.
+    ///
+    /// Whether it fits the type is for whoever takes it to say.
     ///
     /// - Returns: Nil for what is no JSON where the type is.
     package func value(typed text: String) -> JSONValue? {

@@ -91,6 +91,20 @@ def chosen_file(console, name, text):
     console.until("the file is in the form", lambda: console.find(f"#{field}").get_attribute("value") == text)
 
 
+def imported(console):
+    """A file is chosen, looked at and imported."""
+    console.open("/console/applications/demo/import")
+    console.find("#source").send_keys("CSV")
+    chosen_file(console, "users.csv", "email,name\nfile@example.com,File\nno address,Nobody\n")
+    console.press("button[value=look]")
+    require("Nothing was written." in console.text(), "it is not looked at", console.text())
+    look_here(console, "import")
+    console.press("button[value=write]")
+    require("The file is at its end." in console.text(), "it is not imported", console.text())
+    search(console, "email", "file@example.com")
+    require("File" in console.text(), "nobody is imported", console.text())
+
+
 def listed(console):
     """Those of a list are looked at and erased, part by part, with progress and a report."""
     subject = "80000001"
@@ -242,4 +256,4 @@ def factors(console):
     console.sign_in("ann")
 
 
-STEPS = [properties, made, listed, many, many_scriptless, factors]
+STEPS = [properties, made, imported, listed, many, many_scriptless, factors]

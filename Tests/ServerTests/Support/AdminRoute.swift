@@ -116,6 +116,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", application + "/users", .viewer, audited: ["user.search"]),
         AdminRoute("GET", user, .viewer, audited: ["user.read"]),
         AdminRoute("GET", user + "/properties", .viewer, audited: ["user.read"]),
+        AdminRoute("GET", application + "/imports", .viewer),
+        AdminRoute("GET", application + "/imports/{factor}/refusals", .viewer, status: 404),
         AdminRoute("GET", application + "/bans", .viewer),
         AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
@@ -191,6 +193,12 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             .owner,
             status: 204,
             audited: ["user.unlink"]
+        ),
+        AdminRoute(
+            "POST",
+            application + "/imports?dryRun=true",
+            .owner,
+            #"{"source": "csv", "file": "email\nwalked@example.com\n"}"#
         ),
         AdminRoute(
             "POST",
