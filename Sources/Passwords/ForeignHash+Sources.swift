@@ -26,6 +26,43 @@ package struct FirebaseScryptParameters: Sendable {
     }
 }
 
+/// Why a text is none of Firebase's parameters of hashes.
+package enum HashConfigProblem: Error, CustomStringConvertible {
+    case lacks(String)
+    case unusable(ForeignHashProblem)
+
+    package var description: String {
+        switch self {
+        case .lacks(let name): "has no \(name), as Firebase's console shows it"
+        case .unusable(let problem): "no hash could be checked with this: \(problem)"
+        }
+    }
+}
+
+extension FirebaseScryptParameters {
+    /// Reads what Firebase's console shows of a project, `hash_config { … }`, or the same as JSON.
+    package init(hashConfig text: String) throws(HashConfigProblem) {
+        func value(_ name: String) throws(HashConfigProblem) -> String {
+            guard let start = text.firstRange(of: name)?.upperBound else { throw .lacks(name) }
+            let rest = text[start...].drop { "\": =\t".contains($0) }
+            let value = rest.prefix { !"\", \t\r\n}".contains($0) }
+            guard !value.isEmpty else { throw .lacks(name) }
+            return String(value)
+        }
+        func number(_ name: String) throws(HashConfigProblem) -> Int {
+            guard let number = Int(try value(name)) else { throw .lacks(name) }
+            return number
+        }
+        let (key, separator) = (Secret(try value("base64_signer_key")), try value("base64_salt_separator"))
+        let (rounds, memoryCost) = (try number("rounds"), try number("mem_cost"))
+        do throws(ForeignHashProblem) {
+            try self.init(signerKey: key, saltSeparator: separator, rounds: rounds, memoryCost: memoryCost)
+        } catch {
+            throw .unusable(error)
+        }
+    }
+}
+
 /// Hashes of systems that keep their parts in columns of their own.
 extension ForeignHash {
     /// A hash of Firebase Authentication, in the text form that Supabase has for it.

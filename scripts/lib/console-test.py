@@ -405,7 +405,7 @@ def main():
             ("operators", "/console/operators"), ("operator", "/console/operators/ann"),
             ("sessions", "/console/sessions"),
             ("person-properties", "/console/applications/demo/users/" + user["objectId"] + "/properties"),
-            ("new-user", "/console/applications/demo/new-user"),
+            ("new-user", "/console/applications/demo/new-user"), ("import", "/console/applications/demo/import"),
             ("erase-list", "/console/applications/demo/erase-list"),
             ("factors", "/console/factors"), ("service", "/console/service"),
             ("mail", "/console/service/mails/passwordReset/de"),

@@ -91,13 +91,29 @@ def chosen_file(console, name, text):
     console.until("the file is in the form", lambda: console.find(f"#{field}").get_attribute("value") == text)
 
 
+def imported(console):
+    """A file is chosen, looked at and imported."""
+    console.open("/console/applications/demo/import")
+    console.find("#source").send_keys("CSV")
+    chosen_file(console, "users.csv", "email,name\nfile@example.com,File\nno address,Nobody\n")
+    console.press("button[value=look]")
+    require("Nothing was written." in console.text(), "it is not looked at", console.text())
+    look_here(console, "import")
+    console.press("button[value=write]")
+    require("The file is at its end." in console.text(), "it is not imported", console.text())
+    search(console, "email", "file@example.com")
+    require("File" in console.text(), "nobody is imported", console.text())
+
+
 def listed(console):
     """Those of a list are looked at and erased, part by part, with progress and a report."""
-    console.login("bob")
+    subject = "80000001"
     url = subprocess.run([console.arguments.postgres, "url", console.arguments.cluster], check=True,
                          capture_output=True, text=True).stdout.strip()
-    subject = subprocess.run(["psql", "-qAt", url, "-c", "select subject from demo.identities order by created desc limit 1"],
-                             check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run(["psql", "-q", url, "-c", f"""
+        with made as (insert into demo.users (object_id, name) values (gen_random_uuid(), 'Listed') returning object_id)
+        insert into demo.identities (provider, provider_app, subject, object_id, created)
+        select 'facebook', '1234567890', '{subject}', object_id, now() - interval '1 day' from made"""], check=True)
     ids = "\n".join([subject] + [str(90_000_000 + number) for number in range(450)]) + "\n"
     folder = pathlib.Path(console.arguments.profile, "downloads")
     console.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
@@ -240,4 +256,4 @@ def factors(console):
     console.sign_in("ann")
 
 
-STEPS = [properties, made, listed, many, many_scriptless, factors]
+STEPS = [properties, made, imported, listed, many, many_scriptless, factors]

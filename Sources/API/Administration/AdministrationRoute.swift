@@ -48,8 +48,8 @@ package struct AdministrationRoute: Sendable {
 
     /// Every route of the administration.
     package static let all =
-        applications + keys + providers + properties + mappings + users + invitations + erasures + bans + documents
-        + operators + setup + own + audit + logins + service
+        applications + keys + providers + properties + mappings + users + invitations + erasures + imports + bans
+        + documents + operators + setup + own + audit + logins + service
 
     /// The names of the path's parameters.
     var parameters: [String] {
@@ -257,8 +257,8 @@ struct AdministrationCall: Sendable {
     /// The body, a JSON document.
     // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
     @inline(never)
-    func document() async throws(Failure) -> JSONValue {
-        try await body(as: ["application/json"])
+    func document(upTo limit: Int = bodyLimits.bytes) async throws(Failure) -> JSONValue {
+        try await body(as: ["application/json"], upTo: limit)
     }
 
     /// The body, a JSON Merge Patch; many clients can only call it JSON.
@@ -268,9 +268,11 @@ struct AdministrationCall: Sendable {
         try await body(as: ["application/merge-patch+json", "application/json"])
     }
 
-    private func body(as types: [String]) async throws(Failure) -> JSONValue {
-        let bytes = try await request.jsonBody(upTo: Self.bodyLimits.bytes, as: types)
-        return try JSONParser.parse(body: bytes, limits: Self.bodyLimits)
+    private func body(as types: [String], upTo limit: Int = bodyLimits.bytes) async throws(Failure) -> JSONValue {
+        var limits = Self.bodyLimits
+        limits.bytes = limit
+        let bytes = try await request.jsonBody(upTo: limit, as: types)
+        return try JSONParser.parse(body: bytes, limits: limits)
     }
 
     /// Whether the caller asks for this media type by name.

@@ -13,6 +13,7 @@ extension Console {
         }
         mountNewUser(on: router)
         mountErasureList(on: router)
+        mountImport(on: router)
         mountPerson(on: router)
         mountPersonProperties(on: router)
     }
@@ -88,6 +89,7 @@ extension Console {
             """
         let others: HTML = """
             <p class="actions"><a class="button" href="\(consolePath("applications", application, "new-user"))">A new user</a>
+            <a class="button" href="\(consolePath("applications", application, "import"))">Import</a>
             \(eraseList, if: visit.role >= .owner)</p>
             """
         return Page(

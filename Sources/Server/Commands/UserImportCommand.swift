@@ -178,18 +178,7 @@ struct UserImportCommand: AdministrationCommand {
 
     private func show(_ summary: ImportSummary) throws {
         try output.show(
-            .object([
-                "dryRun": .bool(dryRun),
-                "records": .integer(Int64(summary.counts.records)),
-                "imported": .integer(Int64(summary.counts.imported)),
-                "existing": .integer(Int64(summary.counts.existing)),
-                "refused": .integer(Int64(summary.counts.refused)),
-                "untaken": .array(
-                    summary.untaken.map {
-                        .object(["field": .string($0.name), "records": .integer(Int64($0.count))])
-                    }
-                ),
-            ]),
+            .object(JSONObject([.init("dryRun", .bool(dryRun))] + summary.json.members)),
             [
                 OutputOptions.Section(
                     member: "untaken",
@@ -232,11 +221,7 @@ final class ImportReport {
             if count <= Self.mostSaid { Terminal.say("Line \(refusal.line): \(refusal.message)") }
             return
         }
-        let line = JSONValue.object([
-            "record": .integer(Int64(refusal.record)), "line": .integer(Int64(refusal.line)),
-            "reason": .string(refusal.reason), "message": .string(refusal.message),
-        ])
-        try file.write(line.text + "\n")
+        try file.write(JSONValue.object(refusal.json).text + "\n")
     }
 
     /// Gives the file its name.

@@ -32,32 +32,13 @@ struct ProviderAppName: ExpressibleByArgument, Sendable {
 }
 
 extension FirebaseScryptParameters {
-    /// Reads what Firebase's console shows of a project, `hash_config { … }`, or the same as JSON.
+    /// Reads a file with what Firebase's console shows of a project.
     ///
     /// - Throws: An exit code after saying what lacks.
     init(file path: String) throws {
         let text = String(decoding: try InputFile.bytes(path), as: UTF8.self)
-        func value(_ name: String) throws -> String {
-            guard let start = text.firstRange(of: name)?.upperBound else { throw Self.lacks(name, path) }
-            let rest = text[start...].drop { "\": =\t".contains($0) }
-            let value = rest.prefix { !"\", \t\r\n}".contains($0) }
-            guard !value.isEmpty else { throw Self.lacks(name, path) }
-            return String(value)
+        do throws(HashConfigProblem) { try self.init(hashConfig: text) } catch {
+            throw Exit.saying("\(InputFile.name(path)): \(error)", Exit.dataError)
         }
-        func number(_ name: String) throws -> Int {
-            guard let number = Int(try value(name)) else { throw Self.lacks(name, path) }
-            return number
-        }
-        let (key, separator) = (Secret(try value("base64_signer_key")), try value("base64_salt_separator"))
-        let (rounds, memoryCost) = (try number("rounds"), try number("mem_cost"))
-        do throws(ForeignHashProblem) {
-            try self.init(signerKey: key, saltSeparator: separator, rounds: rounds, memoryCost: memoryCost)
-        } catch {
-            throw Exit.saying("\(InputFile.name(path)): no hash could be checked with this: \(error)", Exit.dataError)
-        }
-    }
-
-    private static func lacks(_ name: String, _ path: String) -> ExitCode {
-        Exit.saying("\(InputFile.name(path)): has no \(name), as Firebase's console shows it", Exit.dataError)
     }
 }

@@ -37,6 +37,56 @@ extension ImportProgress {
     }
 }
 
+/// An import that began some time.
+package struct StoredImport: Sendable {
+    package let fileHash: [UInt8]
+    package let progress: ImportProgress
+    /// In milliseconds since 1970.
+    package let started: Int64
+    package let finished: Int64?
+}
+
+extension Store {
+    /// The imports into an application that began last.
+    package func imports(into application: Application, limit: Int) async throws(Failure) -> [StoredImport] {
+        let tables = Tables(besideUsersOf: application.id, at: application.database, in: databases)
+        let result = try await query(
+            """
+            select i.file_hash, i.source, i.records, i.imported, i.existing, i.started, i.finished,
+                (select count(*) from federation.import_refusals r
+                 where r.application_id = i.application_id and r.file_hash = i.file_hash)
+            from federation.imports i where i.application_id = \(application.id.text)
+            order by i.started desc, i.file_hash limit \(limit)
+            """,
+            in: tables
+        )
+        return try read { () throws(PostgresError) in
+            var imports: [StoredImport] = []
+            for row in result.rows {
+                var counts = ImportCounts()
+                counts.records = try row.decode(2, as: Int.self)
+                counts.imported = try row.decode(3, as: Int.self)
+                counts.existing = try row.decode(4, as: Int.self)
+                counts.refused = try row.decode(7, as: Int.self)
+                let finished = try row.decode(6, as: Timestamp?.self)?.milliseconds
+                imports.append(
+                    StoredImport(
+                        fileHash: try row.decode(0, as: [UInt8].self),
+                        progress: ImportProgress(
+                            source: try row.decode(1, as: String.self),
+                            counts: counts,
+                            isFinished: finished != nil
+                        ),
+                        started: try row.decode(5, as: Timestamp.self).milliseconds,
+                        finished: finished
+                    )
+                )
+            }
+            return imports
+        }
+    }
+}
+
 extension Failure {
     static let importTaken = Failure(.conflict, "Another process goes on with this import, or has begun it anew.")
 }

@@ -118,6 +118,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", user + "/properties", .viewer, audited: ["user.read"]),
         AdminRoute("GET", application + "/invitations", .viewer),
         AdminRoute("GET", application + "/invitations/{invitation}", .viewer),
+        AdminRoute("GET", application + "/imports", .viewer),
+        AdminRoute("GET", application + "/imports/{factor}/refusals", .viewer, status: 404),
         AdminRoute("GET", application + "/bans", .viewer),
         AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
@@ -210,6 +212,12 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             .owner,
             status: 204,
             audited: ["user.unlink"]
+        ),
+        AdminRoute(
+            "POST",
+            application + "/imports?dryRun=true",
+            .owner,
+            #"{"source": "csv", "file": "email\nwalked@example.com\n"}"#
         ),
         AdminRoute(
             "POST",

@@ -164,6 +164,34 @@ extension AdministrationRoute {
         }
     ]
 
+    /// Users who are brought along from another system.
+    static let imports: [AdministrationRoute] = [
+        .init(.get, "applications/{application}/imports", .viewer) { call in
+            .page(try await call.administration.userImport.list(of: call["application"]))
+        },
+        .init(
+            .post,
+            "applications/{application}/imports",
+            .owner,
+            query: ["dryRun"],
+            factor: .within5Minutes
+        ) { call in
+            .value(
+                try await call.administration.userImport.run(
+                    call.document(upTo: UserImport.mostBytes),
+                    of: call["application"],
+                    isDryRun: try call.isDryRun,
+                    by: call.actor
+                )
+            )
+        },
+        .init(.get, "applications/{application}/imports/{file}/refusals", .viewer, query: .page) { call in
+            .page(
+                try await call.administration.userImport.refusals(of: call["file"], in: call["application"], call.page)
+            )
+        },
+    ]
+
     private static let user = "applications/{application}/users/{objectId}"
 
     @Sendable private static func removeFactors(

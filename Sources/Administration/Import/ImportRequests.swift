@@ -1,0 +1,235 @@
+import Applications
+import Import
+import Mapping
+import Passwords
+import Store
+package import Vocabulary
+
+/// Imports of files that come over the network: so small that a call reads them whole.
+extension UserImport {
+    /// Bytes of the largest call; larger files are the command line's.
+    package static let mostBytes = 4_194_304
+    /// How many refused records an answer has; the list of them has all.
+    private static let mostRefusals = 200
+
+    /// Writes the users of a file, or looks at it.
+    ///
+    /// - Parameters:
+    ///   - document: `{"source", "file", "apps"?, "columns"?, "mapping"?, "hashConfig"?, "withoutPasswords"?,
+    ///     "withoutProviders"?, "withoutMembers"?, "former"?}`: `file` is the text of the file, the others are as the
+    ///     command has them, and `former` is `resume` or `restart`.
+    ///   - application: Whose users they become.
+    ///   - isDryRun: Whether it is only said what would become of the records.
+    ///   - actor: Who brings them along.
+    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "untaken": [{"field", "records"}],
+    ///   "refusals": [{"record", "line", "reason", "message"}]}`.
+    /// - Throws: `document_invalid`, and what an import throws.
+    package func run(
+        _ document: JSONValue,
+        of application: String,
+        isDryRun: Bool,
+        by actor: Actor
+    ) async throws(Failure) -> JSONValue {
+        let job = try ImportJob(document, for: application)
+        var refusals: [JSONValue] = []
+        var listener = ImportListener()
+        listener.refused = { if refusals.count < Self.mostRefusals { refusals.append(.object($0.json)) } }
+        let summary: ImportSummary
+        do {
+            summary =
+                isDryRun ? try await check(job, telling: listener) : try await run(job, by: actor, telling: listener)
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.internal, "The import could not be carried out.", cause: "\(error)")
+        }
+        var answer: JSONObject = [
+            "file": .string(Hexadecimal.encode(job.fileHash)), "dryRun": .bool(isDryRun),
+        ]
+        for member in summary.json.members { answer.append(member.key, member.value) }
+        answer.append("refusals", .array(refusals))
+        return .object(answer)
+    }
+
+    /// The imports of an application that began last, those of the command line among them: `{"file", "source",
+    /// "records", "imported", "existing", "refused", "started", "finished"}`.
+    package func list(of application: String) async throws(Failure) -> Page {
+        let owner = try Application(try await changes.existing(application))
+        let imports = try await store.imports(into: owner, limit: 50)
+        return Page(items: imports.map { .object($0.json) }, next: nil)
+    }
+
+    /// The records of a file that were refused, in its order: `{"record", "line", "reason", "message"}`.
+    ///
+    /// - Throws: `not_found` for what is no file.
+    package func refusals(of file: String, in application: String, _ page: PageRequest) async throws(Failure) -> Page {
+        let owner = try Application(try await changes.existing(application))
+        guard let hash = Hexadecimal.decode(file.utf8), hash.count == 32 else {
+            throw Failure(.notFound, "There is no import of such a file.")
+        }
+        var after = 0
+        if let cursor = page.cursor {
+            guard let record = Int(cursor), record >= 0 else { throw .badCursor }
+            after = record
+        }
+        let key = ImportKey(application: owner.id, at: owner.database, fileHash: hash)
+        let refusals = try await store.refusals(of: key, after: after, limit: page.limit + 1)
+        return page.page(of: refusals, cursor: { String($0.record) }, { .object($0.json) })
+    }
+}
+
+extension ImportSummary {
+    /// `{"records", "imported", "existing", "refused", "untaken": [{"field", "records"}]}`.
+    package var json: JSONObject {
+        [
+            "records": .integer(Int64(counts.records)), "imported": .integer(Int64(counts.imported)),
+            "existing": .integer(Int64(counts.existing)), "refused": .integer(Int64(counts.refused)),
+            "untaken": .array(
+                untaken.map { .object(["field": .string($0.name), "records": .integer(Int64($0.count))]) }
+            ),
+        ]
+    }
+}
+
+extension ImportRefusal {
+    /// `{"record", "line", "reason", "message"}`.
+    package var json: JSONObject {
+        [
+            "record": .integer(Int64(record)), "line": .integer(Int64(line)), "reason": .string(reason),
+            "message": .string(message),
+        ]
+    }
+}
+
+extension StoredImport {
+    fileprivate var json: JSONObject {
+        [
+            "file": .string(Hexadecimal.encode(fileHash)), "source": .string(progress.source),
+            "records": .integer(Int64(progress.counts.records)),
+            "imported": .integer(Int64(progress.counts.imported)),
+            "existing": .integer(Int64(progress.counts.existing)),
+            "refused": .integer(Int64(progress.counts.refused)), "started": .integer(started),
+            "finished": finished.map(JSONValue.integer) ?? .null,
+        ]
+    }
+}
+
+extension ImportJob {
+    private static let members = [
+        "source", "file", "apps", "columns", "mapping", "hashConfig", "withoutPasswords", "withoutProviders",
+        "withoutMembers", "former",
+    ]
+
+    /// - Throws: `document_invalid` with everything that is wrong with the document.
+    fileprivate init(_ document: JSONValue, for application: String) throws(Failure) {
+        guard let object = document.object else {
+            throw DocumentProblems(JSONPointer(), "must be an object").failure
+        }
+        var problems = DocumentProblems()
+        for member in object.members where !Self.members.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(unknown: member.key, at: JSONPointer() / member.key, among: Self.members)
+        }
+        let source = object["source"]?.string.flatMap { ImportSource(rawValue: $0) }
+        if source == nil {
+            let names = ImportSource.allCases.map(\.rawValue).joined(separator: ", ")
+            problems.add(JSONPointer() / "source", "must be one of \(names)")
+        }
+        let file = object["file"]?.string.map { Array($0.utf8) }
+        if file == nil { problems.add(JSONPointer() / "file", "must be the text of the file") }
+        let options = Self.options(object, &problems)
+        let firebase = Self.firebase(object, source, options, &problems)
+        let former = object.present("former")
+        let formers: [String: Former] = ["resume": .resumed, "restart": .begunAnew]
+        let wanted = former.map { $0.string.flatMap { formers[$0] } } ?? .refused
+        if wanted == nil { problems.add(JSONPointer() / "former", "must be \"resume\" or \"restart\"") }
+        guard problems.isEmpty, let source, let file, let wanted else { throw problems.failure }
+        var digest = FileDigest()
+        digest.add(file)
+        self.init(application: application, source: source, options: options, fileHash: digest.bytes) {
+            var rest: [UInt8]? = file
+            return {
+                defer { rest = nil }
+                return rest ?? []
+            }
+        }
+        self.firebase = firebase
+        self.former = wanted
+    }
+
+    private static func options(_ object: JSONObject, _ problems: inout DocumentProblems) -> ImportOptions {
+        var options = ImportOptions()
+        if let mapping = object.present("mapping") {
+            do throws(MappingProblems) { options.mapping = try Mapping(mapping) } catch {
+                problems.add(JSONPointer() / "mapping", error.failure.message)
+            }
+        }
+        func texts(_ name: String) -> [String] {
+            guard let value = object.present(name) else { return [] }
+            let texts = value.array?.compactMap(\.string) ?? []
+            if value.array?.count != texts.count {
+                problems.add(JSONPointer() / name, "must be a list of texts")
+            }
+            return texts
+        }
+        func pairs(_ name: String, _ take: (JSONObject.Member) -> Bool) {
+            guard let value = object.present(name) else { return }
+            guard let members = value.object?.members else {
+                problems.add(JSONPointer() / name, "must be an object")
+                return
+            }
+            for member in members where !take(member) {
+                problems.add(JSONPointer() / name / member.key, "is not understood")
+            }
+        }
+        pairs("apps") { member in
+            guard let provider = ProviderName(member.key), let app = member.value.string.flatMap(ProviderAppID.init)
+            else { return false }
+            options.apps[provider] = app
+            return true
+        }
+        pairs("columns") { member in
+            guard let field = SystemField(rawValue: member.key), let column = member.value.string else { return false }
+            options.columns[field] = column
+            return true
+        }
+        for text in texts("withoutProviders") {
+            guard let provider = ProviderName(text) else {
+                problems.add(JSONPointer() / "withoutProviders", "must be a list of names of providers")
+                continue
+            }
+            options.withoutProviders.insert(provider)
+        }
+        options.withoutMembers = Set(texts("withoutMembers"))
+        if let value = object.present("withoutPasswords") {
+            if value.bool == nil { problems.add(JSONPointer() / "withoutPasswords", "must be true or false") }
+            options.withoutPasswords = value.bool ?? false
+        }
+        return options
+    }
+
+    private static func firebase(
+        _ object: JSONObject,
+        _ source: ImportSource?,
+        _ options: ImportOptions,
+        _ problems: inout DocumentProblems
+    ) -> FirebaseScryptParameters? {
+        let place = JSONPointer() / "hashConfig"
+        let text = object.present("hashConfig")?.string ?? ""
+        guard (source == .firebase && !options.withoutPasswords) != text.isEmpty else {
+            if source != nil {
+                problems.add(
+                    place,
+                    text.isEmpty
+                        ? "is needed: what Firebase's console shows of the parameters of hashes, or withoutPasswords"
+                        : "goes with the source firebase and its hashes alone"
+                )
+            }
+            return nil
+        }
+        guard !text.isEmpty else { return nil }
+        do throws(HashConfigProblem) { return try FirebaseScryptParameters(hashConfig: text) } catch {
+            problems.add(place, "\(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+@Suite(
+    "Imports in the console",
+    .serialized,
+    .deployed(
+        Document(application: "shop", mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name"}]"#)
+    )
+)
+struct ConsoleImportTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private static let form = "/console/applications/shop/import"
+    private static let route = "applications/shop/imports"
+
+    /// A file with as many users, and a record that is none.
+    private func file(_ count: Int, _ word: String) -> String {
+        "email,name,shoe size\n" + (0..<count).map { "\(word)\($0)@example.com,\(word) \($0),42\n" }.joined()
+            + "no address,Nobody,42\n"
+    }
+
+    private func count(_ word: String) async throws -> String? {
+        try await deployment.value("select count(*) from shop.users where name like '\(word) %'")
+    }
+
+    @Test("a file is looked at, imported once, and its refused records are listed with their lines")
+    func file() async throws {
+        let browser = try await deployment.browser()
+        try await browser.open("/console/applications/shop/users")
+        #expect(browser.page.contains("href=\"\(Self.form)\""), "\(browser.page)")
+        try await browser.open(Self.form)
+        let fields = ["source": "csv", "text": file(1200, "Imported")]
+        try await browser.send(formTo: Self.form, fields.merging(["do": "look"]) { $1 })
+        #expect(browser.status == 200 && browser.page.contains("Nothing was written."), "\(browser.page)")
+        #expect(browser.page.contains("<dd>1201</dd>") && browser.page.contains("shoe size"), "\(browser.page)")
+        #expect(try await count("Imported") == "0")
+        #expect(try await deployment.value("select count(*) from federation.imports") == "0")
+
+        let last = try await deployment.lastAudited()
+        try await browser.send(formTo: Self.form, fields.merging(["do": "write"]) { $1 })
+        #expect(browser.status == 200 && browser.page.contains("The file is at its end."), "\(browser.page)")
+        #expect(try await count("Imported") == "1200")
+        let audited = try await deployment.audited(behind: last).filter { $0["action"]?.string == "user.import" }
+        #expect(audited.count == 2 && audited.allSatisfy { $0["actor"]?.string == "owner" }, "\(audited)")
+        let listed = try await deployment.admin(.viewer).all(Self.route)
+        #expect(listed.count == 1 && listed[0]["imported"]?.integer == 1200, "\(listed)")
+        #expect(listed[0]["refused"]?.integer == 1 && listed[0]["finished"]?.integer != nil, "\(listed)")
+        let hash = try #require(listed[0]["file"]?.string)
+        try await browser.open("\(Self.form)/\(hash)")
+        #expect(browser.status == 200 && browser.page.contains("<td>1202</td>"), "\(browser.page)")
+        #expect(!browser.page.contains("no address"), "a report holds no value of a record")
+
+        // The same file again makes nobody twice.
+        let again = try await deployment.admin().ask(
+            "POST",
+            Self.route,
+            JSONValue.object(["source": .string("csv"), "file": .string(file(1200, "Imported"))]).text
+        )
+        #expect(again["existing"]?.integer == 1200 || again["imported"]?.integer == 1200, "\(again)")
+        #expect(try await count("Imported") == "1200")
+    }
+
+    @Test("an import that stopped is an error unless the form says what becomes of it")
+    func former() async throws {
+        let text = file(3, "Stopped")
+        let json = JSONValue.object(["source": .string("csv"), "file": .string(text)]).text
+        let owner = try await deployment.admin()
+        try await owner.ask("POST", Self.route, json)
+        try await deployment.database.psql("update federation.imports set finished = null where records = 4")
+        try expectProblem(try await owner.send("POST", Self.route, json), "conflict")
+        let browser = try await deployment.browser()
+        try await browser.open(Self.form)
+        #expect(browser.page.contains("not at its end"), "\(browser.page)")
+        let fields = ["source": "csv", "text": text, "do": "write"]
+        try await browser.send(formTo: Self.form, fields)
+        #expect(browser.status == 409, "\(browser.page)")
+        try await browser.send(formTo: Self.form, fields.merging(["former": "resume"]) { $1 })
+        #expect(browser.status == 200 && browser.page.contains("The file is at its end."), "\(browser.page)")
+        #expect(try await count("Stopped") == "3")
+    }
+
+    @Test("what cannot be read is refused by name, and nothing is written")
+    func misfits() async throws {
+        let owner = try await deployment.admin()
+        for (json, word) in [
+            (#"{"source": "other", "file": ""}"#, "/source"), (#"{"source": "csv"}"#, "/file"),
+            (#"{"source": "firebase", "file": "{}"}"#, "/hashConfig"),
+            (#"{"source": "csv", "file": "email\n", "hashConfig": "x"}"#, "/hashConfig"),
+            (#"{"source": "firebase", "file": "{}", "hashConfig": "rounds: 8"}"#, "base64_signer_key"),
+            (#"{"source": "csv", "file": "email\n", "former": "later"}"#, "/former"),
+            (#"{"source": "csv", "file": "email\n", "apps": {"facebook": 1}}"#, "/apps/facebook"),
+            (#"{"source": "csv", "file": "email\n", "columns": {"nothing": "x"}}"#, "/columns/nothing"),
+            (#"{"source": "csv", "file": "email\n", "batch": 1}"#, "/batch"),
+        ] {
+            let reply = try await owner.send("POST", Self.route, json)
+            #expect(reply.status == 400 && reply.text.contains("document_invalid"), "\(json): \(reply.text)")
+            #expect(reply.text.contains(word), "\(json): \(reply.text)")
+        }
+        let large = JSONValue.object([
+            "source": .string("csv"), "file": .string(String(repeating: "x", count: 4_200_000)),
+        ]).text
+        #expect(try await owner.send("POST", Self.route, large).status == 413)
+    }
+
+    @Test("owners alone import, from a page of ours")
+    func rights() async throws {
+        let json = #"{"source": "csv", "file": "email,name\nright@example.com,Right 1\n"}"#
+        for role in [Role.viewer, .editor] {
+            let reply = try await deployment.admin(role).send("POST", Self.route, json)
+            #expect(reply.status == 403, "\(role): \(reply.text)")
+            let browser = try await deployment.browser(role)
+            try await browser.open(Self.form)
+            #expect(browser.status == 200 && PageForms.form(to: Self.form, in: browser.page) == nil, "\(browser.page)")
+        }
+        let browser = try await deployment.browser()
+        try await browser.open(Self.form)
+        let fields = [
+            "source": "csv", "text": "email,name\nright@example.com,Right 1\n", "do": "write",
+            "form": browser.formToken ?? "",
+        ]
+        for headers in [[("Origin", "https://evil.example")], [("Sec-Fetch-Site", "cross-site")]] {
+            #expect(try await browser.post(Self.form, fields, headers: headers).status == 400)
+        }
+        #expect(try await browser.post(Self.form, fields.merging(["form": "x"]) { $1 }).status == 400)
+        #expect(try await count("Right") == "0")
+        #expect(try await browser.post(Self.form, fields).status == 200)
+        #expect(try await count("Right") == "1")
+    }
+}
