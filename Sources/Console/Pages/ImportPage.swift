@@ -100,7 +100,7 @@ extension Console {
                 <p class="fine">Those of the command are here as well; load the page again to see how far one is. An \
                 import that stopped goes on with the same file, under "an earlier import of this file".</p>
                 """,
-            command: "federation user import \(application) users.json --from firebase",
+            command: "federation user import \(application) users.csv --from csv",
             call: "POST /admin/v1/applications/\(application)/imports",
             scripts: visit.role >= .owner ? [Assets.files] : []
         ).answering(refusal)
