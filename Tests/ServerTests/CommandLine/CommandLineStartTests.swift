@@ -49,7 +49,7 @@ struct CommandLineStartTests {
             let stranger = database.url[..<scheme.upperBound] + "canary_nobody:canary-word" + database.url[at...]
             let otherKey = Data("another-master-key-of-32-bytes-!".utf8).base64EncodedString()
             for (variable, value, words) in [
-                ("FEDERATION_DATABASE_URL", stranger, "canary_nobody"),
+                ("FEDERATION_DATABASE_URL", String(stranger), "canary_nobody"),
                 ("FEDERATION_DATABASE_URL", database.url + "_nowhere", "does not exist"),
                 ("FEDERATION_MASTER_KEY", otherKey, "does not know the master key"),
             ] {
