@@ -39,7 +39,7 @@ package struct Health: Sendable {
             }
         } catch {
             // Host and role of the database are nothing for whoever reaches this listener without a token.
-            return "the database cannot be asked; federation doctor and the log say why"
+            return "the database cannot be asked; the log says why, and so does `federation doctor`"
         }
         if let refusal = directory.keyRefusal { return refusal.message }
         return directory.isLoaded ? nil : "the configuration has not been read yet"

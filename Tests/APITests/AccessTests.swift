@@ -11,7 +11,8 @@ struct AccessTests {
     @Test("T-113: each route refuses the roles below its own, and each refusal is one entry of the audit log")
     func roles() async throws {
         try await Operators.lend { operators in
-            for route in AdministrationRoute.all {
+            // The first owner is made by a token of its own, while there is no operator.
+            for route in AdministrationRoute.all where !route.path.hasSuffix("/setup") {
                 for role in OperatorRole.allCases {
                     let entries = try await operators.auditCount()
                     let reply = try await operators.send(route.method, route.filledPath, as: role)
@@ -40,18 +41,18 @@ struct AccessTests {
 
     @Test("what cannot be undone, or opens a way in, asks for a second factor of the last five minutes")
     func demands() {
-        let lasting = ["/bans/", "/sessions"]
+        let lasting = ["/bans/", "/sessions", "/invitations/"]
         for route in AdministrationRoute.all {
             let opens = ["/operators", "/tokens", "/keys", "/operator/factors", "/factors/{factorId}/confirm"]
             let removes = route.method == .delete && !lasting.contains { route.path.contains($0) }
             let adds = route.method == .post && opens.contains { route.path.hasSuffix($0) }
             let others = [
                 "/operators/{name}", "/token-keys/rotate", "/document", "/applications/{application}",
-                "/providers/{provider}", "/roles/{role}",
+                "/providers/{provider}", "/roles/{role}", "/erasures", "/imports",
             ]
             let changes = [.patch, .put, .post].contains(route.method) && others.contains { route.path.hasSuffix($0) }
             let isLasting = removes || adds || changes
-            let ways = ["/secondFactor/start", "/secondFactor/finish", "/operator", "/openapi.json"]
+            let ways = ["/secondFactor/start", "/secondFactor/finish", "/operator", "/openapi.json", "/setup"]
             let isWay = ways.contains { route.path.hasSuffix($0) } || route.path.contains("/operator/sessions")
             let expected: OperatorFactorDemand = isWay ? .none : isLasting ? .within5Minutes : .within12Hours
             #expect(route.factor == expected, "\(route.method.rawValue) \(route.path)")

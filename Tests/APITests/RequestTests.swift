@@ -105,7 +105,8 @@ struct RequestTests {
     @Test("every route refuses query parameters that it does not know, and those that are there twice")
     func queries() async throws {
         try await Operators.lend { operators in
-            for route in AdministrationRoute.all {
+            // The first owner is made by a token of its own, while there is no operator.
+            for route in AdministrationRoute.all where !route.path.hasSuffix("/setup") {
                 let unknown = try await operators.send(route.method, route.filledPath + "?x=1")
                 #expect(unknown.reason == "malformed_request", "\(route.path)")
                 for name in route.query {

@@ -82,7 +82,7 @@ struct LayeringTests {
             own("Administration")
                 == below.union([
                     "Accounts", "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
-                    "Observability", "Passwords", "Providers",
+                    "Observability", "Passwords", "Providers", "Texting",
                 ])
         )
         #expect(own("Limiting") == ["Vocabulary"])

@@ -89,10 +89,12 @@ struct ConfigurationDifferenceTests {
             ]
         )
         // Another version may understand them; whoever changes something else must not wipe them.
-        let broken = Sample(settings: #"{"speed":9}"#)
+        let later = Sample(settings: #"{"speed":9}"#)
+        #expect(try Self.lines(later) { $0.name = "Other" } == [#"application.rename : "Demo" -> "Other""#])
+        let broken = Sample(settings: #"{"banDays":-9}"#)
         #expect(try Self.lines(broken) { $0.name = "Other" } == [#"application.rename : "Demo" -> "Other""#])
         let mended = try Self.lines(broken) { $0.settings = ApplicationSettings() }
-        #expect(mended.map { $0.prefix(37) } == [#"application.settings : {"speed":9} ->"#])
+        #expect(mended.map { $0.prefix(40) } == [#"application.settings : {"banDays":-9} ->"#])
     }
 
     @Test("keys are told by their text, labels are names for them")

@@ -59,7 +59,6 @@ struct FacebookOptionsTests {
             ("keepTokens", ["null", "1"]), ("longLivedTokens", ["0"]), ("returnTokens", [#""true""#]),
             ("endSessionsWhenRevoked", ["[]"]), ("refreshHours", ["0", "8761", "1.5"]),
             ("eraseAfterDays", ["-1", "31", "null"]),
-            ("speed", ["9"]),
         ]
         for (name, values) in wrong {
             for value in values {
@@ -74,7 +73,7 @@ struct FacebookOptionsTests {
             Self.problems(lists).map(\.pointer.text)
                 == [
                     "/nonce", "/returnUrls/1", "/returnUrls/2", "/permissions/1", "/permissions/2", "/permissions/3",
-                    "/permissions/4", "/more",
+                    "/permissions/4",
                 ]
         )
         #expect(Self.problems(.array([])).map(\.pointer.text) == [""])

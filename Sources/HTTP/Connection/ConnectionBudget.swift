@@ -15,8 +15,8 @@ final class ConnectionBudget: Sendable {
     static let request = 40 * 1024
     /// How many sources a network counts as: the /48 of an IPv6 address is one customer's.
     static let sourcesOfNetwork = 2
-    /// A source may hold a third of what is free beside it, so a quarter of all where it is alone: however many sources
-    /// hold what they may, whoever comes next finds room.
+    /// A source may hold a third of what is free beside it, so a quarter of all where it is alone: a few that hold what
+    /// they may leave room for whoever comes next.
     static let partOfSource = 3
     /// What a connection may keep of a request in any case: a login whose head and body come apart is served even where
     /// nothing is free.

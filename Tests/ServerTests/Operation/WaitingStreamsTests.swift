@@ -82,8 +82,8 @@ struct WaitingStreamsTests {
             await third.send(Frame(kind: .data, flags: 1, stream: 39, payload: [1]).bytes)
             try await eventually("the last of them is served") { Self.isServed(39, third) }
             let fourth = try await TLSWire.open(port: service.port)
-            await fourth.send(Self.waiting(20))
-            var number = UInt32(20)
+            await fourth.send(Self.waiting(80))
+            var number = UInt32(80)
             while number < 600, !fourth.isClosed {
                 let refused = Self.resets(fourth, 7)
                 let requests = (number..<number + 5).flatMap { number in

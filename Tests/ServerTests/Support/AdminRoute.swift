@@ -388,7 +388,7 @@ extension Deployment {
             insert into \(application).single_use (kind, hash, owner, expires)
             values ('banned', sha256(uuid_send('\(banned)')), uuid_send('\(banned)'), now() + interval '1 day');
             insert into \(application).invitations (id, provider, provider_app, subject, invited_by, expires)
-            values ('\(invitation)', 'facebook', '1234567890', '4712', 'x', now() + interval '1 day')
+            values ('\(invitation)', 'facebook', '1234567890', '9\(visitor.id)', 'x', now() + interval '1 day')
             """
         )
         let owner = try await admin()
