@@ -125,16 +125,16 @@ struct SecretOptionTests {
         try await lend { office in
             try await storePlain(office)
             try await office.database.psql(
-                "update federation.provider_settings set options = options || '{\"speed\":9}'"
+                "update federation.provider_settings set options = options || '{\"idTokenSeconds\":9}'"
             )
             let read = try await office.administration.providers.read(.facebook, of: "demo").body
             let document = try await office.administration.documents.read(of: "demo").body
-            #expect(read.text.contains(#""speed":9"#) && !(read.text + document.text).contains("CANARY"))
+            #expect(read.text.contains(#""idTokenSeconds":9"#) && !(read.text + document.text).contains("CANARY"))
             let loaded = try await loaded(office, Office.oldKey)
-            #expect(loaded.defect?.contains("speed") == true && loaded.defect?.contains("CANARY") == false)
+            #expect(loaded.defect?.contains("idTokenSeconds") == true && loaded.defect?.contains("CANARY") == false)
             try await office.administration.providers.remove(.facebook, of: "demo", if: .any, by: Office.actor)
             let log = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
-            #expect("\(log)".contains("speed") && !"\(log)".contains("CANARY"))
+            #expect("\(log)".contains("idTokenSeconds") && !"\(log)".contains("CANARY"))
         }
     }
 

@@ -99,7 +99,16 @@ struct PasswordLoginTests {
         let person = try await deployment.newcomer()
         _ = try await deployment.register("guessed.canary@example.com")
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<40 { group.addTask { try await attempt("guessed.canary@example.com").status } }
+            for _ in 0..<40 {
+                group.addTask {
+                    // A busy machine takes fewer at once; what it refuses is not looked at.
+                    while true {
+                        let status = try await attempt("guessed.canary@example.com").status
+                        if status != 503 { return status }
+                        try await Task.sleep(for: .milliseconds(100))
+                    }
+                }
+            }
             return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
         }
         #expect((5...7).contains(statuses[401] ?? 0), "\(statuses)")
