@@ -49,12 +49,11 @@ package struct ErasureList: Sendable {
     /// Bytes of a reason.
     package static let reasons = 1...500
 
-    /// Which ids of a list are treated by one call: whoever asks over the network goes on from call to call, and sees
-    /// how far it is.
+    /// The ids of a list that one call erases: a client over the network goes on from call to call.
     package struct Part: Sendable {
-        /// The line behind which it begins; 0 for the whole list.
+        /// The line behind which the part begins; 0 for the beginning of the list.
         let line: Int
-        /// How many ids it has at most.
+        /// How many ids the part has at most.
         let most: Int
         /// When it ends, after one id at least.
         let end: ContinuousClock.Instant
@@ -170,21 +169,32 @@ package struct ErasureLists: Sendable {
     ///
     /// - Parameters:
     ///   - list: The list; every line of it is looked at before anything is done.
-    ///   - part: Which ids of it; nil for all.
     ///   - isDryRun: Whether nothing is erased.
     ///   - actor: For the audit log, which gets the beginning with the reason, each erasure and the end.
     ///   - tell: Gets the outcome of each id at each app, in the order of the list.
-    /// - Returns: How many had which outcome, and the line behind which the rest begins; nil at the end.
+    /// - Returns: How many had which outcome.
     /// - Throws: As `count`; `store_unavailable` and its like, and what `tell` throws: the same list again does the
     ///   rest.
     package func run(
         _ list: ErasureList,
-        _ part: ErasureList.Part? = nil,
+        isDryRun: Bool,
+        by actor: Actor,
+        telling tell: (ErasedID) throws -> Void
+    ) async throws -> [ErasedID.Outcome: Int] {
+        try await run(list, try await checked(list), nil, isDryRun: isDryRun, by: actor, telling: tell).counts
+    }
+
+    /// Erases the people of a part of a list; of the whole list where no part is given.
+    ///
+    /// - Returns: How many had which outcome, and the line behind which the rest begins; nil at the end.
+    private func run(
+        _ list: ErasureList,
+        _ checked: Checked,
+        _ part: ErasureList.Part?,
         isDryRun: Bool,
         by actor: Actor,
         telling tell: (ErasedID) throws -> Void
     ) async throws -> (counts: [ErasedID.Outcome: Int], next: Int?) {
-        let checked = try await checked(list)
         var counts: [ErasedID.Outcome: Int] = [:]
         var (treated, last, next) = (0, part?.line ?? 0, nil as Int?)
         if !isDryRun, last == 0 { try await note("begin", list, checked, nil, by: actor) }
@@ -212,15 +222,15 @@ package struct ErasureLists: Sendable {
     /// How many ids a call over the network treats at most, and for how long.
     private static let portion: (most: Int, time: Duration) = (200, .seconds(5))
 
-    /// Does a part of what a list asks for, for whoever goes on from call to call.
+    /// Erases the people of a part of a list, for a client that goes on from call to call.
     ///
     /// - Parameters:
-    ///   - document: `{"provider", "ids", "reason", "apps"?, "after"?}`: `ids` is the text of the file, the same in each
-    ///     call, and `after` the `next` of the answer before.
-    ///   - application: Whose people.
-    ///   - isDryRun: Whether it is only said what would become of the ids.
-    ///   - confirmation: The application's id, where somebody is erased.
-    ///   - actor: Who does it.
+    ///   - document: `{"provider", "ids", "reason", "apps"?, "after"?}`: `ids` is the text of the file, the same in
+    ///     each call, and `after` the `next` of the answer before.
+    ///   - application: The application whose users are erased.
+    ///   - isDryRun: Whether nothing is erased.
+    ///   - confirmation: The application's id, unless it is a dry run.
+    ///   - actor: For the audit log.
     /// - Returns: `{"ids", "next", "outcomes": [{"line", "appId", "outcome", "confirmationCode"?, "hindrance"?}]}`.
     /// - Throws: As `run`; `malformed_request` without the confirmation.
     package func run(
@@ -238,18 +248,20 @@ package struct ErasureLists: Sendable {
             )
         }
         let part = ErasureList.Part(line: line, most: Self.portion.most, end: .now + Self.portion.time)
-        let ids = try await count(list)
+        let checked = try await checked(list)
         var outcomes: [JSONValue] = []
         let next: Int?
         do {
-            next = try await run(list, part, isDryRun: isDryRun, by: actor) { outcomes.append(.object($0.json)) }.next
+            next = try await run(list, checked, part, isDryRun: isDryRun, by: actor) {
+                outcomes.append(.object($0.json))
+            }.next
         } catch let failure as Failure {
             throw failure
         } catch {
             throw Failure(.internal, "The list could not be carried out.", cause: "\(error)")
         }
         return .object([
-            "ids": .integer(Int64(ids)), "next": next.map { .integer(Int64($0)) } ?? .null,
+            "ids": .integer(Int64(checked.subjects.count)), "next": next.map { .integer(Int64($0)) } ?? .null,
             "outcomes": .array(outcomes),
         ])
     }

@@ -45,15 +45,11 @@ package struct InvitationAdministration: Sendable {
         return Resource(.object(try await invitation(id, of: owner).json), tag: nil)
     }
 
-    /// Whether a document would give roles, which is an owner's to do.
-    package static func givesRoles(_ document: JSONValue) -> Bool {
-        document.object?.present("roles").map { $0.array?.isEmpty != true } ?? false
-    }
-
     /// Invites somebody.
     ///
     /// - Parameters:
-    ///   - document: `{"email" | "phone" | "identity", "roles"?, "properties"?, "expiresInSeconds"?, "send"?, "locale"?}`.
+    ///   - document: `{"email" | "phone" | "identity", "roles"?, "properties"?, "expiresInSeconds"?, "send"?,
+    ///     "locale"?}`.
     ///   - application: The application.
     ///   - actor: Who invites.
     /// - Returns: The invitation; with its `link`, this once, where that was not sent.
@@ -117,7 +113,7 @@ package struct InvitationAdministration: Sendable {
     /// Sends an invitation once more, by another link; it counts anew for as long as at first.
     ///
     /// - Throws: `conflict` where it is not open, or has no link; `mail_off`, `too_many_attempts`,
-    /// `code_not_delivered`.
+    ///   `code_not_delivered`.
     package func send(_ id: String, in application: String, by actor: Actor) async throws(Failure) -> Resource {
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
         let before = try await invitation(id, of: loaded.application)
@@ -271,7 +267,7 @@ extension StoredInvitation {
     }
 }
 
-/// What an operator writes to invite somebody, read and checked.
+/// The document by which an operator invites a person, read and checked.
 struct InvitationDocument {
     private(set) var contact = InvitedContact.email("")
     private(set) var roles: [String] = []
@@ -280,7 +276,7 @@ struct InvitationDocument {
     private(set) var isSent = true
     private(set) var locale: String?
 
-    /// Whether somebody takes it by a link.
+    /// Whether a link takes it.
     var hasLink: Bool {
         if case .identity = contact { false } else { true }
     }

@@ -90,8 +90,7 @@ extension LoginSearch {
     /// What the store is asked for.
     ///
     /// - Throws: `malformed_request` for the first thing that cannot be looked for: what is misspelt must not look as
-    /// if
-    ///   nobody had logged in.
+    ///   if nobody had logged in.
     fileprivate var filter: LoginFilter {
         get throws(Failure) {
             LoginFilter(

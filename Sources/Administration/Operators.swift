@@ -43,7 +43,8 @@ package struct OperatorAdministration: Sendable {
     /// - Parameters:
     ///   - document: The operator.
     ///   - actor: For the audit log.
-    ///   - caller: The owner of the token that asks; nil at the service's machine. A program makes no token of a person.
+    ///   - caller: The owner of the token that asks; nil at the service's machine. A program makes no token of a
+    ///     person.
     /// - Returns: The operator and the token.
     /// - Throws: `document_invalid`, `conflict`, `operator_forbidden`.
     package func create(
@@ -103,12 +104,12 @@ package struct OperatorAdministration: Sendable {
     /// How long the first owner can be made by a link.
     package static let setupLifetime = Duration.seconds(1800)
 
-    /// Whether nobody can administer the service but at its machine.
+    /// Whether there is no operator.
     package func areMissing() async throws(Failure) -> Bool { try await !store.hasOperators() }
 
-    /// Makes a token by which the first owner is made, once: `{"token", "expires"}`.
+    /// Makes the token of a link by which the first owner is made, once: `{"token", "expires"}`.
     ///
-    /// A token that was made before ends.
+    /// The token of an earlier link ends.
     ///
     /// - Throws: `conflict` where there is an operator.
     package func createSetupLink(by actor: Actor) async throws(Failure) -> Resource {
@@ -126,8 +127,8 @@ package struct OperatorAdministration: Sendable {
         )
     }
 
-    /// Who calls to make the first owner; nil when the token is not that of the link, or the link does not count any
-    /// more.
+    /// The caller who makes the first owner by the token of the link; nil for any other token, and when the link has
+    /// ended.
     package func caller(settingUpBy token: OperatorToken) async throws(Failure) -> CallingOperator? {
         guard let name = OperatorName("setup"), try await callers.canSetUp(by: token.hash) else { return nil }
         return CallingOperator(
@@ -242,7 +243,8 @@ package struct OperatorAdministration: Sendable {
     ///   - name: The operator.
     ///   - document: The token.
     ///   - actor: For the audit log.
-    ///   - caller: The owner of the token that asks; nil at the service's machine. A program makes no token of a person.
+    ///   - caller: The owner of the token that asks; nil at the service's machine. A program makes no token of a
+    ///     person.
     /// - Returns: The token.
     /// - Throws: `document_invalid`, `not_found`, `operator_forbidden`; `conflict` when the operator has too many.
     package func createToken(

@@ -20,7 +20,7 @@ extension StoredPerson {
         )
     }
 
-    /// The same as `resource`, with what the mapping wrote last, and by what the person was invited.
+    /// The same as `resource`, with what the mapping wrote last, and the invitations that the person took.
     func export(
         _ factors: [Vocabulary.Factor],
         invitations: [StoredInvitation],

@@ -3,8 +3,9 @@ import Secrets
 package import Store
 package import Vocabulary
 
-/// What came as the token of an invitation's link, by its SHA-256: any text, since a wrong one is refused by the write
-/// alone, and not at all where its sender is a user already.
+/// The token of an invitation's link as a client sent it, by its SHA-256.
+///
+/// Any text is taken: the write refuses a wrong token, unless the sender is a user already.
 package struct InvitationToken: Sendable {
     package let hash: [UInt8]
 
@@ -20,7 +21,7 @@ package struct InvitationToken: Sendable {
 }
 
 extension Application {
-    /// What somebody brings along who may become a user; nil where no invitation matters.
+    /// The claim to an invitation of a person who may become a user; nil where no invitation matters.
     package func invitationClaim(_ token: InvitationToken?) -> InvitationClaim? {
         guard token != nil || settings.newUsers == .invited else { return nil }
         return InvitationClaim(tokenHash: token?.hash) { properties in
@@ -34,12 +35,12 @@ extension Application {
         }
     }
 
-    /// What operators may write of users: not what opens the account.
+    /// The properties of users that operators may write: not those that open the account.
     package var writableByOperators: [Property] {
         properties.filter { ![.email, settings.identityProperty].contains($0.name) }
     }
 
-    /// What an operator gives to properties of a user.
+    /// Reads the values that an operator gives to properties of a user.
     ///
     /// - Throws: All that is wrong with it, by the names of properties.
     package func given(byOperator patch: JSONValue) throws(DocumentProblems) -> GivenProperties {

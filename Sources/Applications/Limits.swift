@@ -66,9 +66,9 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Does what was counted, and takes the counts back where the service could not do it.
+    /// Runs what was counted, and takes the counts back when the service could not do it.
     ///
-    /// That waits for no turn: it would be refused where it is needed most, and as many come as were let in.
+    /// Taking back waits for no turn: under load it would be refused, and no more of it can come than was counted.
     package func takingBack<Result>(
         _ counts: [AttemptCount],
         of application: Application,

@@ -25,8 +25,8 @@ package final class LoadedApplication: Sendable {
     /// on.
     package let unknownProviders: [ProviderName]
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
-    /// What providers have said of the stored mappings that refuses each login, until a login succeeds or the
-    /// configuration is another one.
+    /// Problems of stored mappings that a provider has told, and that refuse each login: until a login succeeds, or the
+    /// configuration changes.
     private let refusals = NIOLockedValueBox<[ProviderName: String]>([:])
 
     /// Client mappings are few per app; an attacker who sends many only empties the cache.
@@ -261,7 +261,7 @@ package final class LoadedApplication: Sendable {
 extension LoadedApplication {
     /// A failure of a provider's, where it does not know a field told by the entry of the mapping that asks for it.
     ///
-    /// An entry of the stored mapping refuses every login, which operators hear from then on.
+    /// Such an entry of the stored mapping refuses every login, so it is among the hindrances from then on.
     package func explained(
         _ failure: Failure,
         provider: ProviderName,

@@ -181,9 +181,7 @@ struct SchemaForm {
                 """
             case .choice(let choices):
                 """
-                <select \(described)>\(choices.map { choice -> HTML in
-                    "<option value=\"\(choice ?? "")\"\(" selected", if: (choice ?? "") == said)>\(choice ?? "–")</option>"
-                })</select>
+                <select \(described)>\(HTML.options(choices.map { ($0 ?? "", $0 ?? "–") }, chosen: said))</select>
                 """
             case .number(let least, let most):
                 """

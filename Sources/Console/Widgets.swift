@@ -27,6 +27,21 @@ extension HTML {
         "<button type=\"button\" class=\"copy\">Copy<span class=\"hidden\"> \(name)</span></button>"
     }
 
+    /// The options of a select, of which one is chosen.
+    static func options(_ options: [(value: String, title: String)], chosen: String) -> HTML {
+        options.map { option -> HTML in
+            "<option value=\"\(option.value)\"\(" selected", if: option.value == chosen)>\(option.title)</option>"
+        }.joined()
+    }
+
+    /// A field for a file, where scripts run: its text goes into another field of the form.
+    static func file(into name: String) -> HTML {
+        """
+        <p class="field scripted"><label for="file">File</label><input id="file" type="file" data-into="\(name)"></p>
+        <p role="status" class="file-said"></p>
+        """
+    }
+
     /// A filter that is one of a list, or any; whatever is chosen is in the list.
     static func choice(
         _ name: String,
@@ -36,12 +51,9 @@ extension HTML {
         _ title: (String) -> String = { $0 }
     ) -> HTML {
         let all = chosen.isEmpty || options.contains(chosen) ? options : options + [chosen]
-        let elements = all.map { option -> HTML in
-            "<option value=\"\(option)\"\(" selected", if: option == chosen)>\(title(option))</option>"
-        }
         return """
             <label for="\(name)">\(label)</label><select id="\(name)" name="\(name)"><option value="">any</option>\
-            \(elements)</select>
+            \(HTML.options(all.map { ($0, title($0)) }, chosen: chosen))</select>
             """
     }
 

@@ -45,7 +45,7 @@ final class AuthenticatedLogin: Sendable {
     let factor: FactorProof?
     /// The id that the user gets if this login creates one; nil for any.
     let freshID: ObjectID?
-    /// By what a new person was invited, as an earlier step of the login says.
+    /// The invitation that a new person presented in an earlier step of the login.
     let invitation: InvitationToken?
 
     init(

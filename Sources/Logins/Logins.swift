@@ -31,7 +31,7 @@ package final class LoginRequest: Sendable {
     package let idempotencyKey: IdempotencyKey?
     /// The guest whom the login makes a user.
     package let guest: GuestClaim?
-    /// By what a new person was invited.
+    /// The invitation that a new person presents.
     package let invitation: InvitationToken?
 
     package init(

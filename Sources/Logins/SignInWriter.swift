@@ -177,7 +177,7 @@ package struct SignInWriter: Sendable {
 }
 
 extension LoginAttempt {
-    /// By what a new person was invited: what the request says, or else an earlier step of the login.
+    /// The invitation that a new person presents, in the request or in an earlier step of the login.
     fileprivate func invitation(with login: AuthenticatedLogin) -> InvitationToken? {
         request.invitation ?? login.invitation
     }

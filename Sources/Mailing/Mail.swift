@@ -23,7 +23,7 @@ package enum Mail: Sendable {
     /// A second factor has come or gone; the link undoes it.
     case factorAdded(kind: FactorKind, link: Secret?, days: Int, name: String?)
     case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
-    /// A link by which the reader opens an account, and for how many seconds it counts.
+    /// A link by which the reader opens an account, and the seconds for which the link counts.
     case invitation(link: Secret, seconds: Int64)
     /// The account is gone, or will be in so many days.
     case accountDeleted(days: Int64, name: String?)

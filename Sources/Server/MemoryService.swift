@@ -13,8 +13,8 @@ struct MemoryService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // What the process had when it last gave back what it could. What the allocator says to be free does not
-            // tell: a rush that begins and ends between two looks takes and leaves as much of it.
+            // Resident bytes after memory was given back last. The allocator's count of free bytes does not do: it is
+            // the same before and after a rush between two looks.
             var lowest = 0
             while !Task.isCancelled {
                 try? await Task.sleep(for: Self.interval)

@@ -296,10 +296,10 @@ private struct DatabaseService: Service {
     }
 }
 
-/// The life of the copy of the configuration.
+/// Keeps the copy of the configuration current.
 ///
-/// It ends the process where the database refuses it: until the database has let it in once, and while the copy is read
-/// for the first time.
+/// At the start it ends the process when the database refuses the role, the password or the name of the database: only
+/// a person can change that, and a supervisor has to hear of it. A database that is merely away may come.
 private struct DirectoryService: Service {
     let directory: ApplicationDirectory
     let database: PostgresClient
@@ -315,16 +315,15 @@ private struct DirectoryService: Service {
                 }
             }
         } catch {
-            // What ends because of that is no news.
+            // The other services end because of this, and have nothing to add to its message.
             level.set(.critical, for: Self.farewell, now: WallClock.system.milliseconds)
             throw error
         }
     }
 
-    /// Asks for a sign of life until there is one.
+    /// Asks the database until it answers.
     ///
-    /// A database that is not there may come, and its name may be known then. One that knows the role, the password or
-    /// itself otherwise waits for somebody who changes that, and a supervisor has to hear of it.
+    /// - Throws: When the database refuses the connection for good.
     private func enter() async throws(DatabaseRefusal) {
         while !Task.isCancelled {
             do throws(PostgresError) {

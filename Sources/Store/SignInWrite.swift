@@ -34,7 +34,7 @@ package struct SignInWrite: Sendable {
     ///   - once: what must not have been used before; for a statement whose use is not `repeated`.
     ///   - factor: the second factor that was shown; for a statement whose use is `finishing` by such a one.
     ///   - deviceHash: SHA-256 of what the client says that its device is trusted by.
-    ///   - invitation: what a new person brings along; nil where nobody asks for it.
+    ///   - invitation: the claim of a new person to an invitation; nil where no invitation matters.
     package init(
         person: VerifiedPerson,
         banHash: [UInt8],
@@ -109,8 +109,8 @@ extension Store {
         guard statement.application.asksForInvitation(write.invitation) else {
             return try await signInDirectly(write, by: statement, deadline: deadline)
         }
-        // Most people who log in are users, for whom one round trip does. What finishes a login of somebody who was no
-        // user counts for one statement only.
+        // Most logins are those of users, for whom one statement does. The finish of a new person's login by a second
+        // factor can be used by one statement only.
         let isOfNewPerson = write.factor.map { $0.user == nil } ?? false
         guard write.invitation?.tokenHash == nil, !isOfNewPerson else {
             return try await signIn(write, by: statement, invitedBy: write.invitation)
@@ -326,7 +326,7 @@ package struct SignInStatement: Sendable {
     package let use: Use
     /// Whether the login is held to the application's second factors; not what is linked to a user's own session.
     let asksForFactor: Bool
-    /// Whether somebody who is no user becomes one.
+    /// Whether a person who is no user becomes one.
     let admitsNew: Bool
     let application: Application
     let provider: ProviderName
@@ -396,7 +396,7 @@ package struct SignInStatement: Sendable {
         )
     }
 
-    /// The same for somebody who was let in, or was not.
+    /// The same statement with another answer to whether a new person becomes a user.
     func admitting(_ admitsNew: Bool) -> SignInStatement {
         guard self.admitsNew != admitsNew else { return self }
         return SignInStatement(
@@ -422,7 +422,7 @@ package struct SignInStatement: Sendable {
         case ended
         /// The user has as many sessions as the application allows, and they stay.
         case excess
-        /// The identity is nobody's, and nobody has let its person in.
+        /// No user has the identity, and its person may not become one.
         case closed
     }
 }

@@ -38,18 +38,18 @@ package struct TextMessage: Sendable {
         host: String?,
         locale: String?
     ) {
-        self.id = id
-        self.application = application
-        self.recipient = recipient
-        content = .code(code)
-        language = Self.language(of: locale)
-        // The code is in front, where a notification shows it.
-        let sentence =
-            language == "de"
-            ? "\(code.reveal()) ist Ihr Code für \(Self.shown(name)). Geben Sie ihn niemandem weiter."
-            : "\(code.reveal()) is your code for \(Self.shown(name)). Do not give it to anybody."
-        // The last line of a message binds its code to a host (https://wicg.github.io/sms-one-time-codes/).
-        text = Secret(sentence + (host.map { "\n\n@\($0) #\(code.reveal())" } ?? ""))
+        // The code is in front, where a notification shows it. The last line of a message binds its code to a host
+        // (https://wicg.github.io/sms-one-time-codes/).
+        let end = host.map { "\n\n@\($0) #\(code.reveal())" } ?? ""
+        self.init(
+            .code(code),
+            to: recipient,
+            id: id,
+            application: application,
+            locale: locale,
+            english: "\(code.reveal()) is your code for \(Self.shown(name)). Do not give it to anybody.\(end)",
+            german: "\(code.reveal()) ist Ihr Code für \(Self.shown(name)). Geben Sie ihn niemandem weiter.\(end)"
+        )
     }
 
     /// Writes a message with the link of an invitation.
@@ -69,20 +69,32 @@ package struct TextMessage: Sendable {
         name: String,
         locale: String?
     ) {
+        self.init(
+            .link(link),
+            to: recipient,
+            id: id,
+            application: application,
+            locale: locale,
+            english: "\(Self.shown(name)) invites you to open an account: \(link.reveal())",
+            german: "\(Self.shown(name)) lädt Sie ein, ein Konto zu eröffnen: \(link.reveal())"
+        )
+    }
+
+    private init(
+        _ content: Content,
+        to recipient: PhoneNumber,
+        id: ObjectID,
+        application: ApplicationID,
+        locale: String?,
+        english: String,
+        german: String
+    ) {
         self.id = id
         self.application = application
         self.recipient = recipient
-        content = .link(link)
-        language = Self.language(of: locale)
-        let sentence =
-            language == "de"
-            ? "\(Self.shown(name)) lädt Sie ein, ein Konto zu eröffnen:"
-            : "\(Self.shown(name)) invites you to open an account:"
-        text = Secret("\(sentence) \(link.reveal())")
-    }
-
-    private static func language(of locale: String?) -> String {
-        locale.flatMap(LanguageTag.letters) == "de" ? "de" : "en"
+        self.content = content
+        language = locale.flatMap(LanguageTag.letters) == "de" ? "de" : "en"
+        text = Secret(language == "de" ? german : english)
     }
 
     /// A name as one line, cut so that a message is a single SMS in most cases.

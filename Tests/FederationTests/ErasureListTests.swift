@@ -51,7 +51,7 @@ struct ErasureListTests {
             told.append("\($0.line) \($0.app) \($0.outcome.rawValue)")
             #expect(isDryRun == ($0.code == nil))
             #expect(($0.outcome == .hindered) == ($0.hindrance == "public.orders"))
-        }.counts
+        }
         #expect(counts.values.reduce(0, +) == told.count)
         return told
     }

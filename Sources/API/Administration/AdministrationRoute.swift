@@ -211,10 +211,12 @@ struct AdministrationCall: Sendable {
 
     var actor: Actor { caller.actor }
 
-    /// Holds the caller to more than the route does, for what only some bodies ask for.
+    /// Demands of a caller whose document gives roles to a new user what giving one to a user takes.
     ///
     /// - Throws: `operator_forbidden`, `second_factor_reauthentication_required`.
-    func require(_ role: OperatorRole, factor: OperatorFactorDemand) async throws(Failure) {
+    func requireRight(toGiveRolesBy document: JSONValue) async throws(Failure) {
+        guard let roles = document.object?.present("roles"), roles.array?.isEmpty != true else { return }
+        let (role, factor) = (OperatorRole.owner, OperatorFactorDemand.within5Minutes)
         guard caller.role >= role else {
             let application = ApplicationID(self["application"])?.text
             await administration.audit.noteRefusal(

@@ -56,16 +56,16 @@ package struct Registrations: Sendable {
     ///
     /// - Parameters:
     ///   - record: The user as the client writes it: `email` and other properties, the password, and the id of a guest.
-    ///   - invitation: By what the person was invited.
+    ///   - invitation: The invitation that the person presents.
     ///   - token: The guest's session.
     ///   - source: Where the request comes from.
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Returns: The user, and what was not taken of the record.
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`, `registration_disabled`,
-    ///   `password_missing`, `login_missing`, `email_invalid`,
-    ///   `password_not_allowed`, `login_taken`, `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`,
-    ///   `guest_invalid`, `rate_limited`, `too_many_attempts` and their like; nothing is written then.
+    ///   `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`, `login_taken`,
+    ///   `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`, `guest_invalid`,
+    ///   `rate_limited`, `too_many_attempts` and their like; nothing is written then.
     package func register(
         _ record: UserRecord,
         invitation: InvitationToken? = nil,
@@ -163,7 +163,7 @@ package struct Registrations: Sendable {
         return WrittenUser(user: user, viewer: .owner, ignored: client.ignored)
     }
 
-    /// What the page of an invitation's link offers; nothing is used up.
+    /// The offer of an invitation's page; nothing is used up.
     ///
     /// - Throws: `invitation_invalid`, `new_users_closed`.
     package func offer(
@@ -211,7 +211,7 @@ package struct Registrations: Sendable {
         }
     }
 
-    /// Makes an account that counts, unless the service cannot make it.
+    /// Counts an account and makes it; the count is taken back where the service could not make it.
     ///
     /// - Throws: `rate_limited`.
     private func counted<Result>(
@@ -227,7 +227,7 @@ package struct Registrations: Sendable {
     ///
     /// Nobody uses up what the application takes but from many networks.
     ///
-    /// - Returns: For what it was counted.
+    /// - Returns: The counts, which can be taken back.
     /// - Throws: `rate_limited`.
     func count(from source: RequestSource, of application: Application) async throws(Failure) -> [AttemptCount] {
         let registration = application.settings.registration

@@ -3,10 +3,10 @@ import Secrets
 package import Store
 package import Vocabulary
 
-/// Users whom somebody makes who has the right to: a server, or an operator.
+/// Users that a server or an operator makes.
 ///
-/// What a record may hold is the rule of registrations (`ClientRecord`); who has the right may write every property,
-/// and needs no password.
+/// A record may hold what that of a registration may (`ClientRecord`). Its maker may write every property, and need not
+/// set a password.
 package struct UserCreation: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -18,7 +18,7 @@ package struct UserCreation: Sendable {
         self.random = random
     }
 
-    /// What a new user logs in by.
+    /// The login of a new user.
     package struct NewLogin: Sendable {
         package let id: ObjectID
         package let status: UserStatus
@@ -82,7 +82,7 @@ package struct UserCreation: Sendable {
 }
 
 extension ClientRecord {
-    /// A record of somebody who may write everything.
+    /// A record from a server or an operator, who may write every property.
     static func fromServer(
         _ record: UserRecord,
         for user: User? = nil,
@@ -94,7 +94,7 @@ extension ClientRecord {
         return client
     }
 
-    /// What the record gives the user to log in by; nil when nothing.
+    /// The login that the record gives the user; nil without one.
     fileprivate func login(of application: Application) throws(Failure) -> Login? {
         let property = application.settings.identityProperty
         guard case .value(.text(let text)) = given.given(property) else { return nil }

@@ -5,7 +5,7 @@ import Passwords
 import Store
 package import Vocabulary
 
-/// Imports of files that come over the network: so small that a call reads them whole.
+/// Imports over the network, of files that are small enough for one call.
 extension UserImport {
     /// Bytes of the largest call; larger files are the command line's.
     package static let mostBytes = 4_194_304
@@ -19,8 +19,8 @@ extension UserImport {
     ///     "withoutProviders"?, "withoutMembers"?, "former"?}`: `file` is the text of the file, the others are as the
     ///     command has them, and `former` is `resume` or `restart`.
     ///   - application: Whose users they become.
-    ///   - isDryRun: Whether it is only said what would become of the records.
-    ///   - actor: Who brings them along.
+    ///   - isDryRun: Whether nothing is written.
+    ///   - actor: For the audit log.
     /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "untaken": [{"field", "records"}],
     ///   "refusals": [{"record", "line", "reason", "message"}]}`.
     /// - Throws: `document_invalid`, and what an import throws.

@@ -4,10 +4,9 @@ import HTTPTypes
 import Hummingbird
 import Vocabulary
 
-/// A list of a provider's ids whose people are erased, as providers send one.
+/// The page that erases the people of a list of ids, as providers send one.
 ///
-/// A list is treated part by part, and each part is a form of its own; a script takes over where it runs, and goes from
-/// one to the next.
+/// A list is erased part by part, and each part is a form. Where scripts run, one sends part after part.
 extension Console {
     func mountErasureList(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/erase-list"
@@ -37,7 +36,7 @@ extension Console {
         }
     }
 
-    /// What an outcome is called.
+    /// The words for an outcome.
     private static func title(_ outcome: String, isErased: Bool) -> String {
         switch outcome {
         case "user": isErased ? "The user is erased" : "The user would be erased"
@@ -65,9 +64,7 @@ extension Console {
         let document = try await visit.read(["applications", application, "document"]).object
         let providers = document?["providers"]?.object?.members.map(\.key) ?? []
         let chosen = try typed("provider")
-        let options = providers.map { name -> HTML in
-            "<option value=\"\(name)\"\(" selected", if: name == chosen)>\(methodTitle(name))</option>"
-        }
+        let options = HTML.options(providers.map { ($0, methodTitle($0)) }, chosen: chosen)
         let fields: HTML = """
             <p class="field"><label for="provider">Provider</label><select id="provider" name="provider">\(options)</select></p>
             \(HTML.field("app", "App at the provider", value: try typed("app"), hint: """
@@ -78,8 +75,7 @@ extension Console {
             \(HTML.field("reason", "Reason", value: try typed("reason"), hint: "The audit log has it.", attributes: """
             required maxlength="500" autocomplete="off"
             """))
-            <p class="field scripted"><label for="file">File</label><input id="file" type="file" data-into="ids"></p>
-            <p role="status" class="file-said"></p>
+            \(HTML.file(into: "ids"))
             <p class="field"><label for="ids">Ids</label><textarea id="ids" name="ids" rows="8" required spellcheck="false" \
             autocomplete="off" aria-describedby="ids-hint">\n\(try typed("ids"))</textarea>\
             <small id="ids-hint">An id on each line, and nothing else; at most 1 MB.</small></p>
@@ -131,10 +127,8 @@ extension Console {
                 """
             )
         }
-        var told = part
-        told.append("isErased", .bool(isErased))
         return """
-            <script type="application/json" class="part">\(HTML(json: Array(JSONValue.object(told).text.utf8)))</script>
+            <script type="application/json" class="part">\(HTML(json: Array(JSONValue.object(part).text.utf8)))</script>
             <h2>\(isErased ? "Done" : "What would become of them")</h2>
             <p role="status">The list has \(part["ids"]?.integer ?? 0) ids.</p>
             \(HTML.table("Outcome", ["Line", "App", "Outcome", "Confirmation code", "What stands in the way"], rows, ifEmpty: """

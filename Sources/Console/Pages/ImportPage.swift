@@ -4,10 +4,10 @@ import HTTPTypes
 import Hummingbird
 import Vocabulary
 
-/// Users of another system, brought along from a file that a form holds; and how far imports are, those of the command
-/// line among them.
+/// The page that imports users of another system from a file, and lists all imports with their progress, those of the
+/// command line, too.
 extension Console {
-    /// Where users can come from, as the administration calls it.
+    /// The sources of users, by the administration's names.
     private static let sources = [
         ("firebase", "Firebase"), ("auth0", "Auth0"), ("supabase", "Supabase"), ("cognito", "Amazon Cognito"),
         ("parse", "Parse"), ("backendless", "Backendless"), ("csv", "CSV"), ("ndjson", "JSON, a user on each line"),
@@ -37,7 +37,7 @@ extension Console {
         page(RouterPath("\(path)/{file}"), on: router) { visit in try await refusedRecordsPage(visit) }
     }
 
-    /// The body of the call that a form stands for.
+    /// The body of the call, from the form.
     private static func importDocument(_ form: FormFields) throws -> JSONObject {
         var document: JSONObject = [
             "source": .string(try form.value("source") ?? ""), "file": .string(try form.value("text") ?? ""),
@@ -109,13 +109,12 @@ extension Console {
     private func importForm(_ form: FormFields?, to path: String, _ visit: Visit) throws -> HTML {
         func typed(_ name: String) throws -> String { try form?.value(name) ?? "" }
         let chosen = try typed("source")
-        let options = Self.sources.map { source in
-            "<option value=\"\(source.0)\"\(" selected", if: source.0 == chosen)>\(source.1)</option>" as HTML
-        }
+        let options = HTML.options(Self.sources, chosen: chosen)
         let former = try typed("former")
-        let formers = [("", "is an error"), ("resume", "is gone on with"), ("restart", "is begun anew")].map { way in
-            "<option value=\"\(way.0)\"\(" selected", if: way.0 == former)>\(way.1)</option>" as HTML
-        }
+        let formers = HTML.options(
+            [("", "is an error"), ("resume", "is gone on with"), ("restart", "is begun anew")],
+            chosen: former
+        )
         func area(_ name: String, _ label: String, _ hint: String, rows: Int) throws -> HTML {
             """
             <p class="field"><label for="\(name)">\(label)</label><textarea id="\(name)" name="\(name)" rows="\(rows)" \
@@ -130,8 +129,7 @@ extension Console {
             """
             <p class="field"><label for="source">Where the users come from</label>\
             <select id="source" name="source">\(options)</select></p>
-            <p class="field scripted"><label for="file">File</label><input id="file" type="file" data-into="text"></p>
-            <p role="status" class="file-said"></p>
+            \(HTML.file(into: "text"))
             \(try area("text", "Text of the file", """
             At most about 2 MB, which are some thousand users. The command takes files of any size.
             """, rows: 8))

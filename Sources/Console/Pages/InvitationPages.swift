@@ -73,7 +73,7 @@ extension Console {
     ) async throws -> Page {
         let application = visit.parameter("application")
         let path = consolePath("applications", application, "invitations")
-        let states = ["open", "expired", "accepted"]
+        let states = InvitationState.allCases.map(\.rawValue)
         let state = visit.query["state"] ?? ""
         let filter = state.isEmpty ? [] : [(name: "state", value: state)]
         let document = try await visit.read(["applications", application, "document"]).object
@@ -151,9 +151,7 @@ extension Console {
         }
         let providers = document?["providers"]?.object?.members.map(\.key) ?? []
         let provider = try value("provider")
-        let options = providers.map { name -> HTML in
-            "<option value=\"\(name)\"\(" selected", if: name == provider)>\(methodTitle(name))</option>"
-        }
+        let options = HTML.options(providers.map { ($0, methodTitle($0)) }, chosen: provider)
         let isShown = try typed?.value("shown") != nil
         let hasSubject = try !value("subject").isEmpty
         let form = visit.form(

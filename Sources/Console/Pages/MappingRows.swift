@@ -132,11 +132,8 @@ struct MappingRows {
 
     /// What an entry may have besides, folded up, with what is set in its heading.
     private func options(of entry: JSONObject, _ property: String) -> HTML {
-        func choice(_ name: String, _ label: String, _ choices: [(value: String, label: String)]) -> HTML {
-            let chosen = entry[name]?.string ?? ""
-            let options = choices.map { choice -> HTML in
-                "<option value=\"\(choice.value)\"\(" selected", if: choice.value == chosen)>\(choice.label)</option>"
-            }
+        func choice(_ name: String, _ label: String, _ choices: [(value: String, title: String)]) -> HTML {
+            let options = HTML.options(choices, chosen: entry[name]?.string ?? "")
             return "<label>\(label) <select name=\"\(name)-\(property)\">\(options)</select></label>"
         }
         func text(_ name: String, _ label: String, list: String? = nil) -> HTML {
@@ -156,22 +153,22 @@ struct MappingRows {
             """
     }
 
-    private static let syncs: [(value: String, label: String)] = [
-        (value: "", label: "at every login"), ("firstLogin", "at the first login"), ("ifEmpty", "while it is empty"),
+    private static let syncs: [(value: String, title: String)] = [
+        (value: "", title: "at every login"), ("firstLogin", "at the first login"), ("ifEmpty", "while it is empty"),
         ("untilEdited", "until somebody edits it"),
     ]
 
     private static let types =
-        [(value: "", label: "the property's type")]
-        + ["STRING", "TEXT", "INT", "DOUBLE", "BOOLEAN", "DATE", "DATETIME", "JSON"].map { (value: $0, label: $0) }
+        [(value: "", title: "the property's type")]
+        + ["STRING", "TEXT", "INT", "DOUBLE", "BOOLEAN", "DATE", "DATETIME", "JSON"].map { (value: $0, title: $0) }
 
-    private static let absences: [(value: String, label: String)] = [
-        (value: "", label: "as the profile says"), ("keep", "what was there stays"), ("clear", "it is emptied"),
+    private static let absences: [(value: String, title: String)] = [
+        (value: "", title: "as the profile says"), ("keep", "what was there stays"), ("clear", "it is emptied"),
     ]
 
     /// What is set, in a few words.
     private static func words(_ entry: JSONObject) -> String {
-        let sync = syncs.first { $0.value == (entry["sync"]?.string ?? "") }?.label ?? syncs[0].label
+        let sync = syncs.first { $0.value == (entry["sync"]?.string ?? "") }?.title ?? syncs[0].title
         let others: [String?] = [
             entry["required"]?.bool == true ? "required" : nil, entry["type"]?.string.map { "as \($0)" },
             entry["transform"].map(typed), entry["default"].map { "else \(typed($0))" },

@@ -50,9 +50,7 @@ extension Console {
             }
         }
         let found = try await visit.list(["applications", application, "users"], query: query + visit.cursor)
-        let options = searches.map { search -> HTML in
-            "<option value=\"\(search.0)\"\(" selected", if: search.0 == by)>\(search.1)</option>"
-        }
+        let options = HTML.options(searches, chosen: by)
         let mayChange = visit.role >= .editor
         let rows = found.items.map { user -> [HTML] in
             let id = user["objectId"]?.string ?? ""

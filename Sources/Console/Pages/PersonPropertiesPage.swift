@@ -178,9 +178,7 @@ struct PropertyField {
     private func control(_ attributes: HTML) -> HTML {
         switch type {
         case .boolean:
-            let options = [("", "no value"), ("true", "yes"), ("false", "no")].map { value, label -> HTML in
-                "<option value=\"\(value)\"\(" selected", if: value == text)>\(label)</option>"
-            }
+            let options = HTML.options([("", "no value"), ("true", "yes"), ("false", "no")], chosen: text)
             return "<select \(attributes)>\(options)</select>"
         case .json: return area(attributes, rows: min(16, max(3, text.count { $0 == "\n" } + 1)))
         // A field of one line would lose the ends of lines.

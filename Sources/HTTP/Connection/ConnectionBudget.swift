@@ -5,8 +5,8 @@ import NIOCore
 /// How much a listener keeps for the other ends of its connections: connections of one source, and bytes that wait for
 /// the rest of a request or for somebody to take a reply.
 ///
-/// A connection of HTTP/1.1 has one request under way. Those that a connection of HTTP/2 has beside one are counted: a
-/// quarter as many as there may be connections, of a source and in all.
+/// A connection of HTTP/1.1 has one request under way. A connection of HTTP/2 may have more: those beside the first are
+/// counted, and may be a quarter as many as connections, for a source and in all.
 ///
 /// Without it a client decides how much memory the process has: a head costs the client some bytes, and the request
 /// that is made of it costs thousands of times as many.
@@ -57,7 +57,7 @@ final class ConnectionBudget: Sendable {
     /// - Parameters:
     ///   - connections: Connections at once, which the listener bounds.
     ///   - connectionsOfSource: Connections that one source may have at once.
-    ///   - bytes: What waits over all connections; one source may have a quarter of that.
+    ///   - bytes: Bytes that may wait over all connections.
     init(connections: Int, connectionsOfSource: Int, bytes: Int) {
         self.connectionsOfSource = connectionsOfSource
         requests = max(connections / 4, 1)

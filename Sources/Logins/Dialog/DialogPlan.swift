@@ -16,7 +16,7 @@ struct DialogPlan: Sendable {
     let isForLinking: Bool
     /// Whether the account page takes the code at the end.
     let isForAccountPage: Bool
-    /// By what a new person was invited.
+    /// The invitation that a new person presents.
     let invitation: InvitationToken?
 
     /// Most bytes of a mapping that travels in addresses.

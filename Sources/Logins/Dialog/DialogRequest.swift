@@ -17,7 +17,7 @@ package struct DialogRequest: Sendable {
     package var isForLinking = false
     /// The address of the account page, if it is that which asks: the code at the end is for it.
     package var accountPage: String?
-    /// By what a new person was invited.
+    /// The invitation that a new person presents.
     package var invitation: InvitationToken?
     /// The `Origin` of the page that asks.
     package var origin: String?

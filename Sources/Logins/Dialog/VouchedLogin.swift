@@ -13,7 +13,7 @@ package struct VouchedLogin: Sendable {
     let codeChallenge: String?
     /// The second factor that was shown when the browser came back; nil where none was asked for.
     let factor: VouchedFactor?
-    /// By what a new person was invited.
+    /// The invitation that a new person presents.
     let invitation: InvitationToken?
 
     init(

@@ -23,7 +23,7 @@ struct UserCreateCommand: AdministrationCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A declared property and its value; JSON where the property is a number, a truth value or JSON. May be "
+            "A declared property and its value; JSON where the property is a number, a boolean or JSON. May be "
                 + "repeated.",
             valueName: "name=value"
         )

@@ -131,7 +131,7 @@ struct UserEraseCommand: AdministrationCommand {
                 try told?.write(JSONValue.object(erased.json).text + "\n")
                 done += 1
                 progress.show(done)
-            }.counts
+            }
             progress.end()
             try told?.keep()
         } catch {

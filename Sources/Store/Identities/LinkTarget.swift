@@ -31,8 +31,7 @@ extension Store {
     /// The user is locked first and the identity after that, as a login does.
     ///
     /// - Throws: What a login throws; `guest_invalid`, `session_invalid`, `identity_taken`. Of a guest who becomes a
-    /// user,
-    ///   `invitation_required` and `invitation_invalid`.
+    ///   user, `invitation_required` and `invitation_invalid`.
     package func signIn(
         _ write: SignInWrite,
         by statement: SignInStatement,

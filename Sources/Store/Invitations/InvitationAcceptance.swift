@@ -2,13 +2,13 @@ import FoundationEssentials
 import Postgres
 package import Vocabulary
 
-/// What somebody who may become a user brings along.
+/// The claim to an invitation of a person who may become a user.
 ///
-/// A class, since most logins have none, and each would keep room for one in every frame that waits.
+/// A class: most logins have no claim, and a value would take room in every suspended frame of each login.
 package final class InvitationClaim: Sendable {
-    /// SHA-256 of what came as the token of a link; nil for none.
+    /// SHA-256 of the token that the client sent; nil without one.
     package let tokenHash: [UInt8]?
-    /// The values of properties that an invitation holds, as the application takes them by now.
+    /// Reads the properties of an invitation by the application's present rules.
     let given: @Sendable (JSONObject) -> GivenProperties
 
     package init(tokenHash: [UInt8]?, given: @escaping @Sendable (JSONObject) -> GivenProperties) {
@@ -17,7 +17,7 @@ package final class InvitationClaim: Sendable {
     }
 }
 
-/// An invitation that somebody is about to take: its row is locked until the transaction ends.
+/// An invitation that a person is about to take: its row is locked until the transaction ends.
 struct HeldInvitation {
     fileprivate let id: ObjectID
     fileprivate let roles: [String]
@@ -33,7 +33,7 @@ struct HeldInvitation {
         isSent = try row.decode(4, as: Int64.self) > 0
     }
 
-    /// Whether the link shows that somebody reads the mail of an address: it was sent there, and to nobody else.
+    /// Whether the link proves that its user reads the mail of an address: it was sent there and shown to nobody.
     func confirms(_ address: String?) -> Bool {
         guard isSent, let invited = email.flatMap({ EmailAddress($0) }),
             let given = address.flatMap({ EmailAddress($0) })
@@ -43,10 +43,10 @@ struct HeldInvitation {
 }
 
 extension Application {
-    /// Whether somebody without an invitation may become a user.
+    /// Whether a person without an invitation may become a user.
     var admitsAnybody: Bool { settings.newUsers == .open }
 
-    /// Whether becoming a user with this claim is a matter of an invitation.
+    /// Whether a person with this claim needs an invitation to become a user, or presents one.
     func asksForInvitation(_ claim: InvitationClaim?) -> Bool {
         switch settings.newUsers {
         case .open: claim?.tokenHash != nil
@@ -72,14 +72,14 @@ extension Application {
             """
     }
 
-    /// Why nobody becomes a user with a claim for which there is no open invitation.
+    /// The refusal of a claim without an open invitation.
     fileprivate func refusal(of claim: InvitationClaim?) -> Failure {
         claim?.tokenHash == nil ? .invitationRequired : .invitationInvalid
     }
 }
 
 extension Store {
-    /// Refuses who would become a user and may not, as the write does; nothing is used up.
+    /// Refuses a person whom the write would refuse as a new user; uses nothing up.
     ///
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`; `store_unavailable` and its like.
     package func requireAdmission(
@@ -93,7 +93,7 @@ extension Store {
         guard found.count > 0 else { throw application.refusal(of: claim) }
     }
 
-    /// Writes the login of somebody who may have to be invited, in one transaction: the invitation is locked first, and
+    /// Writes the login of a person who may need an invitation, in one transaction: the invitation is locked first, and
     /// used up where the login makes the user.
     ///
     /// Of two logins at once with one invitation the second sees that it is used. A user who was there logs in, and the
@@ -134,7 +134,7 @@ extension Store {
         }
     }
 
-    /// Gives a user who was just made what the invitation says, and notes who has taken it.
+    /// Gives a new user the roles and properties of the invitation, and notes that this user has taken it.
     ///
     /// - Parameters:
     ///   - held: The invitation.
@@ -199,7 +199,7 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// The invitation of somebody who would become a user, locked; nil where none is asked for, or there is none.
+    /// Locks the invitation that a claim or an identity names; nil where none is needed, or none is open.
     func hold(
         _ claim: InvitationClaim?,
         or identity: IdentityKey?,
@@ -210,7 +210,9 @@ extension PostgresConnection {
         return try found.first.map { row throws(PostgresError) in try HeldInvitation(row) }
     }
 
-    /// The same, for who becomes a user by what follows: a guest who was invited as one needs no other invitation.
+    /// Locks the invitation of a person who becomes a user by the statements that follow.
+    ///
+    /// A guest who was invited needs no second invitation.
     ///
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`.
     func requireInvitation(

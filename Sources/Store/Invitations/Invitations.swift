@@ -2,7 +2,7 @@ import FoundationEssentials
 import Postgres
 package import Vocabulary
 
-/// An invitation that is to be kept.
+/// An invitation to be stored.
 package struct NewInvitation: Sendable {
     package let id: ObjectID
     /// SHA-256 of the token of its link; nil for one that names an identity.
@@ -15,7 +15,7 @@ package struct NewInvitation: Sendable {
     package let seconds: Int64
     /// The mail with the link; nil where the link goes another way.
     package let mail: Notice?
-    /// Whether the link is sent to the contact, and shown to nobody else.
+    /// Whether the link is sent to the contact and shown to nobody.
     package let isSent: Bool
 
     package init(
@@ -91,7 +91,7 @@ extension Store {
     /// Most invitations of an application that are open at once.
     package static let mostOpenInvitations: Int64 = 10_000
 
-    /// Keeps an invitation and puts its mail into the queue, in one transaction.
+    /// Stores an invitation and puts its mail into the queue, in one transaction.
     ///
     /// One that has expired and names the same contact gives way.
     ///
@@ -270,7 +270,7 @@ extension Store {
         }
     }
 
-    /// The one text of whom an invitation is for, as the unique index has it.
+    /// The contact of an invitation as one text; the unique index is over the same expression.
     static let contact = "coalesce(lower(email), phone, provider || ' ' || provider_app || ' ' || subject)"
 
     fileprivate static let invitationColumns = """
@@ -303,7 +303,7 @@ extension PostgresConnection {
         guard let mail, try await !enqueue(mail, to: nil, of: application) else { return }
         throw Failure(
             .tooManyAttempts,
-            "This mailbox has got several mails of this kind. Wait, or make the invitation with \"mail\": false and hand the link over."
+            "This mailbox has got several mails of this kind. Wait, or make the invitation with \"send\": false and hand the link over."
         )
     }
 }
@@ -358,7 +358,7 @@ extension StoredInvitation {
 }
 
 extension AuditRecord {
-    /// An entry about an invitation; of whom it is for the log holds nothing, since the log is kept.
+    /// An entry about an invitation, without its contact: the log is kept for long.
     static func invitation(
         _ action: String,
         _ id: ObjectID,

@@ -13,8 +13,7 @@ extension Store {
     ///   - application: Whose guest it is.
     /// - Returns: The user; nil when the login is another user's.
     /// - Throws: `guest_invalid` unless the session is live and the guest's, `invitation_required`,
-    /// `invitation_invalid`,
-    ///   `property_missing`, `constraint_violation` and their like; nothing is written then.
+    ///   `invitation_invalid`, `property_missing`, `constraint_violation` and their like; nothing is written then.
     package func convertGuest(
         _ write: RegistrationWrite,
         bySession tokenHash: [UInt8],

@@ -7,7 +7,7 @@ package struct RegistrationWrite: Sendable {
     package let password: StoredPassword
     package let status: UserStatus
     package let given: GivenProperties
-    /// What a new person brings along; nil where nobody asks for it.
+    /// The claim of a new person to an invitation; nil where no invitation matters.
     package let invitation: InvitationClaim?
 
     package init(
@@ -30,7 +30,7 @@ package struct NewUser: Sendable {
     package let password: StoredPassword?
     package let status: UserStatus
     package let given: GivenProperties
-    /// Of the application's.
+    /// Roles of the application that the user gets.
     package var roles: [String] = []
 
     package init(id: ObjectID, password: StoredPassword?, status: UserStatus, given: GivenProperties) {
@@ -182,12 +182,11 @@ extension Store {
     /// - Parameters:
     ///   - id: The id that the guest gets.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - claim: What the guest brings along; nil where nobody asks for it.
+    ///   - claim: The guest's claim to an invitation; nil where no invitation matters.
     ///   - application: Whose guest it is.
     /// - Returns: The guest.
     /// - Throws: `invitation_required`, `invitation_invalid`; `property_missing` where a guest would lack something,
-    /// and
-    ///   its like.
+    ///   and its like.
     package func makeGuest(
         _ id: ObjectID,
         tokenHash: [UInt8],

@@ -80,8 +80,9 @@ struct ConsoleErasureListTests {
                 .text
         )
         let outcomes = (again["outcomes"]?.array ?? []).compactMap { $0.object?["outcome"]?.string }
-        #expect(outcomes.count == 200 && Set(outcomes) == ["done"], "\(again)")
-        #expect(again["next"]?.integer == 200 && again["ids"]?.integer == 251)
+        // Five seconds end a part, too, which a busy machine needs for fewer.
+        #expect((1...200).contains(outcomes.count) && Set(outcomes) == ["done"], "\(again)")
+        #expect(again["next"]?.integer == Int64(outcomes.count) && again["ids"]?.integer == 251)
     }
 
     @Test("what is no list is refused with its line, and nobody is erased")

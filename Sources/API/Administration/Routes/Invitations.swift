@@ -15,10 +15,7 @@ extension AdministrationRoute {
         },
         .init(.post, invitationList, .editor) { call in
             let document = try await call.document()
-            // To give a role is an owner's, whether the user is there yet or not.
-            if InvitationAdministration.givesRoles(document) {
-                try await call.require(.owner, factor: .within5Minutes)
-            }
+            try await call.requireRight(toGiveRolesBy: document)
             let made = try await call.administration.invitations.create(
                 document,
                 in: call["application"],

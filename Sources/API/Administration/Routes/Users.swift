@@ -34,10 +34,7 @@ extension AdministrationRoute {
         },
         .init(.post, "applications/{application}/users", .editor) { call in
             let document = try await call.document()
-            // Roles are given here as by themselves.
-            if document.object?["roles"]?.array?.isEmpty == false {
-                try await call.require(.owner, factor: .within5Minutes)
-            }
+            try await call.requireRight(toGiveRolesBy: document)
             let made = try await call.administration.users.create(document, of: call["application"], by: call.actor)
             let id = made.body.object?["user"]?.object?["objectId"]?.string ?? ""
             return .created(made, at: ["applications", call["application"], "users", id])
@@ -143,7 +140,7 @@ extension AdministrationRoute {
         },
     ]
 
-    /// What is done to many.
+    /// Erasures by lists of ids.
     static let erasures: [AdministrationRoute] = [
         .init(
             .post,
@@ -164,7 +161,7 @@ extension AdministrationRoute {
         }
     ]
 
-    /// Users who are brought along from another system.
+    /// Imports of users from another system.
     static let imports: [AdministrationRoute] = [
         .init(.get, "applications/{application}/imports", .viewer) { call in
             .page(try await call.administration.userImport.list(of: call["application"]))

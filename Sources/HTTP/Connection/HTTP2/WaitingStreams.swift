@@ -47,7 +47,7 @@ final class WaitingStreams: ChannelInboundHandler {
     /// What they cost.
     private var cost = 0
     private var refusals = 0
-    /// What of it counts for the connection's source.
+    /// The part of the cost that counts for the connection's source.
     private var counted: Int { max(cost - ConnectionBudget.uncounted, 0) }
     /// Whether streams were refused since the last flush.
     private var hasRefused = false
