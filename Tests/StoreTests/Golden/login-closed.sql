@@ -1,5 +1,4 @@
--- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 fresh_id, $6 scopes, $7 declined_scopes, $8 data_access_expires, $9
--- token_hash, $10 session_seconds, $11 previous_token_hash, $12 ban_hash
+-- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 fresh_id, $6 scopes, $7 declined_scopes, $8 data_access_expires, $9 token_hash, $10 session_seconds, $11 previous_token_hash, $12 ban_hash
 with known as (
     select i.object_id, i.written from "shop".identities i
     where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
