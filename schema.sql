@@ -386,7 +386,7 @@ create table if not exists federation.operator_factors (
 );
 select federation.add_index('operator_factors_object_id', 'on federation.operator_factors (object_id)');
 
--- Guesses at them: a row for a token at most.
+-- Guesses at them: two rows for an operator at most, one of codes and one of recovery codes.
 create table if not exists federation.attempts (
     key bytea primary key check (octet_length(key) = 32),
     failures bigint not null,

@@ -410,6 +410,33 @@ struct InvitationTests {
         }
     }
 
+    @Test("an open invitation to an erased user's identity goes too, whoever has asked for the deletion")
+    func erased() async throws {
+        for isAskedByProvider in [true, false] {
+            // Where everybody may become a user, nobody's invitation is looked for: it stays open.
+            try await lend(.open) { tenant in
+                _ = try await Self.invite(.identity(try Tenant.key("1")), nil, to: tenant)
+                let user = try await Self.signIn("1", with: nil, in: tenant).user.objectID
+                _ = try await Self.invite(.email("bob@example.com"), Tenant.randomHash(), to: tenant)
+                let request = try await tenant.request("1")
+                if !isAskedByProvider {
+                    try await tenant.database.psql(
+                        """
+                        update federation.deletion_requests
+                        set provider = 'password', provider_app = null, subject = null, object_id = '\(user)'
+                        """
+                    )
+                }
+                guard case .user(user, _) = try await tenant.erase(request) else {
+                    Issue.record("the user is not erased")
+                    return
+                }
+                let left = "select email from \(Tenant.schema).invitations"
+                #expect(try await tenant.database.psql(left) == [["bob@example.com"]])
+            }
+        }
+    }
+
     @Test("who gets a role that takes a second factor enrols it before anything is opened")
     func factor() async throws {
         try await lend { tenant in

@@ -266,6 +266,18 @@ struct OperatorFactorTests {
         #expect(page == 120)
     }
 
+    @Test("a session whose second factor was shown stays, however many others a stolen token opens")
+    func shownStays() async throws {
+        let ivy = try await make("ivy")
+        let shown = try await ivy.ask("POST", "operator/sessions")
+        try await deployment.database.psql(
+            "update federation.operator_tokens set factor_proved = now() where id = '\(shown["id"]?.string ?? "")'"
+        )
+        for _ in 0..<21 { _ = try await ivy.ask("POST", "operator/sessions") }
+        let listed = try #require(JSON.value(try await ivy.send("GET", "operator/sessions").text)?.array)
+        #expect(listed.count == 20 && listed.contains { $0.object?["id"] == shown["id"] })
+    }
+
     @Test("nothing of a factor is in a reply, the log, the audit log or unsealed in the database")
     func sealed() async throws {
         let eve = try await make("eve")

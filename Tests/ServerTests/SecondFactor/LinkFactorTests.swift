@@ -27,8 +27,8 @@ struct LinkFactorTests {
 
     init() throws { deployment = try Deployment.current }
 
-    private func person() async throws -> (email: String, session: SignedIn) {
-        let email = "l\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
+    private func person(note: String = "") async throws -> (email: String, session: SignedIn) {
+        let email = "l\(UInt32.random(in: 0...UInt32.max)).canary\(note)@example.com"
         _ = try await deployment.register(email)
         try await deployment.database.psql("update demo.users set email_verified = true where email = '\(email)'")
         return (email, try await deployment.logIn(email))
@@ -164,6 +164,15 @@ struct LinkFactorTests {
         let more = #", "pending": "\#(again.pending)", "factorId": "\#(id)", "code": "\#(codes[0])""#
         let set = try await reset(token, more)
         #expect(set.status == 200 || set.status == 204, "\(set.text)")
+    }
+
+    @Test("nor does a code to the mailbox without the note that the address of the link has")
+    func mailboxOfNote() async throws {
+        let (email, session) = try await person(note: "+note")
+        let bare = email.replacing("+note", with: "")
+        _ = try await enrolMail(bare, of: session, reading: bare)
+        let asked = try deployment.putOff(try await reset(try await link(to: email)))
+        #expect(asked.factors.compactMap { $0["kind"]?.string } == ["recoveryCode"])
     }
 
     @Test("a code to another mailbox counts for a link")
