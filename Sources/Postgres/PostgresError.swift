@@ -80,7 +80,7 @@ package struct ConnectFailure: Sendable, Hashable {
     /// A server's message has its code behind the severity, and a last line with the place in the server's source.
     init(libpq message: String, hiding password: String?) {
         let lines = message.split(separator: "\n").map { line in line.drop { $0 == " " || $0 == "\t" } }
-        var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: " ")
+        var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: "; ")
         var code: SQLState?
         if let severity = text.firstRange(of: ":  ") {
             let rest = text[severity.upperBound...]

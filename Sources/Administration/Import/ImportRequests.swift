@@ -214,7 +214,12 @@ extension ImportJob {
         _ problems: inout DocumentProblems
     ) -> FirebaseScryptParameters? {
         let place = JSONPointer() / "hashConfig"
-        let text = object.present("hashConfig")?.string ?? ""
+        let given = object.present("hashConfig")
+        guard given == nil || given?.string != nil else {
+            problems.add(place, "must be a text")
+            return nil
+        }
+        let text = given?.string ?? ""
         guard (source == .firebase && !options.withoutPasswords) != text.isEmpty else {
             if source != nil {
                 problems.add(

@@ -93,6 +93,7 @@ struct ConsoleImportTests {
             (#"{"source": "other", "file": ""}"#, "/source"), (#"{"source": "csv"}"#, "/file"),
             (#"{"source": "firebase", "file": "{}"}"#, "/hashConfig"),
             (#"{"source": "csv", "file": "email\n", "hashConfig": "x"}"#, "/hashConfig"),
+            (#"{"source": "csv", "file": "email\n", "hashConfig": {}}"#, "/hashConfig"),
             (#"{"source": "firebase", "file": "{}", "hashConfig": "rounds: 8"}"#, "base64_signer_key"),
             (#"{"source": "csv", "file": "email\n", "former": "later"}"#, "/former"),
             (#"{"source": "csv", "file": "email\n", "apps": {"facebook": 1}}"#, "/apps/facebook"),

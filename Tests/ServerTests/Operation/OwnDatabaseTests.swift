@@ -424,7 +424,10 @@ struct OwnDatabaseTests {
         let first = try await deployment.signIn(ann, to: document)
         // What its index is made by has to be there before; a dump of one schema does not bring it.
         try await deployment.command("property", "change", "mover", "name", "--indexed")
-        try await deployment.command("property", "index", "mover")
+        // The service may be building it already; the command refuses then.
+        try await eventually("the index is there") {
+            try await deployment.federation(["property", "index", "mover"]).exitStatus == .exited(0)
+        }
         try await own.database.psql("create extension if not exists pg_trgm with schema federation")
         let move = ["application", "set", "mover", "--database", Deployment.OwnDatabase.variable]
         let early = try await deployment.federation(move)
