@@ -95,6 +95,7 @@ struct WaitingStreamsTests {
                 number += 5
             }
             try await eventually("who goes on is told to calm down, and ended") { fourth.isClosed }
+            #expect(fourth.isCut, "a crowd that reads nothing would keep what its connections cost")
             #expect(
                 Frame.all(in: fourth.received).contains {
                     $0.kind == Frame.Kind.goAway.rawValue && $0.payload.suffix(4).elementsEqual(Frame.big(11))

@@ -10,6 +10,7 @@ final class TLSWire: Sendable {
     private struct State {
         var received: [UInt8] = []
         var isClosed = false
+        var isCut = false
     }
 
     private let state: NIOLockedValueBox<State>
@@ -45,6 +46,9 @@ final class TLSWire: Sendable {
 
     /// Whether the server has ended the connection.
     var isClosed: Bool { state.withLockedValue { $0.isClosed } }
+
+    /// Whether the server has closed the connection without TLS' end (RFC 8446 §6.1), and so waits for none.
+    var isCut: Bool { state.withLockedValue { $0.isCut } }
 
     /// Whether the server holds the connection no more, which a client who takes nothing is not told: as the kernel of
     /// both has it.
@@ -106,6 +110,7 @@ final class TLSWire: Sendable {
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            if error as? NIOSSLError == .uncleanShutdown { state.withLockedValue { $0.isCut = true } }
             context.close(promise: nil)
         }
     }
