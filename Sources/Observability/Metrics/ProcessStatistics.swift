@@ -27,9 +27,7 @@ package enum ProcessStatistics {
         return samples
     }
 
-    /// Bytes of the process that are in memory; nil where the system does not tell.
-    package static var residentBytes: Int? { statFields().flatMap(resident).map { Int($0) } }
-
+    /// Bytes of the process that are in memory.
     private static func resident(_ fields: [Substring]) -> Double? {
         fields.number(at: 21).map { $0 * Double(sysconf(Int32(_SC_PAGESIZE))) }
     }
