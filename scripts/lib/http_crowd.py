@@ -28,12 +28,15 @@ def kinds(target):
     begun = hello() + b"".join(
         headers(number, post, END_HEADERS) + frame(DATA, 0, number, b"{") for number in numbers
     )
+    # Data of no stream is an error of the connection (RFC 9113 §6.1).
+    wrong = waiting + frame(DATA, 0, 0, b"{")
     # The window of streams is closed, so that no reply can be sent.
     unread = hello((4, 0)) + b"".join(headers(number, block(request_fields())) for number in numbers)
     head = b"POST " + target + b" HTTP/1.1\r\nHost: a.example\r\nContent-Type: application/json\r\n"
     yield "requests of HTTP/2 that wait for their bodies", "h2", waiting, False
     yield "the same from many sources", "h2", waiting, True
     yield "bodies of HTTP/2 that have begun, from many sources", "h2", begun, True
+    yield "requests of HTTP/2 that wait, and a frame that is wrong", "h2", wrong, False
     yield "replies by HTTP/2 that nobody takes", "h2", unread, False
     yield "half heads", "http/1.1", head + b"X: " + b"y" * 4000, True
     yield "half bodies", "http/1.1", head + b"Content-Length: 100\r\n\r\n{", True

@@ -58,14 +58,14 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     /// What NIO says of an error that came from the connection's bytes; see ``HTTP2Faults``.
     func sawError() {
-        if hasResetStream { hasResetStream = false } else { end() }
+        if hasResetStream { hasResetStream = false } else { cut() }
     }
 
     func wroteFrame(_ frame: HTTP2Frame) {
         switch frame.payload {
         case .rstStream: hasResetStream = true
         case .goAway(_, .noError, _): leave()
-        case .goAway: end()
+        case .goAway: cut()
         default: break
         }
     }
@@ -83,6 +83,13 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         guard !isOver, let context else { return }
         isOver = true
         context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
+    }
+
+    /// Ends the connection of a client that breaks the protocol.
+    private func cut() {
+        guard !isOver, let context else { return }
+        isOver = true
+        closeAtOnce(context)
     }
 
     /// Closes, after a while, a connection that was told to go and does not, or whose client sends nothing any more:
@@ -110,7 +117,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     /// Closes without the end of TLS (RFC 8446 §6.1), for which the client would be waited for.
     ///
-    /// The connection keeps some 100 KiB meanwhile, and a crowd that is refused does not read.
+    /// A connection with refused streams keeps some 100 KiB while it waits, and a crowd of attackers never answers.
     private func closeAtOnce(_ context: ChannelHandlerContext) {
         let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
         context.eventLoop.assumeIsolated().execute { (tls ?? context).close(promise: nil) }
