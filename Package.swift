@@ -36,6 +36,8 @@ let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", packa
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
+/// What scripts/benchmark sets: the program that measures is built, which tests and service do without.
+let isMeasuring = Context.environment["FEDERATION_BENCHMARKS"] != nil
 /// What scripts/fuzz sets: the library of Tests/Fuzz becomes a program, whose main function is libFuzzer's.
 let isFuzzing = Context.environment["FEDERATION_FUZZING"] != nil
 /// Unlike what is attacked it is not optimized: Swift 6.3 ends with "circular reference" when it inlines what was
@@ -51,7 +53,6 @@ let package = Package(
     products: [
         .executable(name: "federation", targets: ["Server"]),
         .executable(name: "graph-simulator", targets: ["graph-simulator"]),
-        .executable(name: "benchmarks", targets: ["Benchmarks"]),
         .library(name: "GraphSimulator", targets: ["GraphSimulator"]),
     ],
     dependencies: [
@@ -68,7 +69,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -310,15 +310,6 @@ let package = Package(
             dependencies: ["CLibPQ", crypto, cryptoExtras, nioCore, nioHTTP1, nioLocks, nioPosix],
             swiftSettings: strict
         ),
-        .executableTarget(
-            name: "Benchmarks",
-            dependencies: [
-                "Administration", "Curl", "Facebook", "Federation", "HTTP", "Mapping", "OneTimeCodes", "Postgres",
-                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Upstream", "Vocabulary",
-                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
-            ],
-            swiftSettings: strict
-        ),
 
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
@@ -464,3 +455,20 @@ let package = Package(
         ),
     ]
 )
+
+if isMeasuring {
+    package.dependencies.append(.package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"))
+    package.products.append(.executable(name: "benchmarks", targets: ["Benchmarks"]))
+    package.targets.append(
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "Administration", "Curl", "Facebook", "Federation", "HTTP", "Mapping", "OneTimeCodes", "Postgres",
+                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Upstream", "Vocabulary",
+                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
+            ],
+            path: "Benchmarks",
+            swiftSettings: strict
+        )
+    )
+}

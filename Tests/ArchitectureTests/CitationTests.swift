@@ -81,7 +81,7 @@ struct CitingFile: Sendable, CustomTestStringConvertible {
     /// This file is not among them: its examples lead nowhere on purpose.
     static let all: [CitingFile] = {
         var paths = ["Package.swift", "README.md", "CHANGELOG.md", "schema.sql"]
-        for folder in ["Sources", "Tests", "docs", "mappings", "scripts", "docker", ".ci"] {
+        for folder in ["Benchmarks", "Sources", "Tests", "docs", "mappings", "scripts", "docker", ".ci"] {
             let names =
                 (try? FileManager.default.subpathsOfDirectory(
                     atPath: Repository.root.appending(path: folder).path
@@ -118,7 +118,7 @@ struct CitedPages: Sendable {
         decisions = Set(self.pages["docs/decisions.md"]?.decisions.map { "D\($0.number)" } ?? [])
         let programs = files.filter { file in
             file.path.hasPrefix("Tests/") && file.path.hasSuffix("Tests.swift")
-                || file.path.hasPrefix("Sources/Benchmarks/")
+                || file.path.hasPrefix("Benchmarks/")
         }
         let scripts = files.filter { $0.path.hasPrefix("scripts/") && $0.path.hasSuffix("-test") }
         titles = Self.tests(in: programs.flatMap(\.literals) + scripts.map(\.heading))

@@ -4,7 +4,7 @@ import Testing
 /// The sources as they lie on disk.
 enum Repository {
     struct Source: Sendable, CustomTestStringConvertible {
-        /// The folder under `Sources`.
+        /// The folder under `Sources`, or `Benchmarks`.
         let module: String
         /// From the root of the repository.
         let path: String
@@ -26,15 +26,18 @@ enum Repository {
         return folder
     }()
 
-    /// Every Swift file under Sources, in the order of their paths.
+    /// Every Swift file under Benchmarks and Sources, in the order of their paths.
     static let sources: [Source] = {
-        let folder = root.appending(path: "Sources").path
-        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
+        let paths = ["Benchmarks", "Sources"].flatMap { folder in
+            let names = try? FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
+            return (names ?? []).map { "\(folder)/\($0)" }
+        }
         return paths.filter { $0.hasSuffix(".swift") }.sorted().compactMap { path in
-            guard let text = try? String(contentsOfFile: folder + "/" + path, encoding: .utf8),
-                let module = path.split(separator: "/").first
+            let parts = path.split(separator: "/")
+            guard let text = try? String(contentsOfFile: root.appending(path: path).path, encoding: .utf8),
+                let module = parts[0] == "Sources" ? parts.dropFirst().first : parts[0]
             else { return nil }
-            return Source(module: String(module), path: "Sources/" + path, text: text)
+            return Source(module: String(module), path: path, text: text)
         }
     }()
 

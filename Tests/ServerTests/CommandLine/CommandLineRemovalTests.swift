@@ -61,7 +61,7 @@ struct CommandLineRemovalTests {
     func precondition() async throws {
         try await withApplication { ann in
             let shown = try await ann.succeed("application show demo")
-            let tag = try #require(shown.split(separator: "\n").last?.split(separator: " ").last.map(String.init))
+            let tag = try #require(shown.split(whereSeparator: \.isWhitespace).last)
             try await ann.succeed("application set demo --name New --if-match \(tag)")
             for command in [
                 "application set demo --name Newer", "key revoke demo ios --confirm ios", "key label demo ios web",

@@ -113,7 +113,7 @@ struct ListenerTests {
         for (client, path) in listeners {
             let long = String(repeating: "x", count: 8000 - path.utf8.count - 1)
             let fields = String(repeating: "A: \(long.prefix(7000))\r\n", count: 5)
-            for (request, expected) in [
+            let requests: [(String, String)] = [
                 ("GET \(path) HTTP/1.1\r\n", "400 malformed_request"),
                 ("GET \(path) HTTP/1.1\r\nHost: a\r\nHost: b\r\n", "400 malformed_request"),
                 ("GET \(path) HTTP/1.1\r\nHost: a\r\nhost: a\r\n", "400 malformed_request"),
@@ -136,7 +136,8 @@ struct ListenerTests {
                 ("GET http://b\(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n", "200"),
                 ("GET \(path) HTTP/1.0\r\n", "200"),
                 ("GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n", "200"),
-            ] {
+            ]
+            for (request, expected) in requests {
                 let first = "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n"
                 #expect(try await answers(of: client, to: request + "\r\n") == expected, "\(request.prefix(80))")
                 // In the order of the requests, and nothing behind it.

@@ -134,11 +134,10 @@ struct Frame {
     var bytes: [UInt8] { Self.head(payload.count, kind, flags, stream) + payload }
 
     static func head(_ length: Int, _ kind: Kind, _ flags: UInt8, _ stream: UInt32) -> [UInt8] {
-        [UInt8(length >> 16 & 0xFF), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), kind.rawValue, flags]
-            + big(stream)
+        Array(big(UInt32(length)).dropFirst()) + [kind.rawValue, flags] + big(stream)
     }
 
-    static func big(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
+    static func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
     /// The head of a request, in one frame and without compression.
     static func request(
