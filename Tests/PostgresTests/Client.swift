@@ -26,6 +26,25 @@ func withClient<Result: Sendable>(
     }
 }
 
+/// Runs the closure while a session of another client holds the lock behind which ``held`` waits.
+func whileHeld<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
+    try await withClient(nil, { $0.idleInTransactionTimeout = .seconds(60) }) { other in
+        try await other.withTransaction(isRepeated: false) { connection in
+            _ = try await connection.query("SELECT pg_advisory_xact_lock(4711)")
+            return try await body()
+        }
+    }
+}
+
+/// A statement that goes on as long as ``whileHeld(_:)`` does, where limits allow it; see ``patient(_:)``.
+let held: Statement = "SELECT pg_advisory_xact_lock_shared(4711)"
+
+/// No statement is ended by a limit while a test needs it.
+func patient(_ configuration: inout PostgresConfiguration) {
+    configuration.statementTimeout = .seconds(60)
+    configuration.lockTimeout = .seconds(60)
+}
+
 /// Waits until the condition holds; false if it does not within the limit.
 func eventually(_ limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async rethrows -> Bool {
     let end = ContinuousClock.now + limit

@@ -17,14 +17,17 @@ extension WithPostgreSQL {
             let cluster = try await Cluster.shared
             try await withClient(
                 nil,
-                {
-                    $0.pipelinedConnections = 1; $0.pipelineDepth = 1
+                { configuration in
+                    patient(&configuration)
+                    configuration.pipelinedConnections = 1
+                    configuration.pipelineDepth = 1
+                    configuration.leaseTimeout = .seconds(60)
                 }
             ) { client in
                 _ = try await client.query("DROP SEQUENCE IF EXISTS runs")
                 _ = try await client.query("CREATE SEQUENCE runs")
                 let sent = Task {
-                    await postgresError { _ = try await client.query("SELECT nextval('runs'), pg_sleep(2) AS mid") }
+                    await postgresError { _ = try await client.query("SELECT nextval('runs'), pg_sleep(60) AS mid") }
                 }
                 let running = try await eventually {
                     try await cluster.psql(
@@ -102,7 +105,12 @@ extension WithPostgreSQL {
         @Test("F-23: a server that is stopped fails every caller within the limit, is not hammered, and is found again")
         func stopped() async throws {
             let cluster = try await Cluster.start()
-            try await withClient(cluster.url) { client in
+            // Nothing but the limit of the wait ends a call within a minute.
+            let configure: (inout PostgresConfiguration) -> Void = { configuration in
+                patient(&configuration)
+                configuration.connectTimeout = .seconds(60)
+            }
+            try await withClient(cluster.url, configure) { client in
                 try await expectServes(client)
                 try await cluster.stop()
                 let clock = ContinuousClock()
@@ -127,14 +135,16 @@ extension WithPostgreSQL {
                             }
                         }
                     }
-                    #expect(duration <= .milliseconds(1500))
+                    // The limit is a second; the rest is for a busy machine.
+                    #expect(duration <= .seconds(10))
                 }
                 let seconds = (clock.now - start) / .seconds(1)
                 let status = await client.status()
                 #expect(Double(status.connectAttempts - before) <= 10 * max(1, seconds))
                 #expect(status.lastConnectFailure?.contains("refused") == true)
                 try await cluster.resume()
-                let served = await eventually(.seconds(5)) {
+                // Attempts are two seconds apart at most.
+                let served = await eventually(.seconds(20)) {
                     await postgresError { try await expectServes(client) } == nil
                 }
                 #expect(served)
@@ -168,10 +178,12 @@ extension WithPostgreSQL {
                         }
                     }
                     for _ in 0..<3 {
-                        try await Task.sleep(for: .milliseconds(300))
+                        let before = written.withLockedValue(\.count)
+                        let isBusy = await eventually { written.withLockedValue(\.count) >= before + 50 }
+                        #expect(isBusy)
                         try await cluster.stop()
                         try await cluster.resume()
-                        let served = await eventually(.seconds(5)) {
+                        let served = await eventually(.seconds(20)) {
                             await postgresError { try await expectServes(client) } == nil
                         }
                         #expect(served)
@@ -238,7 +250,7 @@ extension WithPostgreSQL {
                 try await primary.stop()
                 try await standby.psql("ALTER SYSTEM SET synchronous_standby_names = ''")
                 try await standby.promote()
-                let written = await eventually(.seconds(10)) {
+                let written = await eventually {
                     await postgresError { _ = try await client.query("INSERT INTO t VALUES (50)") } == nil
                 }
                 #expect(written)
@@ -321,19 +333,13 @@ extension WithPostgreSQL {
             ) { client in
                 let pid = try await client.query("SELECT pg_backend_pid()::bigint").first?.decode(0, as: Int.self) ?? 0
                 try await run(asPostgres: "kill -STOP \(pid)")
-                let clock = ContinuousClock()
-                let duration = await clock.measure {
-                    guard
-                        case .connectionLost(outcomeUnknown: true)? = await postgresError({
-                            _ = try await client.query("SELECT 1")
-                        })
-                    else {
-                        Issue.record("not lost")
-                        return
-                    }
-                }
+                // It comes back while the backend is stopped, which nothing else would end.
+                let error = await postgresError { _ = try await client.query("SELECT 1") }
                 try await run(asPostgres: "kill -CONT \(pid)")
-                #expect(duration < .seconds(3))
+                guard case .connectionLost(outcomeUnknown: true)? = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
                 try await expectServes(client)
                 _ = cluster
             }

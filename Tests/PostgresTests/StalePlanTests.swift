@@ -25,23 +25,33 @@ extension WithPostgreSQL {
             try await withClient(
                 nil,
                 { configuration in
+                    patient(&configuration)
                     configuration.pipelinedConnections = 4
                     configuration.pipelineDepth = 1
                 }
             ) { client in
-                /// One statement on each connection at once: its columns, by the connection's backend.
+                /// One statement on each connection at once, which ends when all of them are under way.
+                @Sendable func atOnce(_ statement: Statement) async throws -> [ResultSet] {
+                    let statements = try await whileHeld {
+                        let statements = (0..<4).map { _ in Task { try await client.query(statement) } }
+                        let areUnderWay = await eventually { await client.status().statementsInFlight == 4 }
+                        #expect(areUnderWay)
+                        return statements
+                    }
+                    var sets: [ResultSet] = []
+                    for statement in statements { sets.append(try await statement.value) }
+                    return sets
+                }
+                /// The columns, by the connection's backend.
                 @Sendable func everywhere() async throws -> [Int: [String]] {
-                    try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
-                        for _ in 0..<4 {
-                            group.addTask {
-                                let set = try await client.query(
-                                    "SELECT pg_backend_pid()::bigint, pg_sleep(0.1)::text, changing.* FROM changing"
-                                )
-                                let pid = try set.first?.decode(0, as: Int.self) ?? 0
-                                return (pid, Array(set.columnNames.dropFirst(2)))
-                            }
-                        }
-                        return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                    let sets = try await atOnce(
+                        """
+                        SELECT pg_backend_pid()::bigint, pg_advisory_xact_lock_shared(4711)::text, changing.*
+                        FROM changing
+                        """
+                    )
+                    return try sets.reduce(into: [:]) { columns, set in
+                        columns[try set.first?.decode(0, as: Int.self) ?? 0] = Array(set.columnNames.dropFirst(2))
                     }
                 }
                 let open = await eventually { await client.status().pipelinedOpen == 4 }
@@ -55,19 +65,12 @@ extension WithPostgreSQL {
                     #expect(after.values.allSatisfy { $0 == columns })
                 }
                 // It is prepared again, and the plan of old is gone.
-                let prepared = try await withThrowingTaskGroup(of: Int.self) { group in
-                    for _ in 0..<4 {
-                        group.addTask {
-                            try await client.query(
-                                """
-                                SELECT count(*), pg_sleep(0.1)::text FROM pg_prepared_statements
-                                WHERE statement LIKE 'SELECT pg_backend_pid()%'
-                                """
-                            ).first?.decode(0, as: Int.self) ?? 0
-                        }
-                    }
-                    return try await group.reduce(into: [Int]()) { $0.append($1) }
-                }
+                let prepared = try await atOnce(
+                    """
+                    SELECT count(*), pg_advisory_xact_lock_shared(4711)::text FROM pg_prepared_statements
+                    WHERE statement LIKE 'SELECT pg_backend_pid()%'
+                    """
+                ).map { try $0.first?.decode(0, as: Int.self) }
                 #expect(prepared == [1, 1, 1, 1])
                 #expect(await client.status().connectionsLost == 0)
             }
@@ -80,13 +83,17 @@ extension WithPostgreSQL {
             try await withClient(nil, { $0.exclusiveConnections = 4 }) { client in
                 /// Four transactions at once, of five statements each; how often each of them ran.
                 @Sendable func transactions(columns: Int) async throws -> [Int] {
-                    try await withThrowingTaskGroup(of: Int.self) { group in
+                    let begun = NIOLockedValueBox(0)
+                    return try await withThrowingTaskGroup(of: Int.self) { group in
                         for _ in 0..<4 {
                             group.addTask {
                                 let runs = NIOLockedValueBox(0)
                                 try await client.withTransaction { connection in
                                     runs.withLockedValue { $0 += 1 }
-                                    _ = try await connection.query("SELECT pg_sleep(0.1)")
+                                    // Each on a connection of its own.
+                                    begun.withLockedValue { $0 += 1 }
+                                    let haveBegun = await eventually { begun.withLockedValue { $0 } >= 4 }
+                                    #expect(haveBegun)
                                     for number in 0..<5 {
                                         let text = "SELECT changing.* FROM changing WHERE \(number) = \(number)"
                                         let set = try await connection.query(Statement(sql: text))

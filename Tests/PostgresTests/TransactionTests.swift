@@ -70,7 +70,7 @@ extension WithPostgreSQL {
             try await withClient { client in
                 try await table(client, "counters")
                 _ = try await client.query("INSERT INTO counters VALUES (1, 0)")
-                let runs = NIOLockedValueBox(0)
+                let (runs, read) = (NIOLockedValueBox(0), NIOLockedValueBox(0))
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<2 {
                         group.addTask {
@@ -81,7 +81,10 @@ extension WithPostgreSQL {
                                     0,
                                     as: Int.self
                                 )
-                                _ = try await connection.query("SELECT pg_sleep(0.1)")
+                                // Both have read before either writes.
+                                read.withLockedValue { $0 += 1 }
+                                let haveRead = await eventually { read.withLockedValue { $0 } >= 2 }
+                                #expect(haveRead)
                                 _ = try await connection.query("UPDATE counters SET n = \((n ?? 0) + 1)")
                             }
                         }
@@ -111,29 +114,33 @@ extension WithPostgreSQL {
             try await withClient(
                 nil,
                 { configuration in
+                    patient(&configuration)
                     configuration.exclusiveConnections = 2
                     configuration.maxQueued = 1
-                    configuration.leaseTimeout = .milliseconds(300)
+                    configuration.leaseTimeout = .seconds(1)
                 }
             ) { client in
-                var holders: [Task<Void, any Error>] = []
-                for count in 1...2 {
-                    holders.append(
-                        Task { try await client.withTransaction { _ = try await $0.query("SELECT pg_sleep(1)") } }
-                    )
-                    let lent = await eventually { await client.status().leased == count }
-                    #expect(lent)
-                }
-                let waiter = Task { await postgresError { try await client.withTransaction { _ in } } }
-                let queued = await eventually { await client.status().queuedLeases == 1 }
-                #expect(queued)
-                guard case .overloaded? = await postgresError({ try await client.withTransaction { _ in } }) else {
-                    Issue.record("the bound was passed")
-                    return
-                }
-                guard case .leaseTimeout? = await waiter.value else {
-                    Issue.record("the wait did not end")
-                    return
+                let holders = try await whileHeld {
+                    var holders: [Task<Void, any Error>] = []
+                    for count in 1...2 {
+                        holders.append(Task { try await client.withTransaction { _ = try await $0.query(held) } })
+                        let lent = await eventually { await client.status().leased == count }
+                        #expect(lent)
+                    }
+                    let waiter = Task { await postgresError { try await client.withTransaction { _ in } } }
+                    let queued = await eventually { await client.status().queuedLeases == 1 }
+                    #expect(queued)
+                    let beyond = await postgresError { try await client.withTransaction { _ in } }
+                    guard case .overloaded? = beyond else {
+                        Issue.record("the bound was passed: \(String(describing: beyond))")
+                        return holders
+                    }
+                    let ended = await waiter.value
+                    guard case .leaseTimeout? = ended else {
+                        Issue.record("the wait did not end: \(String(describing: ended))")
+                        return holders
+                    }
+                    return holders
                 }
                 for holder in holders { try await holder.value }
                 try await client.withTransaction { _ in }
@@ -165,19 +172,25 @@ extension WithPostgreSQL {
 
         @Test("a transaction that is cancelled in the middle is rolled back, its connection replaced")
         func cancelledHolder() async throws {
-            try await withClient(nil, { $0.exclusiveConnections = 1 }) { client in
+            try await withClient(
+                nil,
+                { configuration in
+                    patient(&configuration)
+                    configuration.exclusiveConnections = 1
+                }
+            ) { client in
                 try await table(client, "cancelled")
                 let holder = Task {
                     await postgresError {
                         try await client.withTransaction { connection in
                             _ = try await connection.query("INSERT INTO cancelled VALUES (1)")
-                            _ = try await connection.query("SELECT pg_sleep(1)")
+                            _ = try await connection.query("SELECT pg_sleep(5) AS holder")
                         }
                     }
                 }
                 let inserted = try await eventually {
                     try await client.query(
-                        "SELECT * FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(1)%' AND state = 'active'"
+                        "SELECT * FROM pg_stat_activity WHERE query LIKE '% AS holder' AND state = 'active'"
                     ).count == 1
                 }
                 #expect(inserted)
@@ -307,20 +320,24 @@ extension WithPostgreSQL {
 
         @Test("a script wants its connection to itself")
         func alone() async throws {
-            try await withClient { client in
+            try await withClient(nil, patient) { client in
                 try await client.withConnection { connection in
-                    async let slow = connection.query("SELECT pg_sleep(0.5) AS alone")
-                    let running = try await eventually {
-                        try await client.query("SELECT 1 FROM pg_stat_activity WHERE query LIKE '% AS alone'").count
-                            == 1
+                    let slow = try await whileHeld {
+                        let slow = Task { try await connection.query(held).count }
+                        let running = try await eventually {
+                            try await client.query(
+                                "SELECT 1 FROM pg_stat_activity WHERE query = \(held.sql) AND wait_event = 'advisory'"
+                            ).count == 1
+                        }
+                        #expect(running)
+                        let error = await postgresError { try await connection.execute(script: "SELECT 1") }
+                        guard case .invalidStatement(.scriptNotAlone)? = error else {
+                            Issue.record("\(String(describing: error))")
+                            return slow
+                        }
+                        return slow
                     }
-                    #expect(running)
-                    let error = await postgresError { try await connection.execute(script: "SELECT 1") }
-                    guard case .invalidStatement(.scriptNotAlone)? = error else {
-                        Issue.record("\(String(describing: error))")
-                        return
-                    }
-                    _ = try await slow
+                    #expect(try await slow.value == 1)
                     try await connection.execute(script: "SELECT 1")
                 }
             }
