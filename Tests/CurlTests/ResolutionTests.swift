@@ -44,24 +44,32 @@ struct ResolutionInNamespaceTests {
             while connection.readRequest() != nil { connection.reply() }
         }
         let client = try CurlClient()
-        let silent = try request(.get, "https://silent.test/", connectTimeout: .milliseconds(300))
-        let other = try request(.get, answering.url(), timeout: .seconds(2))
-        let start = ContinuousClock.now
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<10 {
-                group.addTask { #expect(await client.failure(of: silent) == .timeout(.connecting)) }
-            }
-            for _ in 0..<10 {
-                try? await Task.sleep(for: .milliseconds(50))
-                #expect(await client.failure(of: other) == nil)
-            }
+        let other = try request(.get, answering.url())
+        let patient = try request(
+            .get,
+            "https://silent.test/",
+            timeout: .seconds(60),
+            connectTimeout: .seconds(60)
+        )
+        let questions = try Self.server.get().questions(for: "silent.test")
+        await withTaskGroup(of: CurlError?.self) { group in
+            for _ in 0..<10 { group.addTask { await client.failure(of: patient) } }
+            #expect(await eventually { (try? Self.server.get().questions(for: "silent.test")) ?? 0 > questions })
+            for _ in 0..<10 { #expect(await client.failure(of: other) == nil) }
+            group.cancelAll()
+            // All of them have waited until now.
+            for await error in group { #expect(error == .cancelled) }
         }
-        #expect(ContinuousClock.now - start < .seconds(3))
-        let task = Task { await client.failure(of: silent) }
-        task.cancel()
-        #expect(await task.value == .cancelled)
         #expect(await client.failure(of: other) == nil)
-        #expect(ContinuousClock.now - start < .seconds(3))
+
+        // Without a limit of its own the call would take twenty seconds.
+        let silent = try request(.get, "https://silent.test/", connectTimeout: .milliseconds(300))
+        let start = ContinuousClock.now
+        await withTaskGroup(of: CurlError?.self) { group in
+            for _ in 0..<10 { group.addTask { await client.failure(of: silent) } }
+            for await error in group { #expect(error == .timeout(.connecting)) }
+        }
+        #expect(ContinuousClock.now - start < .seconds(10))
     }
 
     @Test("F-09: an address that changes is followed in the time configured")
@@ -89,7 +97,8 @@ struct ResolutionInNamespaceTests {
             return nginx.log.last?.address == "127.0.0.3"
         }
         #expect(isFollowed)
-        #expect(ContinuousClock.now - start < .seconds(8))
+        // libcurl itself would remember an address for a minute.
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test("a name that leads to this machine does not make plain http to it good")

@@ -110,7 +110,7 @@ final class Meeting: @unchecked Sendable {
         defer { condition.unlock() }
         missing -= 1
         condition.broadcast()
-        let end = Date(timeIntervalSinceNow: 2)
+        let end = Date(timeIntervalSinceNow: 20)
         while missing > 0 {
             guard condition.wait(until: end) else { return false }
         }
