@@ -27,12 +27,14 @@ struct ConfigurationCopyTests {
         }?.revision
     }
 
-    @Test("a copy brings all ids and only the applications that changed, even among a thousand within 100 ms")
+    @Test("a copy brings all ids and only the applications that changed, in a fraction of the time of a whole one")
     func changes() async throws {
         try await withDatabase(.schema) { database in
             try await fill(database, 1000)
             try await withStore(database.url) { store in
+                let start = ContinuousClock.now
                 let whole = try await store.configuration(changedAfter: 0)
+                let wholeTime = ContinuousClock.now - start
                 #expect(whole.ids.count == 1000)
                 #expect(whole.changed.count == 1000)
                 #expect(whole.changed.allSatisfy { $0.keys.count == 1 && $0.properties.count == 3 })
@@ -43,7 +45,7 @@ struct ConfigurationCopyTests {
                 let (first, second) = (try #require(ApplicationID("app7")), try #require(ApplicationID("app8")))
                 #expect(try await rename(first, in: store) == 2)
                 #expect(try await rename(second, in: store) == 3)
-                // The best of some, since the machine may be busy with other things.
+                // The best of some, since the machine may be busy with other things. A tenth of the whole one is usual.
                 var durations: [Duration] = []
                 for _ in 0..<10 {
                     let start = ContinuousClock.now
@@ -52,7 +54,7 @@ struct ConfigurationCopyTests {
                     #expect(changed.changed.map(\.id) == [second])
                     #expect(changed.revision == 3)
                 }
-                #expect(try #require(durations.min()) < .milliseconds(100))
+                #expect(try #require(durations.min()) < wholeTime / 3)
                 #expect(try await store.configurationState().revision == 3)
             }
         }

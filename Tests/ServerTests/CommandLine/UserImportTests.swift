@@ -249,27 +249,37 @@ struct UserImportTests {
             var text = "objectId,email\n"
             for number in 1...40 { text += "\(number),user\(number)@example.com\n" }
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
-            // The second batch takes some seconds, so that its process can be killed meanwhile.
+            // The second batch goes on until it is told to end, so that its process can be killed meanwhile.
             try await database.psql(
                 """
-                create function demo.linger() returns trigger language plpgsql as
-                    'begin if new.email = ''user30@example.com'' then perform pg_sleep(4); end if; return new; end';
+                create table held as select 1 as n;
+                create function demo.linger() returns trigger language plpgsql as $body$
+                begin
+                    if new.email = 'user30@example.com' then
+                        while exists (select from public.held) loop perform pg_sleep(0.02); end loop;
+                    end if;
+                    return new;
+                end $body$;
                 create trigger linger before insert on demo.users for each row execute function demo.linger()
                 """
             )
             let words = "user import demo \(file) --from csv --batch 20 --json"
-            let process = try await ManagedProcess.start(
-                try PackageLayout.executable("federation"),
-                words.split(separator: " ").map(String.init),
-                environment: ann.environment
-            )
+            func start(_ words: String) async throws -> ManagedProcess {
+                try await ManagedProcess.start(
+                    try PackageLayout.executable("federation"),
+                    words.split(separator: " ").map(String.init),
+                    environment: ann.environment
+                )
+            }
+            let process = try await start(words)
             try await eventually("the second batch is under way") {
                 try await !database.psql("select 1 from pg_stat_activity where wait_event = 'PgSleep'").isEmpty
             }
             try await process.kill()
-            let end = try await ann.run(words + " --resume")
-            #expect(end.exitStatus == .exited(0), "\(end.standardError)")
-            #expect(end.standardError.contains("Waiting for the batch"), "\(end.standardError)")
+            let end = try await start(words + " --resume")
+            try await eventually("it says that it waits") { end.standardError.contains("Waiting for the batch") }
+            try await database.psql("delete from held")
+            #expect(try await end.waitForExit() == .exited(0), "\(end.standardError)")
             let summary = try #require(JSON.object(end.standardOutput))
             #expect(summary["records"]?.integer == 40 && summary["refused"]?.integer == 0)
             #expect(try await database.psql("select count(*) from demo.users") == [["40"]])
