@@ -11,21 +11,58 @@ extension FaultTests {
 
         init() throws { faults = try FaultDeployment.current }
 
-        @Test("F-01: with every call of Graph taking 1.5 s, logins succeed, and sessions are checked at once")
+        @Test("F-01: with every call of Graph taking 1.5 s, logins succeed, and sessions are checked meanwhile")
         func slow() async throws {
             let visitors = try await faults.newcomers(20) + faults.regulars(20)
             let session = try await faults.instances[0].signIn(visitors[39])
             try await faults.simulator.withFault(#"{"effect": "delay", "milliseconds": 1500}"#) {
-                async let attempts = faults.logIn(visitors)
-                try await expectSessionsAnswer(session.token, within: .seconds(1))
-                faults.expectAllSignedIn(try await attempts)
-                for attempt in try await attempts { #expect(attempt.elapsed < .seconds(5)) }
-                noteMeasured("F-01", try await attempts.figure)
+                async let pending = faults.logIn(visitors)
+                try await expectSessionsAnswer(session.token)
+                let answered = ContinuousClock.now
+                let attempts = try await pending
+                #expect(attempts.contains { $0.end > answered }, "sessions wait for logins")
+                // The service itself waits for Graph for four seconds at most.
+                faults.expectAllSignedIn(attempts)
+                noteMeasured("F-01", attempts.figure)
             }
             try await faults.checkInvariants()
         }
 
-        @Test("F-02: when Graph hangs, the login ends in time, writes nothing, and nobody else notices")
+        @Test("F-02: while Graph hangs, sessions are checked and others log in")
+        func hangBesideOthers() async throws {
+            let regular = try await faults.regulars(1)[0]
+            let session = try await faults.instances[0].signIn(regular)
+            let victims = try await faults.newcomers(40)
+            // Nothing but the test ends what hangs.
+            let limits = [
+                "FEDERATION_LOGIN_MILLISECONDS": "60000", "FEDERATION_GRAPH_CALL_MILLISECONDS": "50000",
+                "FEDERATION_GRAPH_CONNECT_MILLISECONDS": "50000",
+            ]
+            try await faults.withInstance(limits) { instance in
+                for victim in victims {
+                    try await faults.simulator.order(#"{"effect": "hang", "token": "\#(victim.token)"}"#)
+                }
+                let before = try await faults.simulator.counter("requests")
+                async let pending = faults.logIn(victims, at: instance)
+                try await eventually("all of them hang") {
+                    try await faults.simulator.counter("requests") - before >= victims.count * 2
+                }
+                #expect(try await faults.isLive(session.token, at: instance))
+                #expect(try await instance.service.management.get("/health/ready").status == 200)
+                let others = Array(repeating: regular, count: 20)
+                faults.expectAllSignedIn(try await faults.logIn(others, at: instance))
+                let answered = ContinuousClock.now
+                try await faults.simulator.heal()
+                try await faults.simulator.closeConnections()
+                let attempts = try await pending
+                #expect(attempts.allSatisfy { $0.end > answered }, "they have hung all the while")
+                // The question is asked again, unless too many have been lost in a row.
+                #expect(Set(attempts.problems.keys).isSubset(of: ["provider_unavailable"]), "\(attempts.problems)")
+            }
+            try await faults.checkInvariants()
+        }
+
+        @Test("F-02: when Graph hangs, the login ends in time and writes nothing, and others log in")
         func hang() async throws {
             let regular = try await faults.regulars(1)[0]
             let session = try await faults.instances[0].signIn(regular)
@@ -41,7 +78,7 @@ extension FaultTests {
             }
             let hung = victims
             async let attempts = faults.logIn(hung)
-            try await expectSessionsAnswer(session.token, within: .seconds(1))
+            try await expectSessionsAnswer(session.token)
             faults.expectAllSignedIn(try await faults.logIn([regular, regular]))
             faults.expectAllRefused(try await attempts, ["provider_timeout"])
             noteMeasured("F-02", "refused after at most \((try await attempts.map(\.elapsed).max() ?? .zero).figure)")
@@ -74,19 +111,23 @@ extension FaultTests {
         )
         func down(fault: String) async throws {
             let visitors = try await faults.newcomers(8)
+            let session = try await faults.instances[0].signIn(try await faults.regulars(1)[0])
             try await faults.simulator.withFault(fault) {
-                var attempts: [LoginAttempt] = []
+                var (attempts, checks): ([LoginAttempt], [Duration]) = ([], [])
                 let asked = try await faults.simulator.requestCount {
-                    for _ in 0..<25 { attempts += try await faults.logIn(visitors) }
+                    for _ in 0..<25 {
+                        attempts += try await faults.logIn(visitors)
+                        checks += try await checkTimes(of: session.token, count: visitors.count)
+                    }
                 }
                 faults.expectAllRefused(attempts, ["provider_unavailable"])
                 // Two calls a login, and each of them again, would be four times as many as there are logins.
                 #expect(asked <= attempts.count * 11 / 10, "calls for \(attempts.count) logins")
-                // Once the circuit breaker is open, only a probe takes longer than our own work.
-                let late = attempts.suffix(100).map(\.elapsed).sorted()
-                #expect(late[50] < .milliseconds(200))
-                let half = late[50].figure
-                noteMeasured("F-03", "\(asked) calls for \(attempts.count) logins, half refused within \(half)")
+                // Once the circuit breaker is open, only a probe takes longer than our own work, such as that of a
+                // session check. Both are measured by turns, beside the same load.
+                let (late, check) = (attempts.suffix(100).map(\.elapsed).percentile(50), checks.percentile(50))
+                #expect(late < check * 20)
+                noteMeasured("F-03", "\(asked) calls for \(attempts.count) logins, half refused within \(late.figure)")
                 try await expectAbsent(visitors)
             }
             try await faults.checkInvariants()
@@ -175,12 +216,26 @@ extension FaultTests {
         }
 
         /// Session checks at both instances, which ask nobody but the database.
-        private func expectSessionsAnswer(_ token: String, within limit: Duration) async throws {
+        private func expectSessionsAnswer(_ token: String) async throws {
             for instance in faults.instances {
-                let start = ContinuousClock.now
                 #expect(try await instance.get("users/isvalidusertoken/\(token)").text == "true")
-                #expect(ContinuousClock.now - start < limit)
                 #expect(try await instance.service.management.get("/health/ready").status == 200)
+            }
+        }
+
+        /// How long session checks take, so many at once and by turns at both instances.
+        private func checkTimes(of token: String, count: Int) async throws -> [Duration] {
+            try await withThrowingTaskGroup(of: Duration.self) { group in
+                for index in 0..<count {
+                    let instance = faults.instances[index % faults.instances.count]
+                    group.addTask {
+                        let start = ContinuousClock.now
+                        let isLive = try await faults.isLive(token, at: instance)
+                        #expect(isLive)
+                        return ContinuousClock.now - start
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
             }
         }
 
