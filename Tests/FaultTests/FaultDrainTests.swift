@@ -14,7 +14,8 @@ extension FaultTests {
         @Test("F-36: SIGTERM under load: no new connections, every accepted request gets its answer, exit 0")
         func terminate() async throws {
             let visitors = try await faults.newcomers(60)
-            try await faults.withInstance { instance in
+            // It ends when all is answered, not when its time is over.
+            try await faults.withInstance(["FEDERATION_DRAIN_MILLISECONDS": "60000"]) { instance in
                 try await faults.simulator.withFault(#"{"effect": "delay", "milliseconds": 1500}"#) {
                     let before = try await questions()
                     let idle = idleConnection(to: instance)
@@ -38,9 +39,8 @@ extension FaultTests {
                     let reply = try await slow
                     #expect(reply.contains("HTTP/1.1 400") && reply.contains("credential_missing"), "\(reply)")
                     #expect(await idle.value == .closed)
-                    #expect(try await instance.service.process.waitForExit(within: .seconds(10)) == .exited(0))
+                    #expect(try await instance.service.process.waitForExit(within: .seconds(30)) == .exited(0))
                     let took = ContinuousClock.now - start
-                    #expect(took < .seconds(10))
                     noteMeasured("F-36", "\(visitors.count) logins under way answered, ended after \(took.figure)")
                 }
             }
@@ -50,7 +50,7 @@ extension FaultTests {
         /// A connection on which nothing is under way, kept open for the next request.
         private func idleConnection(to instance: Deployment) -> Task<RawReply.End?, Never> {
             let request = "GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-            return Task { try? await instance.client.exchange(request, within: .seconds(20)).end }
+            return Task { try? await instance.client.exchange(request, within: .seconds(50)).end }
         }
 
         /// A login without credential whose body ends two seconds after its beginning.
@@ -59,7 +59,7 @@ extension FaultTests {
                 "POST \(instance.path("users/loginWithFacebook")) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                 + "Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{"
             let pieces = [Array(head.utf8), Array("}".utf8)]
-            return try await instance.client.exchange(pieces, pause: .seconds(2), within: .seconds(20)).text
+            return try await instance.client.exchange(pieces, pause: .seconds(2), within: .seconds(50)).text
         }
 
         /// Questions that have arrived at Graph, of which each login asks two.

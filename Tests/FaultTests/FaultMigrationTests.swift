@@ -45,12 +45,17 @@ extension FaultTests {
         )
         func killed(victim: Victim) async throws {
             try await withDatabase(.empty) { database in
-                // The ninth table takes its time, so that the middle can be met.
+                // The ninth table waits until it is told to go on, so that the middle can be met.
                 try await database.psql(
                     """
                     create sequence made;
-                    create function linger() returns event_trigger language plpgsql as
-                        'begin if nextval(''made'') = 9 then perform pg_sleep(2); end if; end';
+                    create table held as select 1 as n;
+                    create function linger() returns event_trigger language plpgsql as $body$
+                    begin
+                        if nextval('made') = 9 then
+                            while exists (select from public.held) loop perform pg_sleep(0.02); end loop;
+                        end if;
+                    end $body$;
                     create event trigger linger on ddl_command_end when tag in ('CREATE TABLE') execute function linger();
                     """
                 )
@@ -71,6 +76,7 @@ extension FaultTests {
                     try await database.psql("select pg_terminate_backend(pid) \(session)")
                     #expect(try await migration.waitForExit() == .exited(69))
                 }
+                try await database.psql("delete from held")
                 try await eventually("its session ends", every: .milliseconds(50)) {
                     try await database.psql("select 1 \(session)").isEmpty
                 }

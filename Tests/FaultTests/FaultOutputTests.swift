@@ -16,7 +16,7 @@ extension FaultTests {
         @Test("F-41: a log that nobody reads: logins go on as before, lost lines are counted, and it ends when told")
         func log() async throws {
             let visitors = try await faults.regulars(40)
-            try await withUnreadLog { program, read in
+            try await withUnreadLog { program, written in
                 // Every line there is, so that they come to more than is kept.
                 let instance = try await Deployment.start(
                     on: faults.database,
@@ -24,21 +24,30 @@ extension FaultTests {
                     program: program,
                     environment: ["FEDERATION_LOG_LEVEL": "trace"]
                 )
-                let before = try await times(of: visitors, at: instance)
                 try await eventually("lines are dropped", within: .seconds(120)) {
                     faults.expectAllSignedIn(try await faults.logIn(visitors, at: instance))
                     return try await instance.metric(Self.dropped, Self.reason) > 0
                 }
-                let after = try await times(of: visitors, at: instance)
-                // Both hold what is beside them on the machine; the rest is for what comes by chance.
-                #expect(after <= before * 2 + .seconds(1))
+                // The same instance but for the reader.
+                let twin = try await Deployment.start(
+                    on: faults.database,
+                    simulator: faults.simulator,
+                    environment: ["FEDERATION_LOG_LEVEL": "trace"]
+                )
+                faults.expectAllSignedIn(try await faults.logIn(visitors, at: twin))
+                let (read, unread) = try await compare {
+                    try await times(of: visitors, at: twin)
+                } with: {
+                    try await times(of: visitors, at: instance)
+                }
+                try await twin.service.process.kill()
                 let dropped = Int(try await instance.metric(Self.dropped, Self.reason))
                 noteMeasured(
                     "F-41",
-                    "p99 of logins \(before.figure), with an unread log \(after.figure), \(dropped) lines lost"
+                    "p99 of logins \(read.figure), with an unread log \(unread.figure), \(dropped) lines lost"
                 )
                 #expect(try await instance.service.process.terminate() == .exited(0), "with the log as it is")
-                #expect(read().contains("message"), "what was written before is there to be read")
+                #expect(written().contains("message"), "what was written before is there to be read")
             }
             try await faults.checkInvariants()
         }
@@ -47,18 +56,21 @@ extension FaultTests {
         func scrapers() async throws {
             let visitors = try await faults.regulars(40)
             try await faults.withInstance { instance in
-                let before = try await times(of: visitors, at: instance)
                 // More pages than all buffers on the way take, on each of twenty connections.
                 let ask = String(repeating: "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", count: 400)
-                let scrapers = (0..<20).map { _ in UnreadConnection(to: instance.service.management, sending: ask) }
-                defer { for scraper in scrapers { scraper.close() } }
-                let after = try await times(of: visitors, at: instance)
-                #expect(after <= before * 2 + .seconds(1))
-                #expect(try await instance.service.management.get("/metrics").status == 200)
-                #expect(try await instance.service.management.get("/health/ready").status == 200)
+                let (alone, beside) = try await compare {
+                    try await times(of: visitors, at: instance)
+                } with: {
+                    let scrapers = (0..<20).map { _ in UnreadConnection(to: instance.service.management, sending: ask) }
+                    defer { for scraper in scrapers { scraper.close() } }
+                    let time = try await times(of: visitors, at: instance)
+                    #expect(try await instance.service.management.get("/metrics").status == 200)
+                    #expect(try await instance.service.management.get("/health/ready").status == 200)
+                    return time
+                }
                 noteMeasured(
                     "F-41",
-                    "p99 of logins \(before.figure), beside twenty scrapers that do not read \(after.figure)"
+                    "p99 of logins \(alone.figure), beside twenty scrapers that do not read \(beside.figure)"
                 )
             }
             try await faults.checkInvariants()
@@ -66,6 +78,23 @@ extension FaultTests {
 
         private static let dropped = "federation_log_lines_dropped_total"
         private static let reason = #"reason="reader_too_slow""#
+
+        /// What is under a fault must take no more than a second over twice what is not.
+        ///
+        /// Both are measured one after the other, up to three times: what else the machine does is there in both of
+        /// them for the most part, and what the fault does is there each time.
+        private func compare(
+            _ usual: () async throws -> Duration,
+            with faulty: () async throws -> Duration
+        ) async throws -> (usual: Duration, faulty: Duration) {
+            var times: (usual: Duration, faulty: Duration) = (.zero, .zero)
+            for _ in 0..<3 {
+                times = (try await usual(), try await faulty())
+                if times.faulty <= times.usual * 2 + .seconds(1) { return times }
+            }
+            #expect(times.faulty <= times.usual * 2 + .seconds(1))
+            return times
+        }
 
         /// What 99 of a hundred of 400 logins take, forty at once.
         private func times(of visitors: [Visitor], at instance: Deployment) async throws -> Duration {
