@@ -20,8 +20,11 @@ extension FaultTests {
             let sleepers = try await faults.regulars(20)
             let others = try await faults.regulars(20)
             let session = try #require(try await faults.logIn(others[0], at: faults.instances[0]).signedIn)
-            // Nothing but the test ends the statements.
-            try await faults.withInstance(["FEDERATION_DATABASE_STATEMENT_MILLISECONDS": "60000"]) { instance in
+            // Nothing but the test ends the statements, and nothing but the time to wait for one ends a login.
+            let limits = [
+                "FEDERATION_DATABASE_STATEMENT_MILLISECONDS": "60000", "FEDERATION_LOGIN_MILLISECONDS": "60000",
+            ]
+            try await faults.withInstance(limits) { instance in
                 try await whileSessions(of: sleepers, sleep: 60) {
                     async let asleep = faults.logIn(sleepers, at: instance)
                     try await eventually("all writes that there is room for sleep") {
@@ -30,7 +33,7 @@ extension FaultTests {
                     for _ in 0..<2 {
                         let attempts = try await faults.logIn(others, at: instance)
                         // The time to wait is 1 s; the rest is for a busy machine.
-                        faults.expectAllRefused(attempts, ["store_unavailable", "overloaded"], within: .seconds(3))
+                        faults.expectAllRefused(attempts, ["store_unavailable", "overloaded"])
                         note("F-26", "503 after at most", attempts.map(\.elapsed).max())
                     }
                     #expect(try await faults.isLive(session.token, at: instance), "sessions are checked meanwhile")
@@ -44,13 +47,11 @@ extension FaultTests {
                     }
                     let ended = try await asleep
                     waking.cancel()
-                    faults.expectAllRefused(ended, ["store_unavailable", "overloaded"], within: .seconds(30))
-                    try await eventually("logins succeed again") {
+                    faults.expectAllRefused(ended, ["store_unavailable", "overloaded"], within: .seconds(60))
+                    try await eventually("logins succeed again", within: FaultDeployment.inTime) {
                         try await faults.logIn(others[0], at: instance).signedIn != nil
                     }
-                    let recovery = ContinuousClock.now - end
-                    #expect(recovery < .seconds(4), "2 s, and as much for a busy machine")
-                    note("F-26", "logins again after", recovery)
+                    note("F-26", "logins again after", ContinuousClock.now - end)
                 }
             }
             try await faults.checkInvariants()
@@ -86,8 +87,11 @@ extension FaultTests {
                     at: all
                 ) { _ in try await Task.sleep(for: .seconds(8)) }
                 #expect(outcome.goodput >= 0.8 * capacity, "\(outcome.goodput) of \(capacity) logins a second")
-                #expect(outcome.percentile(99) <= .seconds(5))
-                #expect(outcome.slowest < .seconds(6))
+                // Three of four would still wait at the end of the load if each waited for its turn.
+                #expect(outcome.endedMeanwhile * 2 >= outcome.count, "\(outcome.endedMeanwhile) of \(outcome.count)")
+                // Twice the limit of a login; and a busy machine needs its time to refuse.
+                #expect(outcome.percentile(99) <= .seconds(10))
+                #expect(outcome.slowest < FaultDeployment.inTime)
                 let refusals = outcome.failed.filter { !$0.what.hasPrefix("503 ") }
                 #expect(refusals.isEmpty, "\(refusals.prefix(3))")
                 let share = Int(100 * outcome.goodput / capacity)
@@ -110,16 +114,23 @@ extension FaultTests {
                 select from demo.users where object_id = (
                     select object_id from demo.identities where subject = '\(victim.id)') for update
                 """
+            let (locks, statements) = (ended(by: "55P03", at: instance), ended(by: "57014", at: instance))
             try await faults.database.whileLocked(lock) {
                 async let attempt = faults.logIn(victim, at: instance)
                 faults.expectAllSignedIn(try await faults.logIn(others, at: instance), "nobody else waits")
-                faults.expectAllRefused([try await attempt], ["store_unavailable"], within: .seconds(3))
+                faults.expectAllRefused([try await attempt], ["store_unavailable"])
+                try await eventually("the limit of a lock is said to have ended it, not that of a statement") {
+                    ended(by: "55P03", at: instance) > locks
+                }
                 note("F-29b", "503 at a locked row after", try await attempt.elapsed)
             }
             try await whileSessions(of: [victim], sleep: 60) {
                 async let attempt = faults.logIn(victim, at: instance)
                 faults.expectAllSignedIn(try await faults.logIn(others, at: instance), "nobody else waits")
-                faults.expectAllRefused([try await attempt], ["store_unavailable"], within: .seconds(4))
+                faults.expectAllRefused([try await attempt], ["store_unavailable"])
+                try await eventually("the limit of a statement is said to have ended it") {
+                    ended(by: "57014", at: instance) > statements
+                }
                 note("F-29b", "503 at a statement without end after", try await attempt.elapsed)
             }
             faults.expectAllSignedIn([try await faults.logIn(victim, at: instance)])
@@ -130,21 +141,30 @@ extension FaultTests {
         @Test("F-38: every process of PostgreSQL stopped for 5 s under load: only 503, and soon none")
         func stopped() async throws {
             let regulars = try await faults.regulars(20)
+            var recovery = Duration.zero
             let attempts = try await faults.underLoad {
                 try await cluster.freeze()
+                // Longer than any limit of a statement: the connections that were busy are given up.
                 try? await Task.sleep(for: .seconds(5))
                 try await cluster.thaw()
-                try await Task.sleep(for: .seconds(5))
+                let start = ContinuousClock.now
+                try await eventually("logins succeed again", within: .seconds(25)) {
+                    try await faults.logIn(regulars).problems.isEmpty
+                }
+                recovery = ContinuousClock.now - start
             }
             let problems = attempts.problems
             #expect(Set(problems.keys).isSubset(of: ["store_unavailable", "overloaded"]), "\(problems)")
             #expect(!problems.isEmpty, "the fault was felt")
-            #expect((attempts.map(\.elapsed).max() ?? .zero) < .seconds(6))
+            #expect((attempts.map(\.elapsed).max() ?? .zero) < FaultDeployment.inTime)
             var after: [LoginAttempt] = []
             for _ in 0..<10 { after += try await faults.logIn(regulars) }
             let failed = after.count { $0.signedIn == nil }
-            #expect(failed * 100 <= after.count, "\(after.problems) of \(after.count) five seconds later")
-            noteMeasured("F-38", "PostgreSQL stopped for 5 s: \(failed) of \(after.count) logins failed 5 s later")
+            #expect(failed * 100 <= after.count, "\(after.problems) of \(after.count)")
+            noteMeasured(
+                "F-38",
+                "PostgreSQL stopped for 5 s: logins again \(recovery.figure) later, \(failed) of \(after.count) failed"
+            )
             try await faults.checkInvariants()
         }
 
@@ -198,6 +218,13 @@ extension FaultTests {
             try await cluster.psql(
                 "select pid from pg_stat_activity where application_name = 'federation' and wait_event = 'PgSleep'"
             ).compactMap { row in row.first.flatMap(\.self).flatMap { Int32($0) } }
+        }
+
+        /// How many logins have ended by an error of PostgreSQL's, as the log of an instance says.
+        private func ended(by state: String, at instance: Deployment) -> Int {
+            instance.service.process.standardOutput.split(separator: "\n").count {
+                $0.contains("PostgreSQL error \(state)")
+            }
         }
 
         private func note(_ row: String, _ what: String, _ duration: Duration?) {

@@ -30,6 +30,8 @@ actor SteadyLoad {
         var count = 0
         var failed: [Failed] = []
         var accepted: [Accepted] = []
+        /// When the logins ended, well or not, since the load began.
+        var ends: [Duration] = []
         var slowest = Duration.zero
         /// How long the load went on.
         var length = Duration.zero
@@ -41,6 +43,9 @@ actor SteadyLoad {
         var goodput: Double {
             Double(accepted.count { $0.ended <= length }) / max(length / .seconds(1), 0.001)
         }
+
+        /// How many logins ended, well or not, while the load went on.
+        var endedMeanwhile: Int { ends.count { $0 <= length } }
 
         /// What at least so many of a hundred accepted logins took at most.
         func percentile(_ percent: Int) -> Duration { accepted.map(\.elapsed).percentile(percent) }
@@ -147,6 +152,7 @@ actor SteadyLoad {
     private func note(at instance: Deployment, _ failed: Failed?, ended: Duration, elapsed: Duration) {
         underWay[instance.client.port, default: 0] -= 1
         outcome.count += 1
+        outcome.ends.append(ended)
         outcome.slowest = max(outcome.slowest, elapsed)
         if let failed {
             outcome.failed.append(failed)
