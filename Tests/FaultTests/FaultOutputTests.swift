@@ -25,7 +25,7 @@ extension FaultTests {
                     environment: ["FEDERATION_LOG_LEVEL": "trace"]
                 )
                 try await eventually("lines are dropped", within: .seconds(120)) {
-                    faults.expectAllSignedIn(try await faults.logIn(visitors, at: instance))
+                    _ = try await logIn(visitors, at: instance)
                     return try await instance.metric(Self.dropped, Self.reason) > 0
                 }
                 // The same instance but for the reader.
@@ -34,7 +34,7 @@ extension FaultTests {
                     simulator: faults.simulator,
                     environment: ["FEDERATION_LOG_LEVEL": "trace"]
                 )
-                faults.expectAllSignedIn(try await faults.logIn(visitors, at: twin))
+                _ = try await logIn(visitors, at: twin)
                 let (read, unread) = try await compare {
                     try await times(of: visitors, at: twin)
                 } with: {
@@ -98,10 +98,17 @@ extension FaultTests {
 
         /// What 99 of a hundred of 400 logins take, forty at once.
         private func times(of visitors: [Visitor], at instance: Deployment) async throws -> Duration {
-            var attempts: [LoginAttempt] = []
-            while attempts.count < 400 { attempts += try await faults.logIn(visitors, at: instance) }
-            faults.expectAllSignedIn(attempts)
-            return attempts.map(\.elapsed).percentile(99)
+            var times: [Duration] = []
+            for _ in 0..<20 where times.count < 400 { times += try await logIn(visitors, at: instance) }
+            try #require(times.count >= 400, "more than half were refused")
+            return times.percentile(99)
+        }
+
+        /// What the logins take that succeed: a busy machine has no room for some of them.
+        private func logIn(_ visitors: [Visitor], at instance: Deployment) async throws -> [Duration] {
+            let attempts = try await faults.logIn(visitors, at: instance)
+            #expect(Set(attempts.problems.keys).isSubset(of: ["overloaded"]), "\(attempts.problems)")
+            return attempts.filter { $0.signedIn != nil }.map(\.elapsed)
         }
 
         /// Lends a program that is the service with a log that goes into a pipe which is full after some lines, since

@@ -45,7 +45,7 @@ struct ConfigurationCopyTests {
                 let (first, second) = (try #require(ApplicationID("app7")), try #require(ApplicationID("app8")))
                 #expect(try await rename(first, in: store) == 2)
                 #expect(try await rename(second, in: store) == 3)
-                // The best of some, since the machine may be busy with other things. A tenth of the whole one is usual.
+                // The best of some, since the machine may be busy with other things.
                 var durations: [Duration] = []
                 for _ in 0..<10 {
                     let start = ContinuousClock.now
