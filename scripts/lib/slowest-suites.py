@@ -1,16 +1,29 @@
-"""Prints the suites whose tests took longest together, of the reports of JUnit's form that are named: seconds, tests
-and name, a suite a line. A suite's tests that ran beside each other count each."""
+"""Prints the suites whose tests took longest together, of Swift Testing's event streams that are named: seconds, tests
+and name, a suite a line.
+
+A test counts from the start to the end of its cases, not while it waits for its turn. Tests that ran beside each other
+count each.
+"""
 
 import collections
+import itertools
+import json
 import sys
-import xml.etree.ElementTree as ElementTree
 
 COUNT = 20
 
-seconds, tests = collections.Counter(), collections.Counter()
+seconds, tests = collections.Counter(), collections.defaultdict(set)
 for path in sys.argv[1:]:
-    for case in ElementTree.parse(path).iter("testcase"):
-        seconds[case.get("classname")] += float(case.get("time"))
-        tests[case.get("classname")] += 1
-for name, time in seconds.most_common(COUNT):
-    print(f"{time:7.1f} s {tests[name]:5} tests  {name}")
+    began = collections.defaultdict(list)
+    with open(path, encoding="utf-8") as stream:
+        for line in stream:
+            event = json.loads(line)["payload"]
+            test = event.get("testID")
+            if event["kind"] == "testCaseStarted":
+                began[test].append(event["instant"]["absolute"])
+            elif event["kind"] == "testCaseEnded":
+                suite = "/".join(itertools.takewhile(lambda part: "(" not in part, test.split("/")))
+                seconds[suite] += event["instant"]["absolute"] - began[test].pop(0)
+                tests[suite].add(test)
+for suite, time in seconds.most_common(COUNT):
+    print(f"{time:7.1f} s {len(tests[suite]):5} tests  {suite}")
