@@ -128,7 +128,7 @@ extension FaultTests {
                 try await load.waitForMore(100)
                 for instance in withBoth { try await instance.end() }
             }
-            #expect(outcome.failed.isEmpty, "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))")
+            outcome.expectNoFault()
             #expect(try await givenBack(to: session, at: running[0]) == resting.first?.token)
             _ = try await running[0].logIn("rotated.canary@example.com")
 

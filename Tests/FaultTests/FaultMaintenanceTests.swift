@@ -121,10 +121,7 @@ extension FaultTests {
                         try await count("checked < now() - interval '1 hour'", in: database) == 0
                     }
                 }
-                #expect(
-                    outcome.failed.isEmpty,
-                    "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))"
-                )
+                outcome.expectNoFault()
                 #expect(try await count("token is null or revoked is not null", in: database) == 0)
                 try await one.end()
                 try await simulator.process.kill()

@@ -47,6 +47,14 @@ actor SteadyLoad {
         /// How many logins ended, well or not, while the load went on.
         var endedMeanwhile: Int { ends.count { $0 <= length } }
 
+        /// Expects that most logins succeeded, and that the others were refused for want of room, as a busy machine has
+        /// little.
+        func expectNoFault(sourceLocation: SourceLocation = #_sourceLocation) {
+            let faults = failed.filter { !($0.what.hasPrefix("503 ") && $0.what.contains(#""reason":"overloaded""#)) }
+            #expect(faults.isEmpty, "\(faults.count) of \(count): \(faults.prefix(3))", sourceLocation: sourceLocation)
+            #expect(failed.count * 2 < count, "\(failed.count) of \(count)", sourceLocation: sourceLocation)
+        }
+
         /// What at least so many of a hundred accepted logins took at most.
         func percentile(_ percent: Int) -> Duration { accepted.map(\.elapsed).percentile(percent) }
     }
