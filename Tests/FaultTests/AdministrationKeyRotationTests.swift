@@ -98,7 +98,13 @@ extension FaultTests {
             let document = FaultDeployment.document
             let (one, two) = (faults.instances[0], faults.instances[1])
             var running: [Deployment] = []
-            let outcome = try await SteadyLoad.run(perSecond: 100, crowd, to: document, at: [one, two]) { load in
+            let outcome = try await SteadyLoad.run(
+                perSecond: 100,
+                crowd,
+                to: document,
+                at: [one, two],
+                isPatient: true
+            ) { load in
                 // Each instance in turn gets both keys.
                 let withBoth = [try await start(Self.both), try await start(Self.both)]
                 try await load.use(withBoth)
@@ -128,7 +134,7 @@ extension FaultTests {
                 try await load.waitForMore(100)
                 for instance in withBoth { try await instance.end() }
             }
-            outcome.expectNoFault()
+            #expect(outcome.failed.isEmpty, "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))")
             #expect(try await givenBack(to: session, at: running[0]) == resting.first?.token)
             _ = try await running[0].logIn("rotated.canary@example.com")
 

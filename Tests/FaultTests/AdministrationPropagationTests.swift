@@ -21,12 +21,6 @@ extension FaultTests {
         /// The promise of docs/operations/upgrade.md#how-instances-hear-of-it.
         private static let promise = Duration.seconds(1)
 
-        /// What none may take, also on a busy machine.
-        ///
-        /// An instance that is not told looks for itself every five seconds: of as many measurements as there are here,
-        /// one is later than this.
-        private static let late = Duration.seconds(3)
-
         /// Logins a second while operators change things.
         ///
         /// A debug build bears these with more than half of two processors free. At 200 it is busy with the logins
@@ -100,8 +94,13 @@ extension FaultTests {
             let app = "applications/live"
             let crowd = try await faults.newcomers(50)
             var times: [String: [Duration]] = [:]
-            let outcome = try await SteadyLoad.run(perSecond: Self.pace, crowd, to: Self.live, at: faults.instances) {
-                load in
+            let outcome = try await SteadyLoad.run(
+                perSecond: Self.pace,
+                crowd,
+                to: Self.live,
+                at: faults.instances,
+                isPatient: true
+            ) { load in
                 times["mapping"] = try await delays(
                     of: {
                         let json = #"[{"from": "last_name", "to": "givenName"}]"#
@@ -161,12 +160,11 @@ extension FaultTests {
                     "a revoked key"
                 ) { try await $0.client.get(path).status == 401 }
             }
-            outcome.expectNoFault()
+            #expect(outcome.failed.isEmpty, "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))")
             #expect(times.count == 7)
             // Twenty logins have ended after each change.
             #expect(outcome.count >= 20 * times.count)
-            #expect(times.values.flatMap(\.self).percentile(50) < Self.promise, "\(times)")
-            for (what, delays) in times { #expect(delays.allSatisfy { $0 < Self.late }, "\(what): \(delays)") }
+            for (what, delays) in times { #expect(delays.allSatisfy { $0 < Self.promise }, "\(what): \(delays)") }
             // For who reads the log: the figures behind the bounds above.
             for (what, delays) in times.sorted(by: { $0.key < $1.key }) { print("\(what): \(delays)") }
             print("\(outcome.count) logins, \(outcome.rate) a second, the slowest \(outcome.slowest)")
@@ -244,8 +242,7 @@ extension FaultTests {
                     // one.
                     try await eventually("something is lost") { proxy.traffic.swallowed > 0 }
                     try await proxy.heal()
-                    // Thirty seconds are promised.
-                    try await eventually("it has heard", within: .seconds(60), every: .milliseconds(20)) {
+                    try await eventually("it has heard", within: .seconds(30), every: .milliseconds(20)) {
                         try await property("givenName", of: ann, at: instance) == "ABLE"
                     }
                 }
