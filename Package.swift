@@ -45,7 +45,8 @@ let isFuzzing = Context.environment["FEDERATION_FUZZING"] != nil
 let fuzzing = strict + [.unsafeFlags(["-Onone"])]
 let fuzzed: [Target.Dependency] = [
     "Administration", "Backendless", "Curl", "Facebook", "HTTP", "Mapping", "Postgres", "Providers", "Secrets",
-    "SignedTokens", "Store", "Twitter", "Vocabulary", "WebAuthn", crypto, cryptoExtras, logging, nioCore,
+    "SignedTokens", "Store", "Twitter", "WebAuthn", "Domain", "Description", "Encodings", crypto, cryptoExtras, logging,
+    nioCore,
 ]
 
 let package = Package(
@@ -102,167 +103,192 @@ let package = Package(
         ),
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
-        .target(name: "Vocabulary", swiftSettings: strict),
-        .target(name: "Limiting", dependencies: ["Vocabulary", collections, nioLocks], swiftSettings: strict),
-        .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
-        .target(name: "Import", dependencies: ["Mapping", "Vocabulary", crypto], swiftSettings: strict),
+        .target(name: "Encodings", swiftSettings: strict),
+        .target(name: "Description", dependencies: ["Encodings"], swiftSettings: strict),
+        .target(name: "Domain", dependencies: ["Description", "Encodings"], swiftSettings: strict),
         .target(
-            name: "SignedTokens",
-            dependencies: ["Vocabulary", crypto, cryptoExtras, logging, nioLocks],
+            name: "Limiting",
+            dependencies: ["Domain", "Encodings", collections, nioLocks],
             swiftSettings: strict
         ),
-        .target(name: "WebAuthn", dependencies: ["Vocabulary", crypto, cryptoExtras], swiftSettings: strict),
-        .target(name: "Providers", dependencies: ["Mapping", "Vocabulary"], swiftSettings: strict),
+        .target(name: "Mapping", dependencies: ["Description", "Domain", "Encodings"], swiftSettings: strict),
+        .target(
+            name: "Import",
+            dependencies: ["Domain", "Encodings", "Mapping", crypto],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SignedTokens",
+            dependencies: [
+                "Domain", "Encodings", crypto, cryptoExtras, logging, nioLocks,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "WebAuthn",
+            dependencies: ["Encodings", crypto, cryptoExtras],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Providers",
+            dependencies: [
+                "Curl", "Description", "Domain", "Encodings", "Mapping", logging, metrics, nioLocks, tracing,
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
         .target(
-            name: "Upstream",
-            dependencies: ["Curl", "Providers", "Vocabulary", logging, metrics, nioLocks, tracing],
-            swiftSettings: strict
-        ),
-        .target(
             name: "Facebook",
             dependencies: [
-                "Curl", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary", crypto, metrics, nioLocks,
+                "Curl", "Description", "Domain", "Encodings", "Mapping", "Providers", "SignedTokens", crypto,
+                metrics, nioLocks,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Twitter",
-            dependencies: ["Curl", "Mapping", "Providers", "Upstream", "Vocabulary", crypto, nioLocks],
+            dependencies: [
+                "Curl", "Description", "Domain", "Encodings", "Mapping", "Providers", crypto, nioLocks,
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "Passwords",
             dependencies: [
-                "CArgon2", "CCrypt", "EmbeddedFiles", "Limiting", "Vocabulary", crypto, cryptoExtras, nioLocks,
+                "CArgon2", "CCrypt", "Domain", "EmbeddedFiles", "Encodings", "Limiting", crypto, cryptoExtras,
+                nioLocks,
             ],
             exclude: ["common-passwords.txt"],
             swiftSettings: strict
         ),
-        .target(name: "OneTimeCodes", dependencies: ["CQREncode", "Vocabulary", crypto], swiftSettings: strict),
         .target(
-            name: "Mailing",
-            dependencies: ["Curl", "Vocabulary"],
-            resources: [.embedInCode("templates")],
+            name: "OneTimeCodes",
+            dependencies: ["CQREncode", "Domain", "Encodings", crypto],
             swiftSettings: strict
         ),
-        .target(name: "Texting", dependencies: ["Curl", "Vocabulary", crypto], swiftSettings: strict),
+        .target(
+            name: "Messaging",
+            dependencies: [
+                "Applications", "Curl", "Domain", "Encodings", "Limiting", "Secrets", "Store", crypto, logging,
+                metrics,
+            ],
+            resources: [.embedInCode("Mails/templates")],
+            swiftSettings: strict
+        ),
         .target(
             name: "Store",
-            dependencies: ["EmbeddedFiles", "Vocabulary", "Postgres", nioLocks, tracing],
-            swiftSettings: strict
-        ),
-        .target(name: "Secrets", dependencies: ["Store", "Vocabulary", crypto], swiftSettings: strict),
-        .target(
-            name: "Applications",
             dependencies: [
-                "Limiting", "Mapping", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging, nioLocks,
+                "Domain", "EmbeddedFiles", "Encodings", "Postgres", nioLocks, tracing,
             ],
             swiftSettings: strict
         ),
         .target(
-            name: "KeptTokens",
-            dependencies: ["Applications", "Mapping", "Providers", "Secrets", "Store", "Vocabulary"],
+            name: "Secrets",
+            dependencies: ["Domain", "Encodings", "Store", crypto],
             swiftSettings: strict
         ),
         .target(
-            name: "Notifications",
-            dependencies: ["Applications", "Limiting", "Mailing", "Secrets", "Store", "Vocabulary", logging, metrics],
+            name: "Applications",
+            dependencies: [
+                "Description", "Domain", "Encodings", "Limiting", "Mapping", "Providers", "Secrets", "Store",
+                crypto, logging, nioLocks,
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "Factors",
             dependencies: [
-                "Applications", "Mailing", "Notifications", "OneTimeCodes", "Secrets", "Store", "Texting",
-                "Vocabulary", "WebAuthn", crypto,
+                "Applications", "Domain", "Encodings", "Messaging", "OneTimeCodes", "Secrets", "Store", "WebAuthn",
+                crypto,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Logins",
             dependencies: [
-                "Applications", "Factors", "KeptTokens", "Limiting", "Notifications", "Mailing", "Mapping", "Providers",
-                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging, metrics, nioLocks, tracing,
+                "Applications", "Domain", "Encodings", "Factors", "Limiting", "Mapping", "Messaging", "Providers",
+                "Secrets", "SignedTokens", "Store", crypto, logging, metrics, nioLocks, tracing,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Accounts",
             dependencies: [
-                "Applications", "Deletions", "KeptTokens", "Limiting", "Logins", "Notifications", "Mailing", "Mapping",
-                "Passwords", "Secrets",
-                "Store",
-                "Vocabulary", logging, nioLocks,
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Deletions",
-            dependencies: ["Applications", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Callbacks",
-            dependencies: [
-                "Applications", "Deletions", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging,
+                "Applications", "Domain", "Encodings", "Factors", "Limiting", "Logins", "Mapping", "Messaging",
+                "Passwords", "Providers", "Secrets", "Store", logging, nioLocks,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Maintenance",
             dependencies: [
-                "Applications", "Deletions", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging,
-                metrics, nioLocks,
+                "Accounts", "Applications", "Domain", "Logins", "Providers", "Secrets", "Store", logging, metrics,
+                nioLocks,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Administration",
             dependencies: [
-                "Accounts", "Applications", "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping",
-                "Notifications", "Observability", "Passwords", "Providers", "Secrets", "Store", "Texting", "Vocabulary",
-                crypto, logging,
-            ],
-            swiftSettings: strict
-        ),
-        .target(
-            name: "Federation",
-            dependencies: [
-                "Accounts", "Applications", "Callbacks", "Deletions", "Factors", "KeptTokens", "Limiting", "Logins",
-                "Notifications", "Mailing", "Passwords", "Secrets", "Store", "Texting", "Vocabulary", logging,
+                "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "Import", "Logins",
+                "Mapping", "Messaging", "Observability", "Passwords", "Providers", "Secrets", "Store", logging,
+                nioLocks,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "HTTP",
             dependencies: [
-                "Limiting", "Vocabulary", crypto, httpTypes, hummingbird, logging, metrics, nioCore, nioHPACK,
-                nioHTTP1, nioHTTP2,
-                nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS, tracing,
+                "Description", "Domain", "Encodings", "Limiting", httpTypes, hummingbird, logging, metrics,
+                nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2,
+                nioLocks, nioSSL, nioTLS, tracing,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Pages",
+            dependencies: [
+                "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "HTTP", "Limiting",
+                "Logins", "Messaging", "Providers", crypto, httpTypes, hummingbird, logging, nioCore,
+            ],
+            resources: [
+                .embedInCode("Assets/page.css"), .embedInCode("Assets/passkey.js"),
+                .embedInCode("Assets/handOver.js"), .embedInCode("Assets/lateHandOver.js"),
+                .embedInCode("Assets/en.txt"), .embedInCode("Assets/de.txt"),
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Backendless",
             dependencies: [
-                "Accounts", "Applications", "Callbacks", "EmbeddedFiles", "Factors", "Federation", "HTTP", "KeptTokens",
-                "Limiting", "Logins", "Notifications", "Providers", "Vocabulary", httpTypes, hummingbird,
+                "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "HTTP", "Limiting",
+                "Logins", "Providers", "PublicAPI", httpTypes, hummingbird,
             ],
             swiftSettings: strict
         ),
         .target(
-            name: "API",
+            name: "PublicAPI",
             dependencies: [
-                "Accounts", "Administration", "Applications", "EmbeddedFiles", "Factors", "Federation", "HTTP",
-                "Limiting", "Logins", "Notifications", "Providers", "Secrets", "Vocabulary", httpTypes, hummingbird,
-                logging, nioCore, nioLocks,
+                "Accounts", "Applications", "Description", "Domain", "EmbeddedFiles", "Encodings", "HTTP", "Limiting",
+                "Logins", "Messaging", "Pages", "Providers", "Secrets", httpTypes, hummingbird,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "AdministrationAPI",
+            dependencies: [
+                "Accounts", "Administration", "Applications", "Description", "Domain", "EmbeddedFiles",
+                "Encodings", "HTTP", "Limiting", "Secrets", httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Console",
-            dependencies: ["API", "HTTP", "Vocabulary", crypto, httpTypes, hummingbird, nioCore],
+            dependencies: [
+                "AdministrationAPI", "Applications", "Description", "Domain", "Encodings", "HTTP", "Pages", crypto,
+                httpTypes, hummingbird, nioCore,
+            ],
             resources: [
                 .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),
                 .embedInCode("Assets/logins.js"), .embedInCode("Assets/mapping.js"),
@@ -273,22 +299,20 @@ let package = Package(
         ),
         .target(
             name: "Observability",
-            dependencies: ["Curl", "Vocabulary", logging, metrics, nioLocks, tracing],
+            dependencies: [
+                "Curl", "Domain", "Encodings", logging, metrics, nioLocks, tracing,
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "Server",
             dependencies: [
-                "API", "Administration", "Applications", "Backendless", "CMalloc", "Console", "Curl", "Facebook",
-                "Federation", "HTTP", "Import", "KeptTokens", "Limiting", "Logins", "Mailing", "Maintenance", "Mapping",
-                "Notifications",
-                "Observability",
-                "Passwords",
-                "Postgres",
-                "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary",
-                argumentParser,
-                configuration,
-                hummingbird, logging, metrics, nioCore, nioLocks, nioPosix, serviceLifecycle, tracing, unixSignals,
+                "Accounts", "Administration", "AdministrationAPI", "Applications", "Backendless", "CMalloc",
+                "Console", "Curl", "Description", "Domain", "Encodings", "Facebook", "HTTP", "Import", "Limiting",
+                "Logins", "Maintenance", "Mapping", "Messaging", "Observability", "Passwords", "Postgres",
+                "Providers", "PublicAPI", "Secrets", "Store", "Twitter", argumentParser, configuration,
+                httpTypes, hummingbird, logging, metrics, nioCore, nioLocks, nioPosix, serviceLifecycle, tracing,
+                unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -297,17 +321,23 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "GraphSimulator",
-            dependencies: ["CZlib", crypto, cryptoExtras, nioCore, nioHTTP1, nioLocks, nioPosix],
+            dependencies: [
+                "CZlib", "Domain", "Encodings", crypto, cryptoExtras, nioCore, nioHTTP1, nioLocks, nioPosix,
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "graph-simulator",
-            dependencies: ["GraphSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
+            dependencies: [
+                "GraphSimulator", argumentParser, logging, serviceLifecycle, unixSignals,
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["CLibPQ", crypto, cryptoExtras, nioCore, nioHTTP1, nioLocks, nioPosix],
+            dependencies: [
+                "CLibPQ", crypto, cryptoExtras, nioCore, nioHTTP1, nioLocks, nioPosix,
+            ],
             swiftSettings: strict
         ),
 
@@ -315,13 +345,11 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: [
-                "API", "Administration", "Applications", "Backendless", "Curl", "EmbeddedFiles", "Facebook",
-                "Federation",
-                "HTTP", "Mapping",
-                "Postgres", "Providers", "Secrets", "Server", "Store", "TestSupport", "Upstream",
-                "Vocabulary",
-                argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes,
-                serviceLifecycle,
+                "Accounts", "Administration", "AdministrationAPI", "Applications", "Backendless", "Curl",
+                "Description", "Domain", "EmbeddedFiles", "Encodings", "HTTP", "Limiting", "Logins", "Mapping",
+                "Messaging", "Pages", "Postgres", "Providers", "PublicAPI", "Secrets", "Server", "Store",
+                "TestSupport", argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1,
+                nioHTTPTypes, nioLocks, serviceLifecycle,
             ],
             swiftSettings: strict
         ),
@@ -334,95 +362,115 @@ let package = Package(
             exclude: ["Corpus"],
             swiftSettings: strict
         ),
-        .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"], swiftSettings: strict),
         .testTarget(
-            name: "LimitingTests",
-            dependencies: ["Limiting", "TestSupport", "Vocabulary", nioLocks],
+            name: "DomainTests",
+            dependencies: ["Domain", "Encodings"],
             swiftSettings: strict
         ),
-        .testTarget(name: "MappingTests", dependencies: ["Facebook", "Mapping", "Vocabulary"], swiftSettings: strict),
+        .testTarget(name: "EncodingsTests", dependencies: ["Encodings", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "DescriptionTests",
+            dependencies: ["Description", "Domain", "Encodings"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "LimitingTests",
+            dependencies: ["Domain", "Encodings", "Limiting", "TestSupport", nioLocks],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MappingTests",
+            dependencies: ["Domain", "Encodings", "Facebook", "Mapping"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "ImportTests",
-            dependencies: ["Import", "Mapping", "Vocabulary"],
+            dependencies: ["Domain", "Encodings", "Import", "Mapping"],
             exclude: ["Exports"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "SignedTokensTests",
-            dependencies: [
-                "SignedTokens", "Vocabulary", crypto, cryptoExtras,
-            ],
+            dependencies: ["Domain", "Encodings", "SignedTokens", crypto, cryptoExtras],
             swiftSettings: strict
         ),
         .testTarget(
             name: "WebAuthnTests",
-            dependencies: ["TestSupport", "Vocabulary", "WebAuthn", crypto, cryptoExtras],
+            dependencies: [
+                "Encodings", "TestSupport", "WebAuthn", crypto, cryptoExtras,
+            ],
             exclude: ["Vectors"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ObservabilityTests",
-            dependencies: ["Curl", "Observability", "Vocabulary", logging, metrics, tracing],
+            dependencies: [
+                "Curl", "Domain", "Observability", logging, metrics, tracing,
+            ],
             swiftSettings: strict
         ),
-        .testTarget(name: "PasswordsTests", dependencies: ["Vocabulary", "Passwords"], swiftSettings: strict),
+        .testTarget(
+            name: "PasswordsTests",
+            dependencies: ["Domain", "Encodings", "Passwords", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "OneTimeCodesTests",
-            dependencies: ["OneTimeCodes", "TestSupport", "Vocabulary", crypto],
+            dependencies: ["Domain", "OneTimeCodes", "TestSupport", crypto],
             swiftSettings: strict
         ),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "MailingTests",
-            dependencies: ["Vocabulary", "Mailing", "TestSupport"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "TextingTests",
-            dependencies: ["Curl", "GraphSimulator", "Texting", "Vocabulary", crypto],
+            name: "MessagingTests",
+            dependencies: [
+                "Curl", "Domain", "GraphSimulator", "Messaging", "TestSupport", crypto,
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),
         .testTarget(
             name: "FacebookTests",
             dependencies: [
-                "Curl", "Facebook", "GraphSimulator", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary",
-                crypto, cryptoExtras, nioLocks,
+                "Curl", "Domain", "Encodings", "Facebook", "GraphSimulator", "Providers", "SignedTokens", crypto,
+                nioLocks,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "TwitterTests",
             dependencies: [
-                "Curl", "GraphSimulator", "Mapping", "TestSupport", "Twitter", "Upstream", "Vocabulary", nioLocks,
+                "Curl", "Domain", "Encodings", "GraphSimulator", "Mapping", "Providers", "TestSupport", "Twitter",
+                nioLocks,
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "UpstreamTests", dependencies: ["Vocabulary", "Upstream"], swiftSettings: strict),
+        .testTarget(
+            name: "ProvidersTests",
+            dependencies: ["Providers"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "GraphSimulatorTests",
             dependencies: [
-                "CZlib", "GraphSimulator", "TestSupport", "graph-simulator", crypto, cryptoExtras, nioCore, nioLocks,
-                nioPosix,
+                "CZlib", "graph-simulator", "GraphSimulator", "TestSupport", crypto, cryptoExtras, nioCore,
+                nioLocks, nioPosix,
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "FederationTests",
+            name: "UseCaseTests",
             dependencies: [
-                "Accounts", "Administration", "Applications", "Callbacks", "Curl", "Facebook", "Federation", "Import",
-                "KeptTokens", "Logins",
-                "Mailing", "Mapping", "Notifications", "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens",
-                "Store",
-                "TestSupport", "Twitter", "Vocabulary",
-                logging, nioLocks,
+                "Accounts", "Administration", "Applications", "Curl", "Description", "Domain", "Encodings",
+                "Facebook", "Import", "Logins", "Maintenance", "Mapping", "Messaging", "Passwords", "Postgres",
+                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Twitter", crypto, logging,
+                nioLocks,
             ],
             swiftSettings: strict
         ),
         // Both targets open it with @testable; it has no other users.
         .target(
             name: "ServerTestSupport",
-            dependencies: ["Vocabulary", "TestSupport"],
+            dependencies: ["Domain", "Encodings", "TestSupport"],
             path: "Tests/ServerTestSupport",
             swiftSettings: strict
         ),
@@ -430,21 +478,21 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", argumentParser, crypto,
-                nioCore,
-                nioLocks,
-                nioPosix, nioSSL,
+                "Domain", "Encodings", "graph-simulator", "Server", "ServerTestSupport", "TestSupport",
+                argumentParser, crypto, nioCore, nioLocks, nioPosix, nioSSL,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "FaultTests",
-            dependencies: ["Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", crypto],
+            dependencies: [
+                "Encodings", "graph-simulator", "Server", "ServerTestSupport", "TestSupport", crypto,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Vocabulary", "Postgres", "Store", "TestSupport"],
+            dependencies: ["Domain", "Encodings", "Postgres", "Store", "TestSupport"],
             exclude: ["Golden", "Schemas"],
             swiftSettings: strict
         ),
@@ -463,9 +511,10 @@ if isMeasuring {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Administration", "Curl", "Facebook", "Federation", "HTTP", "Mapping", "OneTimeCodes", "Postgres",
-                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Upstream", "Vocabulary",
-                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
+                "Administration", "Curl", "Domain", "Encodings", "Facebook", "HTTP",
+                "Mapping", "OneTimeCodes", "Postgres", "Providers", "Secrets", "SignedTokens", "Store",
+                "TestSupport", argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging,
+                nioCore, nioLocks,
             ],
             path: "Benchmarks",
             swiftSettings: strict

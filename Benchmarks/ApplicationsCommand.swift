@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import TestSupport
 
-/// What a login costs where there are many applications.
+/// A measurement of the cost of a login with many applications.
 struct ApplicationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "applications",
@@ -67,7 +67,7 @@ struct ApplicationsCommand: AsyncParsableCommand {
         }
     }
 
-    /// Starts an instance, some times for the time that it takes, and lets people log in for the first time.
+    /// Measures several starts of an instance, starts it for the rounds, and runs the first logins.
     private func candidate(
         _ name: String,
         _ installation: Installation,
@@ -95,8 +95,9 @@ struct ApplicationsCommand: AsyncParsableCommand {
     }
 }
 
-/// A program whose turn it may be; it stands still at all other times, so that its work in the background counts in its
-/// own turns.
+/// A program under measurement, which is stopped by SIGSTOP outside of its turns.
+///
+/// So its background work counts in its own turns.
 private struct Candidate {
     let target: Target
     let installation: Installation
@@ -110,12 +111,12 @@ private struct Candidate {
     }
 }
 
-/// What was found with one number of applications.
+/// The measurements with one number of applications.
 struct ManyApplications {
     let startMilliseconds: Double
-    /// While tables were filled and plans were made.
+    /// The cost of the first logins, which fill the tables and make the plans.
     let first: Cost
     let costs: [Cost]
-    /// Of each server process.
+    /// Memory of each PostgreSQL server process.
     let backendBytes: [Int]
 }

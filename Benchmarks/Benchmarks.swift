@@ -1,16 +1,17 @@
 import ArgumentParser
 
-// Benchmarks — what a login costs, against the floor, a program that does only what no such service can avoid; and how
-// logins fare beside the work in the background, beside many others that hash passwords, beside slow searches of users,
-// beside an import, on a new system, with many applications, among many users, at several instances, on nodes of
-// Citus, and by the number of connections to PostgreSQL; what a second factor, the check of a session, and an instance
-// without load cost; what the console and the log of logins cost; and what becomes of logins when ten times too many
-// come.
+// Benchmarks — measures the cost of logins, and of what runs beside them, in a release build.
+//
+// A login is compared with the floor, a program that does only what no such service can avoid. Logins are measured:
+// beside background work, many logins that hash passwords, slow searches of users, and an import; on a new system, with
+// many applications, among many users, at several instances, on nodes of Citus, by the number of connections to
+// PostgreSQL, and at ten times the possible load. Also measured is the cost of a second factor, of the check of a
+// session, of an instance without load, and of the console and the login log.
 //
 // It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and
 // calls it.
 //
-// Every figure is a comparison inside one run; absolute times of a shared machine mean nothing.
+// Every figure is a comparison within one run; absolute times of a shared machine mean nothing.
 
 @main
 struct Benchmarks: AsyncParsableCommand {

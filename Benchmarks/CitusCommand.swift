@@ -1,7 +1,7 @@
 import ArgumentParser
 import TestSupport
 
-/// What a login costs where the users are on nodes of Citus.
+/// A measurement of the cost of a login with users on nodes of Citus.
 struct CitusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "citus",
@@ -18,7 +18,7 @@ struct CitusCommand: AsyncParsableCommand {
         let setting = try Setting()
         guard setting.servers.count == 4 else { throw MissingSetting(name: "a coordinator with two workers") }
         let world = try await People.make(measuring.people, control: HTTPClient(port: setting.controlPort))
-        // Everybody comes to both.
+        // Every user logs in to both applications.
         let requests = world.logins(2 * measuring.people, to: Self.applications)
         var services: [(name: String, process: ServiceProcess)] = []
         let ordinary = try await Installation.make("ordinary", setting, program: nil)
@@ -52,7 +52,7 @@ struct CitusCommand: AsyncParsableCommand {
         return try await installation.start()
     }
 
-    /// One on a database of the coordinator's that knows so many workers, over which Citus spreads the applications.
+    /// Creates an installation on a database of the coordinator that spreads the applications over that many workers.
     private func cluster(of workers: Int, _ setting: Setting) async throws -> Installation {
         let nodes = try setting.servers.dropFirst().map { try DatabaseURL($0.url) }
         let database = try await CitusWorkers(Array(nodes.dropFirst().prefix(workers)))

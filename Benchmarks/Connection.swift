@@ -1,6 +1,6 @@
 import Glibc
 
-/// A kept-alive HTTP/1.1 connection on a blocking socket: the cheapest client that reads whole replies.
+/// A kept-alive HTTP/1.1 connection on a blocking socket: the cheapest client that reads whole responses.
 final class Connection {
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -23,12 +23,10 @@ final class Connection {
 
     deinit { close(descriptor) }
 
-    /// Sends a whole request and reads the whole reply.
-    ///
-    /// - Returns: its status.
+    /// Sends a whole request, reads the whole response and returns its status.
     func exchange(_ request: [UInt8]) throws -> Int { try bytes(of: request).status }
 
-    /// The same, with the body.
+    /// Sends a whole request, reads the whole response and returns its status and body.
     func reply(to request: [UInt8]) throws -> (status: Int, body: String) {
         let (status, bytes) = try bytes(of: request)
         let start = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.endIndex
@@ -58,7 +56,7 @@ final class Connection {
         return (status, reply)
     }
 
-    /// Bytes of head and body together, once the head is complete.
+    /// Returns the length of head and body together in bytes, once the head is complete.
     private static func length(of reply: [UInt8]) -> Int? {
         let text = String(decoding: reply, as: UTF8.self)
         guard let end = text.utf8.firstRange(of: "\r\n\r\n".utf8) else { return nil }

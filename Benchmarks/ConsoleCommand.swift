@@ -3,7 +3,7 @@ import Foundation
 import Histogram
 import TestSupport
 
-/// What the console takes among many users and logins, and what logins feel of it and of their log.
+/// A measurement of the console among many users and logins, and of the effect of console and login log on logins.
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
@@ -50,7 +50,7 @@ struct ConsoleCommand: AsyncParsableCommand {
             load: Load(port: service.client.port, requests: world.logins())
         )
         try target.check(await Load(ports: target.load.ports, requests: [target.load.requests[0]]).once(connections: 1))
-        try await installation.run(["property", "change", Setting.application, "name", "--indexed"])
+        try await installation.run(["patch", "applications/\(Setting.application)/properties/name", "indexed=true"])
         try await UsersCommand.fill(installation.database, users)
         try await installation.run(["property", "index", Setting.application])
         let history = LoginHistory(database: installation.database, users: users, rows: rows)
@@ -63,7 +63,7 @@ struct ConsoleCommand: AsyncParsableCommand {
         _ = try await service.process.terminate()
     }
 
-    /// Counted as for anybody, and wide enough for a load that all comes from one address.
+    /// Settings whose rate limit counts requests, but is wide enough for a load from a single address.
     private static let settings = [
         "FEDERATION_LIMIT_ADMINISTRATION_SOURCE": "1000000/s", "FEDERATION_UPKEEP_ENABLED": "false",
     ]
@@ -87,7 +87,7 @@ struct ConsoleCommand: AsyncParsableCommand {
 
     // MARK: Logins
 
-    /// Logins at a rate that leaves room, with nobody and with many who follow the log, in turns.
+    /// Measures logins at a rate below the capacity, without operators and with many who follow the log, in turns.
     private func tails(
         _ target: Target,
         _ session: ConsoleSession,
@@ -117,7 +117,7 @@ struct ConsoleCommand: AsyncParsableCommand {
         }
         report.costs("Logins, \(rate) a second; \(measuring.turns)", costs, order: names)
         for name in names { for outcome in latencies[name] ?? [] { report.logins(name, outcome) } }
-        // In whole numbers a second, so that it is what the logins could not have had.
+        // The throughput of a closed loop shows the capacity that the followers take from the logins.
         costs = [:]
         for _ in 0..<measuring.rounds {
             for name in names {
@@ -138,7 +138,7 @@ struct ConsoleCommand: AsyncParsableCommand {
         )
     }
 
-    /// Logins where a log of them is kept and where none is, in turns.
+    /// Measures logins with and without a login log, in turns.
     private func log(_ world: People, _ setting: Setting, _ report: Report) async throws {
         var targets: [Target] = []
         for (name, days) in [("no log", "0"), ("log of logins", "30")] {
@@ -169,14 +169,14 @@ struct ConsoleCommand: AsyncParsableCommand {
     }
 }
 
-/// An operator who has signed in to the console.
+/// A session of an operator in the console.
 struct ConsoleSession: Sendable {
     let port: Int
     private let cookie: String
 
-    /// Makes an owner, and signs in by a token.
+    /// Creates an owner and logs in to the console with a token.
     static func open(_ installation: Installation, port: Int) async throws -> ConsoleSession {
-        let token = try await installation.output(of: ["operator", "create", "ann", "--role", "owner"])
+        let token = try await installation.output(of: ["set", "operators/ann", "role=owner"])
         let reply = try await HTTPClient(port: port).send(
             "POST",
             "/console/sign-in",
@@ -193,9 +193,9 @@ struct ConsoleSession: Sendable {
         Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: \(cookie)\r\n\r\n".utf8)
     }
 
-    /// Loads the log of logins so many times.
+    /// Loads the login log that many times.
     ///
-    /// - Returns: Where each page asks for what comes since.
+    /// - Returns: The path of each page that returns the newer logins.
     func openLogs(_ operators: Int) async throws -> [String] {
         var pages: [String] = []
         for _ in 0..<operators {
@@ -208,14 +208,13 @@ struct ConsoleSession: Sendable {
         return pages
     }
 
-    /// As many browsers as there are pages, each asking every three seconds for what came since, until the task is
-    /// cancelled.
+    /// Follows the log with one browser per page, each with a request every three seconds, until the task is cancelled.
     func follow(_ pages: [String]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, page) in pages.enumerated() {
                 group.addTask {
                     try await HTTPClient(port: port).withConnection { connection in
-                        // Spread over the time, as people who have come when they came.
+                        // The browsers are spread over the three seconds, like operators who came at different times.
                         try await Task.sleep(for: .milliseconds(3000 * number / pages.count))
                         var more = page
                         while true {

@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// A database, asked by `psql`.
+/// A database, queried through `psql`.
 struct Database {
     let url: String
 
-    /// The rows of what a statement answers, each as its fields.
+    /// Runs a statement and returns its rows, each as its fields.
     @discardableResult
     func rows(of sql: String) async throws -> [[String]] {
         let psql = try await run(
@@ -19,8 +19,7 @@ struct Database {
         return psql.standardOutput.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
     }
 
-    /// Bytes of the memory that each server process of a client has to itself; what all share (`shared_buffers`) is not
-    /// in it.
+    /// Returns the private memory of each client's server process in bytes, without shared memory (`shared_buffers`).
     func backendMemory() async throws -> [Int] {
         try await rows(
             of: """
@@ -31,22 +30,22 @@ struct Database {
         .compactMap { row in row.first.flatMap { Int32($0) }.map(Self.anonymousMemory) }
     }
 
-    /// Has each commit of the cluster wait for some milliseconds before it is forced to disk, as on a slower one.
+    /// Delays each commit of the cluster by some milliseconds before it is flushed to disk, as on a slower disk.
     func delayCommits(milliseconds: Int) async throws {
         try await rows(of: "alter system set commit_siblings = 0")
         try await rows(of: "alter system set commit_delay = \(milliseconds * 1000)")
         try await rows(of: "select pg_reload_conf()")
     }
 
-    /// Where the cluster's write-ahead log ends; every commit that was answered is before it.
+    /// Returns the end of the cluster's write-ahead log; every acknowledged commit is before it.
     func logPosition() async throws -> String {
         try await rows(of: "create extension if not exists pg_walinspect")
         return try await rows(of: "select pg_current_wal_flush_lsn()").first?.first ?? ""
     }
 
-    /// Bytes of records, and of the images of whole pages in them, that have come to the cluster's write-ahead log.
+    /// Returns the bytes of records, and of full-page images in them, written to the cluster's write-ahead log.
     ///
-    /// Only a superuser may ask, and only for what no checkpoint has removed (`wal_keep_size`).
+    /// Only a superuser may run this, and only for a part of the log that no checkpoint has removed (`wal_keep_size`).
     func logged(since position: String) async throws -> (records: Double, pageImages: Double) {
         let sums = try await rows(
             of: """

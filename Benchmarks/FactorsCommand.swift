@@ -1,11 +1,11 @@
 import ArgumentParser
+import Domain
 import Foundation
 import NIOConcurrencyHelpers
 import OneTimeCodes
 import TestSupport
-import Vocabulary
 
-/// What a second factor costs: those who have none, those who show one, and the memory of logins that wait.
+/// A measurement of the cost of second factors: for users without one, for users with one, and of pending logins.
 struct FactorsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "factors",
@@ -33,7 +33,7 @@ struct FactorsCommand: AsyncParsableCommand {
         try await asked(world, setting)
     }
 
-    /// Logins of people without a factor, under each policy that lets them in.
+    /// Measures logins of users without a factor, under each policy that accepts them.
     private func unasked(_ world: People, _ setting: Setting) async throws {
         var targets: [Target] = []
         for (name, policy, path) in former.programs.filter({ $0.path != nil }).map({ ($0.name, "", $0.path) })
@@ -53,9 +53,9 @@ struct FactorsCommand: AsyncParsableCommand {
         for target in targets { _ = try await target.process.terminate() }
     }
 
-    /// People with authenticator apps: what finishing costs, and what a login that waits leaves behind.
+    /// Measures users with authenticator apps: the cost of finishing a login, and the memory of pending logins.
     private func asked(_ world: People, _ setting: Setting) async throws {
-        // Everybody comes from elsewhere: guesses are counted for the source, too.
+        // Every user has a source of its own, since wrong codes count for the source, too.
         let proxies = ["FEDERATION_TRUSTED_PROXIES": "1"]
         let installation = try await Installation.make("factors_asked", setting, program: nil, proxies)
         try await installation.apply(Self.document("optional"))
@@ -73,7 +73,7 @@ struct FactorsCommand: AsyncParsableCommand {
         }
         var costs: Costs = [:]
         for round in 0..<rounds {
-            // So that the codes of now count, whatever was shown in the round before.
+            // The reset makes the current codes valid, even if a code of the same step was used in the round before.
             try await installation.database.rows(of: "update \(Setting.application).factors set step = -1")
             let finishes = NIOLockedValueBox([[UInt8]](repeating: [], count: logins.count))
             try await each(of: logins.indices, at: service.client) { connection, number in
@@ -120,7 +120,7 @@ struct FactorsCommand: AsyncParsableCommand {
         _ = try await service.process.terminate()
     }
 
-    /// Does something for each number, on connections of their own.
+    /// Runs a closure for each number, spread over several connections.
     private func each(
         of numbers: Range<Int>,
         at client: HTTPClient,
@@ -146,16 +146,16 @@ struct FactorsCommand: AsyncParsableCommand {
     }
 }
 
-/// Somebody with an authenticator app.
+/// A user with an authenticator app.
 private struct Enrolled {
     let objectID: String
     let token: String
     let factor: String
     let app: TOTP
-    /// The network that the person comes from.
+    /// The network address of the user.
     let source: String
 
-    /// Logs in and enrols the app.
+    /// Logs the user in and enrols the app.
     init(by login: [UInt8], from number: Int, at connection: Connection) async throws {
         source = "10.\(number / 62_500).\(number / 250 % 250).\(number % 250)"
         let user = try await Reply.of(login, at: connection, status: 200)
@@ -180,13 +180,13 @@ private struct Enrolled {
         (objectID, self.token, self.factor) = (id, token, factor)
     }
 
-    /// The end of a login that was put off.
+    /// Returns the request that finishes a pending login.
     func finish(_ pending: String) -> [UInt8] {
         let body = #"{"pending":"\#(pending)","factorId":"\#(factor)","code":"\#(Self.code(of: app))"}"#
         return Self.request("POST", "users/secondFactor/finish", body, token: nil, from: source)
     }
 
-    /// A wrong code, from anywhere.
+    /// Returns a request with a wrong code, from a source of its own.
     func guess(_ number: Int, _ pending: String) -> [UInt8] {
         let wrong = app.code(step: TOTP.step(at: Int64(Date().timeIntervalSince1970)) + 10 + Int64(number))
         let body = #"{"pending":"\#(pending)","factorId":"\#(factor)","code":"\#(wrong)"}"#
@@ -194,7 +194,7 @@ private struct Enrolled {
         return Self.request("POST", "users/secondFactor/finish", body, token: nil, from: source)
     }
 
-    /// A change of the own user.
+    /// Returns a request that changes the user's own record.
     func change(_ round: Int) -> [UInt8] {
         let body = #"{"givenName":"Changed \#(round)"}"#
         return Self.request("PUT", "users/\(objectID)", body, token: token, from: source)

@@ -12,11 +12,11 @@ import Store
 
 /// The floor: the unavoidable parts of a login and nothing else.
 ///
-/// The same HTTP server reads the same request and writes a reply of the same bytes; the same client asks Graph the
-/// same two questions, or for an ID token one signature is verified; the same statement is written, with as many
+/// The same HTTP server reads the same request and writes a response of as many bytes. The same client sends Graph the
+/// same two requests, or one signature is verified for an ID token. The same statement is written, with as many
 /// parameters. Everything is prepared before the first call: nothing is routed, parsed, checked, mapped, verified or
-/// logged, no session token is made, and what the database answers is not read. All of that is what the service costs
-/// beyond the floor. The check of a session is one look by the hash of its token.
+/// logged, no session token is made, and the database's result is not read. All of that is the cost of the service
+/// beyond the floor. The check of a session is one lookup by the hash of its token.
 struct FloorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "floor", shouldDisplay: false)
 
@@ -24,11 +24,11 @@ struct FloorCommand: AsyncParsableCommand {
     @Option var tokens: String
     @Option var credential: Credential
 
-    /// By what people log in.
+    /// The credential of the calls.
     enum Credential: String, ExpressibleByArgument {
         case accessToken
         case idToken
-        /// By what they are known once they have: no login, the check of a session.
+        /// A session token: no login, but the check of a session.
         case session
     }
 

@@ -1,19 +1,20 @@
 import Crypto
 import CryptoExtras
 import Curl
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
 import Store
-import Vocabulary
 
-/// The prepared login of one ID token.
+/// The prepared login with one ID token.
 struct FloorIDLogin: Sendable {
     private let signed: [UInt8]
     private let signature: _RSA.Signing.RSASignature
     private let statement: Statement
     private let fresh: FreshValues
 
-    /// Prepares everything but the verification and the write.
+    /// Prepares everything except the verification and the write.
     init(token: String, plan: FloorPlan) throws {
         let parts = token.split(separator: ".")
         let claims = try Self.object(parts, 1)
@@ -37,17 +38,17 @@ struct FloorIDLogin: Sendable {
         fresh = try FreshValues(of: plan.statement)
     }
 
-    /// The one verification.
+    /// Returns whether the key has signed the token: the only verification.
     func isSigned(by key: _RSA.Signing.PublicKey) -> Bool {
         key.isValidSignature(signature, for: SHA256.hash(data: signed), padding: .insecurePKCS1v1_5)
     }
 
-    /// The write of the service, with a session and a credential of its own.
+    /// Returns the write of the service, with a new session and a new credential hash.
     func statement(run: Int64, number: Int) -> Statement {
         statement.asLogin(run: run, number: number, fresh)
     }
 
-    /// The published key that has signed the tokens.
+    /// Fetches the published key that has signed the tokens.
     static func key(
         of setting: Setting,
         for tokens: [String],
@@ -70,7 +71,7 @@ struct FloorIDLogin: Sendable {
         return try _RSA.Signing.PublicKey(n: modulus, e: exponent)
     }
 
-    /// The JSON object in a part of a token.
+    /// Decodes the JSON object in a part of a token.
     private static func object(_ parts: [Substring], _ index: Int) throws -> JSONObject {
         guard parts.count == 3, let bytes = Base64URL.decode(parts[index].utf8),
             let object = try JSONParser.parse(bytes, limits: .reply).object
@@ -79,5 +80,5 @@ struct FloorIDLogin: Sendable {
     }
 }
 
-/// A token of the benchmark's own is not signed by the key that is published.
+/// An error for a token of the benchmark that the published key has not signed.
 struct WrongSignature: Error {}

@@ -1,19 +1,20 @@
 import Administration
 import Crypto
 import Curl
+import Domain
+import Encodings
 import Facebook
 import FoundationEssentials
 import Mapping
 import Postgres
 import Store
-import Vocabulary
 
-/// What all logins of the floor have in common.
+/// The mapping and the statement that all logins of the floor share.
 struct FloorPlan {
     let mapping: CompiledMapping
     let statement: SignInStatement
 
-    /// Prepares the mapping and the statement for credentials that count as often as `use` says.
+    /// Prepares the mapping and the statement for repeated or single-use credentials, as `use` says.
     init(use: SignInStatement.Use) throws {
         let document = try ApplicationDocument(text: Array(Setting.document.utf8), kinds: try Setting.kinds())
         let application = Application(
@@ -41,8 +42,9 @@ struct FloorPlan {
         )
     }
 
-    /// What the service writes of a person with these fields of Graph's, who came by an access token if the permissions
-    /// are listed.
+    /// Returns the values that the service writes for a user with this profile from Graph.
+    ///
+    /// `listsScopes` is true for a login with an access token, which lists the permissions.
     func write(subject: String, profile: JSONObject, listsScopes: Bool, once: SingleUse? = nil) throws -> SignInWrite {
         guard let app = ProviderAppID(Setting.appID), let subject = Subject(subject) else {
             throw MissingSetting(name: "an app id")
@@ -66,11 +68,11 @@ struct FloorPlan {
         )
     }
 
-    /// As long as the service's reply to these people.
+    /// A response of the same length as the service's response to these users.
     static let reply = [UInt8](repeating: UInt8(ascii: "x"), count: 720)
 }
 
-/// The prepared calls of one person.
+/// The prepared calls of one user.
 struct FloorLogin: Sendable {
     let inspection: HTTPRequest
     let profile: HTTPRequest
@@ -80,7 +82,7 @@ struct FloorLogin: Sendable {
     init(number: Int, token: String, setting: Setting, plan: FloorPlan) throws {
         let app = "\(Setting.appID)|\(Setting.appSecret)"
         let base = setting.graphURL + "/v25.0/"
-        let fields = plan.mapping.graphFields.split(separator: ",").joined(separator: "%2C")
+        let fields = plan.mapping.fields.split(separator: ",").joined(separator: "%2C")
         inspection = try Self.request(
             base + "debug_token?input_token=\(token)&appsecret_proof=\(Self.proof(of: app))",
             bearer: app
@@ -92,12 +94,12 @@ struct FloorLogin: Sendable {
         fresh = try FreshValues(of: plan.statement)
     }
 
-    /// The write of the service, with a session of its own.
+    /// Returns the write of the service, with a new session.
     func statement(run: Int64, number: Int) -> Statement {
         statement.asLogin(run: run, number: number, fresh)
     }
 
-    /// The classic form, since the timed one would be too old after five minutes.
+    /// Returns the classic proof; a timed proof would expire after five minutes.
     private static func proof(of token: String) -> String {
         let key = SymmetricKey(data: Data(Setting.appSecret.utf8))
         return HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: key)
@@ -115,11 +117,11 @@ struct FloorLogin: Sendable {
     }
 }
 
-/// Where among a login's values those are that differ from login to login of the same person.
+/// The positions of the values that differ between logins of the same user.
 struct FreshValues: Sendable {
     let freshID: Int
     let tokenHash: Int
-    /// The hash of a credential that counts once; nil for the other credentials.
+    /// The position of the hash of a single-use credential; nil for other credentials.
     let credentialHash: Int?
 
     init(of statement: SignInStatement) throws {
@@ -134,12 +136,12 @@ struct FreshValues: Sendable {
 }
 
 extension Statement {
-    /// The statement with what differs from login to login: the id that a new user would get, and the session.
+    /// Returns the statement with new values for one login: the id that a new user would get, and the session.
     ///
     /// - Parameters:
-    ///   - run: Tells runs apart.
-    ///   - number: The login's number in the run.
-    ///   - fresh: Where those values are.
+    ///   - run: A number that tells runs apart.
+    ///   - number: The number of the login within the run.
+    ///   - fresh: The positions of these values.
     /// - Returns: The statement to run.
     func asLogin(run: Int64, number: Int, _ fresh: FreshValues) -> Statement {
         var hash = [UInt8](repeating: 0, count: 32)

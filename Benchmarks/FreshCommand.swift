@@ -1,7 +1,7 @@
 import ArgumentParser
 import TestSupport
 
-/// What a login costs while the statistics of the database are still those of an almost empty one.
+/// A measurement of the cost of a login while the database's statistics are those of an almost empty database.
 struct FreshCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fresh",
@@ -33,7 +33,7 @@ struct FreshCommand: AsyncParsableCommand {
             }
             let logins = world.logins()
             try target(logins).check(await target([logins[0]]).load.once(connections: 1))
-            // Autovacuum looks once a minute; what it would say of the growing tables must not decide.
+            // Autovacuum runs once a minute, and its statistics of the growing tables must not decide the result.
             try await installation.database.rows(of: "vacuum analyze")
             let many = target(logins)
             func measure() async throws -> (cost: Cost, sessions: String) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
-/// What it takes to bring many users along, and what logins feel of it.
+/// A measurement of an import of many users, and of its effect on logins.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

@@ -7,10 +7,12 @@ struct Installation {
     private let program: String?
     private let environment: [String: String]
 
+    /// Creates an installation with a new master key.
+    ///
     /// - Parameters:
-    ///   - setting: Where the database and Graph are.
-    ///   - further: Settings besides.
-    ///   - program: Path of another program than the one that was built together with this one.
+    ///   - setting: The places of the database and of Graph.
+    ///   - further: Further environment variables.
+    ///   - program: The path of a program other than the one that was built with this one.
     init(_ setting: Setting, _ further: [String: String] = [:], program: String? = nil) {
         let key = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
         self.setting = setting
@@ -18,7 +20,7 @@ struct Installation {
         environment = [
             "FEDERATION_DATABASE_URL": setting.databaseURL, "FEDERATION_MASTER_KEY": key,
             "FEDERATION_TRUSTED_PROXIES": "0",
-            // Counted as for anybody, and wide enough for a load that all comes from one address.
+            // The rate limits count requests, but are wide enough for a load from a single address.
             "FEDERATION_LIMIT_LOGIN_SOURCE": "1000000/s", "FEDERATION_LIMIT_PASSWORD_SOURCE": "1000000/s",
             "FEDERATION_LIMIT_QUERY_SOURCE": "1000000/s",
             "FEDERATION_GRAPH_URL": setting.graphURL, "FEDERATION_FACEBOOK_JWKS_URL": setting.keysURL,
@@ -26,7 +28,7 @@ struct Installation {
         ].merging(further) { $1 }
     }
 
-    /// One on a new database of the cluster, with the schema in it.
+    /// Creates an installation on a new database of the cluster and migrates the database.
     static func make(
         _ database: String,
         _ setting: Setting,
@@ -44,7 +46,7 @@ struct Installation {
         environment = other.environment.merging(further) { $1 }
     }
 
-    /// The same with other settings.
+    /// Returns the same installation with further environment variables.
     func with(_ further: [String: String]) -> Installation { Installation(self, further) }
 
     var database: Database { Database(url: setting.databaseURL) }
@@ -58,7 +60,7 @@ struct Installation {
         try await run(["apply", file.path])
     }
 
-    /// A running instance.
+    /// Starts an instance.
     func start() async throws -> ServiceProcess {
         try await ServiceProcess.start(program: program, environment: environment)
     }
@@ -72,10 +74,10 @@ struct Installation {
         )
     }
 
-    /// Runs a command, which must succeed.
+    /// Runs a command that must succeed.
     func run(_ arguments: [String]) async throws { _ = try await output(of: arguments) }
 
-    /// What a command prints, which must succeed.
+    /// Runs a command that must succeed, and returns its output.
     func output(of arguments: [String]) async throws -> String {
         let command = try await runFederation(arguments, program: program, environment: environment)
         guard command.exitStatus == .exited(0) else {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import TestSupport
 
-/// What a login costs where several instances share the load.
+/// A measurement of the cost of a login with several instances that share the load.
 struct InstancesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "instances",

@@ -2,9 +2,9 @@ import ArgumentParser
 import FoundationEssentials
 import TestSupport
 
-/// What one login by an ID token costs.
+/// A measurement of the cost of a login with an ID token.
 ///
-/// An ID token counts once, so a measurement is a number of logins and not a time: each takes a token of its own,
+/// An ID token is single-use, so a measurement is a number of logins and not a time. Each login takes a new token,
 /// signed beforehand.
 struct LimitedLoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,7 +36,7 @@ struct LimitedLoginCommand: AsyncParsableCommand {
             let service = try await installation.start()
             programs.append(("former", service.process, service.client.port))
         }
-        // A token counts once for each program, which has a database of its own.
+        // Each program has a database of its own, so each program accepts every token once.
         let requests = tokens.logins(as: "idToken")
         func targets(_ round: Int) -> [Target] {
             let requests = Array(requests[(round * logins)..<((round + 1) * logins)])
@@ -74,7 +74,7 @@ struct LimitedLoginCommand: AsyncParsableCommand {
         }
     }
 
-    /// How many requests Facebook has had.
+    /// Returns how many requests Facebook has received.
     private static func requests(_ control: HTTPClient) async throws -> Int {
         let reply = try await control.get("/counters")
         return try JSONDecoder().decode(Counters.self, from: Data(reply.body)).requests

@@ -2,9 +2,9 @@ import Foundation
 import Histogram
 import NIOConcurrencyHelpers
 
-/// Calls, prepared as bytes; the n-th call takes the n-th request, round and round.
+/// A list of requests, prepared as bytes; calls take them in order, again and again.
 struct Load: Sendable {
-    /// The listeners, over which the connections are spread evenly.
+    /// The ports of the listeners; connections are spread evenly over them.
     let ports: [Int]
     let requests: [[UInt8]]
 
@@ -15,15 +15,14 @@ struct Load: Sendable {
     /// The outcome of a run.
     struct Outcome: Sendable {
         var replies: [Int: Int] = [:]
-        /// Microseconds from when a call was due to its last byte.
+        /// Microseconds from the moment when a call was due to the last byte of its response.
         var latency = Histogram<UInt32>(highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: .three)
-        /// Microseconds from when a call was sent to its last byte, by its status.
+        /// Microseconds from the sending of a call to the last byte of its response, by status.
         var service: [Int: Histogram<UInt32>] = [:]
         var seconds = 0.0
 
         var count: Int { replies.values.reduce(0, +) }
 
-        /// Adds a call.
         mutating func note(_ status: Int, sinceDue: Duration, sinceSent: Duration) {
             replies[status, default: 0] += 1
             latency.record(UInt64(max(0, sinceDue / .microseconds(1))))
@@ -36,21 +35,21 @@ struct Load: Sendable {
         )
     }
 
-    /// Each connection calls again as soon as it has its reply.
+    /// Runs a closed loop: each connection sends the next request as soon as it has a response.
     func closedLoop(connections: Int, seconds: Double) async -> Outcome {
         let end = ContinuousClock.now + .seconds(seconds)
         return await run(connections: connections) { _ in .now < end ? .now : nil }
     }
 
-    /// Each request once; each connection sends the next one as soon as it has its reply.
+    /// Sends each request once; each connection sends the next one as soon as it has a response.
     func once(connections: Int) async -> Outcome {
         await run(connections: connections) { [count = requests.count] in $0 < count ? .now : nil }
     }
 
-    /// Calls are due at a fixed rate whatever becomes of those before them.
+    /// Runs an open loop: calls are due at a fixed rate, whatever happens to earlier calls.
     ///
-    /// What a call waits for a free connection counts. Those that found none until the end are sent later, or not at
-    /// all where the load is `cutOff`.
+    /// The latency includes a call's wait for a free connection. Calls that had no connection until the end are sent
+    /// later, or not at all with `cutOff`.
     func openLoop(rate: Double, connections: Int, seconds: Double, cutOff: Bool = false) async -> Outcome {
         let start = ContinuousClock.now
         let (total, end) = (Int(rate * seconds), start + .seconds(seconds))
@@ -105,7 +104,7 @@ struct Load: Sendable {
             if wait > 0 { Thread.sleep(forTimeInterval: wait) }
             let sent = ContinuousClock.now
             let status = (try? connection?.exchange(requests[index % requests.count])) ?? 0
-            // Status 0 counts calls that got no reply.
+            // Status 0 counts calls without a response.
             if status == 0 { connection = try? Connection(port: port) }
             let now = ContinuousClock.now
             outcome.withLockedValue { $0.note(status, sinceDue: now - moment, sinceSent: now - sent) }

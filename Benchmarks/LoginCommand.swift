@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
-/// What one login costs.
+/// A measurement of the cost of a login.
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
@@ -58,14 +58,14 @@ struct LoginCommand: AsyncParsableCommand {
             "Logins of \(measuring.people) people, each returning; \(connections) connections; \(measuring.turns)"
         report.costs(what, costs, order: ["floor", "service", "former", "peer"])
         report.aim("CPU of a login over the floor", costs.ratios(of: "service", to: "floor", \.process), atMost: 1.15)
-        // What a hand-written server of three statements took.
+        // The bound is the measurement of a hand-written server with three statements.
         report.aim("WAL of a repeated login", (costs["service"] ?? []).map(\.logBytes), atMost: 600, unit: " bytes")
 
         let delay = #"{"effect": "delay", "milliseconds": \#(graphDelay)}"#
         _ = try await People.send("POST", "/faults", delay, to: control)
         let graph = Load(port: setting.graphPort, requests: world.profileRequests())
         for target in targets {
-            // Graph is asked beside the logins, so that what it takes itself under this load is known.
+            // Requests to Graph beside the logins measure Graph's own latency under this load.
             async let asked = graph.openLoop(rate: rate / 4, connections: 64, seconds: measuring.seconds * 2)
             let outcome = await target.load.openLoop(rate: rate, connections: 256, seconds: measuring.seconds * 2)
             try target.check(outcome)
@@ -78,7 +78,7 @@ struct LoginCommand: AsyncParsableCommand {
         for target in targets.dropFirst() { try await target.process.kill() }
     }
 
-    /// So many logins at once while Graph accepts requests and never answers.
+    /// Runs that many logins at once while Graph accepts requests and never responds.
     private func hang(
         _ target: Target,
         control: HTTPClient,

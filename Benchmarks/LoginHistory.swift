@@ -1,6 +1,6 @@
 import Foundation
 
-/// A month of logins in the log, as SQL writes it, and the pages that look at it.
+/// A month of logins in the login log, written by SQL, and the console pages that show them.
 struct LoginHistory {
     let database: Database
     let users: Int
@@ -9,12 +9,12 @@ struct LoginHistory {
     /// Milliseconds of thirty days.
     private static let month = 2_592_000_000
 
-    /// Writes rows and counts.
+    /// Writes the rows and counts of the log.
     ///
-    /// Of a hundred logins seven are refused and three make a user; seventy are by Facebook. Indexes are built
-    /// afterwards, as those of the schema are, which makes ten million rows possible within minutes.
+    /// Of a hundred logins seven are refused, three create a user, and seventy are with Facebook. The schema's indexes
+    /// are built afterwards, so that ten million rows take only minutes.
     ///
-    /// - Returns: Bytes of the log with its indexes.
+    /// - Returns: The size of the log with its indexes in bytes.
     func write() async throws -> Int {
         let indexes = try await database.rows(
             of: """
@@ -77,7 +77,7 @@ struct LoginHistory {
         return size.first?.first.flatMap { Int($0) } ?? 0
     }
 
-    /// A page with its path for the n-th request.
+    /// A console page, with its path for the n-th request.
     struct Page {
         let name: String
         let path: (Int) -> String
@@ -87,7 +87,7 @@ struct LoginHistory {
         init(_ name: String, at path: String) { self.init(name) { _ in path } }
     }
 
-    /// Every page of the console, those with filters for values that are frequent and for some that are rare.
+    /// Returns every page of the console, with filters for frequent values and for some rare ones.
     func pages() async throws -> [Page] {
         let application = "/console/applications/\(Setting.application)"
         let people = try await database.rows(

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
-/// What logins feel of the work in the background.
+/// A measurement of the effect of background work on logins.
 struct MaintenanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upkeep",
@@ -50,7 +50,7 @@ struct MaintenanceCommand: AsyncParsableCommand {
                 due?.cancel()
                 if case .failure(let error) = await due?.result, !(error is CancellationError) { throw error }
                 try target.check(outcome)
-                // A login makes two calls, a check one.
+                // A login sends Graph two requests, a check one.
                 report.maintenance(name, outcome, checks: try await calls(control) - before - 2 * outcome.count)
             }
         }
@@ -58,7 +58,7 @@ struct MaintenanceCommand: AsyncParsableCommand {
         _ = try await service.process.terminate()
     }
 
-    /// Lets there always be something to check: each login puts its own check off by a day.
+    /// Makes checks due all the time: each login postpones its own check by a day.
     private func makeDue(_ setting: Setting) async throws {
         while !Task.isCancelled {
             try await Database(url: setting.databaseURL).rows(

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How long is measured, and with whom, where several programs take turns.
+/// The number of users, and the length and number of measurements, for programs that take turns.
 struct MeasuringOptions: ParsableArguments {
     @Option(help: "People who log in again and again.")
     var people = 500

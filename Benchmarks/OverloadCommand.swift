@@ -3,7 +3,7 @@ import Foundation
 import Histogram
 import TestSupport
 
-/// What becomes of logins when many times more come than there is room for, and afterwards.
+/// A measurement of logins during an overload of many times the capacity, and of the recovery.
 struct OverloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "overload",
@@ -79,7 +79,7 @@ struct OverloadCommand: AsyncParsableCommand {
         _ = try await service.process.terminate()
     }
 
-    /// How long after the overload the first second begins from which all logins succeed within a second each.
+    /// Returns the time from the overload to the first second after which all logins succeed within a second each.
     private func recovery(_ load: Load, rate: Double) async -> Duration? {
         let end = ContinuousClock.now
         var normal: ContinuousClock.Instant?
@@ -94,10 +94,10 @@ struct OverloadCommand: AsyncParsableCommand {
 }
 
 extension Load.Outcome {
-    /// Calls a second that were sent.
+    /// The calls per second.
     var offered: Double { Double(count) / seconds }
 
-    /// What so many of a hundred calls that ended in a status took at most, from the sending.
+    /// Returns the percentile of the time from sending to response, of the calls with a status.
     func percentile(_ percent: Double, of status: Int) -> Duration {
         .microseconds(service[status].map { Int64($0.valueAtPercentile(percent)) } ?? 0)
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
-/// What logins by Facebook feel of many by password, and how much memory those take.
+/// A measurement of the effect of many password logins on Facebook logins, and of their memory.
 struct PasswordsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passwords",
@@ -72,7 +72,7 @@ struct PasswordsCommand: AsyncParsableCommand {
         _ = try await service.process.terminate()
     }
 
-    /// A call for each person with a password, each from an address of its own.
+    /// Returns a request for each user with a password, each from an address of its own.
     private func requests(_ call: String, _ member: String) -> [[UInt8]] {
         (0..<passwords).map { number in
             let body =

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
-/// A server of somebody else's, measured beside this one in the same run.
+/// The option that names a server of another product, which is measured beside this one in the same run.
 struct PeerOption: ParsableArguments {
     @Option(
         help: """
@@ -12,7 +12,7 @@ struct PeerOption: ParsableArguments {
     )
     var peer: String?
 
-    /// Starts it, if there is one.
+    /// Starts the server if the option names one.
     func start() async throws -> (process: ManagedProcess, port: Int)? {
         guard let peer else { return nil }
         return try await Programs.startListening(peer) { [String($0)] }

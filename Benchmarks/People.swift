@@ -1,19 +1,19 @@
 import FoundationEssentials
 import TestSupport
 
-/// People at the simulator, each with an access token.
+/// The users of the simulator, each with an access token.
 struct People: Codable {
     let tokens: [String]
 
-    /// The app-scoped id of the person with that number.
+    /// Returns the app-scoped id of the user with that number.
     static func subject(_ number: Int) -> String { String(10_000_000_000_000_000 + number) }
 
-    /// Makes so many people, by the first numbers.
+    /// Creates that many users, with the first numbers.
     static func make(_ count: Int, control: HTTPClient) async throws -> People {
         try await make(0..<count, control: control)
     }
 
-    /// Makes people by their numbers, and tokens, through the simulator's control listener.
+    /// Creates users by their numbers, and tokens for them, through the simulator's control port.
     static func make(_ numbers: some Sequence<Int>, control: HTTPClient) async throws -> People {
         var tokens: [String] = []
         for number in numbers {
@@ -33,7 +33,7 @@ struct People: Codable {
         "public_profile", "email", "user_birthday", "user_age_range", "user_gender", "user_location",
     ]
 
-    /// The fields of the person with that number.
+    /// Returns the profile of the user with that number.
     static func profile(_ number: Int) -> String {
         """
         {"name": "Given\(number) Family\(number)", "first_name": "Given\(number)", "last_name": "Family\(number)", \
@@ -42,7 +42,7 @@ struct People: Codable {
         """
     }
 
-    /// ID tokens of people who were made before, in turns, each good once.
+    /// Creates single-use ID tokens for existing users in turns.
     static func idTokens(_ count: Int, of people: Int, control: HTTPClient) async throws -> People {
         try await control.withConnection { connection in
             var tokens: [String] = []
@@ -61,7 +61,7 @@ struct People: Codable {
         let token: String
     }
 
-    /// Sends JSON to the simulator's control listener.
+    /// Sends JSON to the simulator's control port.
     static func send(
         _ method: String,
         _ path: String,
@@ -78,7 +78,7 @@ struct People: Codable {
         return reply
     }
 
-    /// A call to Graph for each person, as a login makes one.
+    /// Returns a request to Graph for each user, like the one that a login sends.
     func profileRequests() -> [[UInt8]] {
         tokens.map { token in
             let lines = ["GET /v25.0/me?fields=id,name HTTP/1.1", "Host: 127.0.0.1", "Authorization: Bearer \(token)"]
@@ -86,13 +86,14 @@ struct People: Codable {
         }
     }
 
-    /// The login by each token, ready to be sent.
+    /// Returns a login request for each token.
     func logins(as member: String = "accessToken") -> [[UInt8]] {
         tokens.map { Self.login($0, as: member, to: Setting.application) }
     }
 
-    /// So many logins of people in turns, to the applications in turns; everybody meets as many applications as there
-    /// are turns for.
+    /// Returns login requests of the users in turns, to the applications in turns.
+    ///
+    /// Each user logs in to as many applications as there are turns for.
     func logins(_ count: Int, to applications: [String]) -> [[UInt8]] {
         (0..<count).map { number in
             let person = (number + number / applications.count) % tokens.count

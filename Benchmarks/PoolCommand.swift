@@ -1,7 +1,7 @@
 import ArgumentParser
 import TestSupport
 
-/// What the number of connections for logins does.
+/// A measurement of logins by the number of connections for them.
 struct PoolCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pool",

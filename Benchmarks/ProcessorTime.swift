@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// Processor time that processes have used, as /proc tells it.
+/// The processor time of processes, from /proc.
 enum ProcessorTime {
-    /// Seconds used by all threads of a process.
+    /// Returns the seconds that all threads of a process have used.
     static func of(_ pid: Int32) -> Double {
         fields(of: pid).map { Double($0.ticks) / ticksPerSecond } ?? 0
     }
 
-    /// Seconds used by a process, its children, and the children that it has buried.
+    /// Returns the seconds that a process, its children, and its reaped children have used.
     static func ofFamily(_ pid: Int32) -> Double {
         let pids = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { Int32($0) } ?? []
         let family = pids.compactMap(fields).filter { $0.parent == pid }

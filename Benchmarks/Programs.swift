@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// Starts what is measured.
+/// Starts the programs under measurement.
 enum Programs {
-    /// The service, set up as an operator does it.
+    /// Starts the service, set up as an operator would.
     static func startService(
         _ setting: Setting,
         document: String = Setting.document,
@@ -15,7 +15,7 @@ enum Programs {
         return try await installation.start()
     }
 
-    /// The floor of logins by one kind of credential.
+    /// Starts the floor of logins with one kind of credential.
     static func startFloor(
         _ people: People,
         of credential: FloorCommand.Credential

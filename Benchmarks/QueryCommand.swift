@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
-/// What searches of the users collection cost, with and without an index, and what logins feel of slow ones.
+/// A measurement of searches of users, with and without an index, and of the effect of slow searches on logins.
 struct QueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
@@ -29,7 +29,7 @@ struct QueryCommand: AsyncParsableCommand {
 
     private static let serverKey = "benchmark-server-key-0123456789"
 
-    /// `greeting` is what slow searches go by, and has no index.
+    /// The indexed properties; `greeting`, which slow searches use, is not among them.
     private static let indexed = ["ageFrom", "familyName"]
 
     private static let document = Setting.document.replacing(
@@ -72,7 +72,7 @@ struct QueryCommand: AsyncParsableCommand {
                     let path = search.path.replacing("HALF", with: String(count / 2))
                     let load = Load(port: service.client.port, requests: [Self.request(path)])
                     let target = Target(name: search.name, process: service.process, load: load)
-                    // The first one warms what is cached.
+                    // The first run fills the caches.
                     try target.check(await load.closedLoop(connections: 1, seconds: 0.2))
                     let outcome = await load.closedLoop(connections: 1, seconds: searchSeconds)
                     try target.check(outcome)
@@ -85,7 +85,7 @@ struct QueryCommand: AsyncParsableCommand {
         }
     }
 
-    /// Logins beside slow searches, with the limits that there are by default.
+    /// Measures logins beside slow searches, with the default limits.
     private func logins(_ world: People, _ installation: Installation, _ setting: Setting) async throws {
         let control = HTTPClient(port: setting.controlPort)
         let installation = installation.with(["FEDERATION_SEARCH_MILLISECONDS": "1000"])
@@ -133,13 +133,15 @@ struct QueryCommand: AsyncParsableCommand {
 
     private func index(_ installation: Installation, _ count: Int) async throws {
         for property in Self.indexed {
-            try await installation.run(["property", "change", Setting.application, property, "--indexed"])
+            try await installation.run([
+                "patch", "applications/\(Setting.application)/properties/\(property)", "indexed=true",
+            ])
         }
         let began = ContinuousClock.now
         try await installation.run(["property", "index", Setting.application])
         let took = (ContinuousClock.now - began) / .seconds(1)
         print("\n\(count) users: \(Self.indexed.count) indexes built in \(String(format: "%.1f", took)) s")
-        // What the service has not heard of yet is not searched by an index.
+        // The service uses an index only after it has heard of the index.
         try await Task.sleep(for: .seconds(1))
     }
 

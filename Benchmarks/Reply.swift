@@ -1,6 +1,6 @@
 import Foundation
 
-/// What of the service's replies counts here.
+/// The fields of the service's responses that the benchmarks read.
 struct Reply: Decodable {
     struct Details: Decodable {
         let pending: String?
@@ -17,7 +17,7 @@ struct Reply: Decodable {
         case token = "user-token"
     }
 
-    /// Sends a request, whose reply must have that status.
+    /// Sends a request whose response must have that status.
     static func of(_ request: [UInt8], at connection: Connection, status: Int) async throws -> Reply {
         let reply = try connection.reply(to: request)
         guard reply.status == status else {
@@ -27,7 +27,7 @@ struct Reply: Decodable {
     }
 }
 
-/// A reply has not what it should have.
+/// An error for a response that lacks an expected field.
 struct UnexpectedReply: Error {
     let number: Int
 }

@@ -2,9 +2,9 @@ import Foundation
 import Histogram
 import TestSupport
 
-/// Prints figures as they come, for people; scripts/performance-page reads the rows of aims among them.
+/// A printer of figures for humans; scripts/performance-page reads the rows of aims from the output.
 struct Report {
-    /// What requests cost, and how the targets compare with the first, whose ratios are taken round by round.
+    /// Prints the cost of requests, and the ratios of the targets to the first one, which are taken round by round.
     func costs(_ what: String, _ costs: Costs, order: [String]) {
         let order = order.filter { costs[$0] != nil }
         print("\n\(what); medians; processor time in microseconds and the write-ahead log in bytes, of a request\n")
@@ -27,7 +27,7 @@ struct Report {
         print("")
     }
 
-    /// Which of several PostgreSQL servers a login asks how much of.
+    /// Prints the processor time of each PostgreSQL server for a login.
     func servers(_ costs: Costs, order: [String], of servers: [String]) {
         line(["PostgreSQL CPU"] + servers)
         for name in order {
@@ -37,22 +37,22 @@ struct Report {
         print("")
     }
 
-    /// A figure that has an aim, as the median of its rounds: a row of the table that scripts/performance-page makes.
+    /// Prints a figure with an aim, as the median of its rounds: a row of the table of scripts/performance-page.
     func aim(_ what: String, _ values: [Double], atMost bound: Double, unit: String = "") {
         let outcome = median(values) <= bound ? "met" : "not met"
         let measured = rounds(values, unit.isEmpty ? 2 : 1)
         print("| \(what) | ≤ \(String(format: "%g", bound))\(unit) | \(measured)\(unit) | \(outcome) |")
     }
 
-    /// How often Facebook was asked while ID tokens were verified.
+    /// Prints how many requests Facebook received while ID tokens were verified.
     func calls(_ count: Int) {
         print("calls to Facebook in all rounds: \(count) (the aim is none: the keys are known)")
     }
 
-    /// What a login takes beyond the slower of its two calls.
+    /// Prints the time of a login beyond the slower of its two calls to Graph.
     ///
-    /// The slower of two calls is below a value with the square of the chance of one: its median is the 70.7th
-    /// percentile of one.
+    /// The slower of two calls is below a value with the squared probability of one call, so its median is the 70.7th
+    /// percentile of one call.
     func latency(of name: String, outcome: Load.Outcome, graph: Load.Outcome, graphDelay: Int) {
         func slower(_ percentile: Double) -> Double {
             Double(graph.latency.valueAtPercentile((percentile / 100).squareRoot() * 100)) / 1000
@@ -77,7 +77,7 @@ struct Report {
         line(["", "p50", "p95", "slowest"], width: 36)
     }
 
-    /// What a page took.
+    /// Prints the times of a page.
     ///
     /// - Returns: The 95th percentile in milliseconds.
     func page(_ name: String, _ outcome: Load.Outcome) -> Double {
@@ -86,26 +86,26 @@ struct Report {
         return times[1]
     }
 
-    /// What logins that wait for a factor leave in the process.
+    /// Prints the memory of the process before and after many pending logins.
     func waiting(_ count: Int, before: Int, after: Int) {
         func mebibytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 1) }
         print("\n\(count) logins left waiting: \(mebibytes(before)) MiB before, \(mebibytes(after)) MiB after")
     }
 
-    /// What became of wrong codes: those with 429 nobody has looked at.
+    /// Prints the statuses of wrong codes; the service refuses a code with status 429 without a check.
     func guesses(_ replies: [Int: Int]) {
         let all = replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
         print("\n\(replies.values.reduce(0, +)) wrong codes for one factor from as many sources: \(all)")
     }
 
-    /// How long instances take from their start until they are ready.
+    /// Prints the times from the start of instances until they are ready.
     func starts(_ milliseconds: [Double], applications: Int) {
         let what = applications == 1 ? "1 application" : "\(applications) applications"
         aim("Start to ready, \(what)", [median(milliseconds)], atMost: 300, unit: " ms")
         print("Start to ready, \(what): \(milliseconds.map { figure($0, 0) }.joined(separator: ", ")) ms")
     }
 
-    /// What connections take on which nothing happens any more.
+    /// Prints the memory of idle connections.
     func idle(_ connections: Int, before: Int, after: Int) {
         aim(
             "Memory of an idle connection, \(connections) of them",
@@ -117,7 +117,7 @@ struct Report {
         print("\(megabytes(before)) MB after the start, \(megabytes(after)) MB with \(connections) idle connections")
     }
 
-    /// What is measured of a program on a new system.
+    /// Prints the head of the measurements of a program on a new system.
     func fresh(_ name: String, people: Int, seconds: Double) {
         print("\n\(name): logins of \(people) people, tables analyzed at one session, measurements of \(seconds) s")
         line(["", "logins/s", "PostgreSQL CPU µs", "sessions then"])
@@ -142,7 +142,7 @@ struct Report {
         ])
     }
 
-    /// One number of applications, and what it costs beside the first number.
+    /// Prints the cost with one number of applications, beside the cost with the first number.
     func applications(_ count: Int, _ name: String, _ of: ManyApplications, comparedWith base: ManyApplications?) {
         func mebibytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 0) }
         func ratio(_ cost: (Cost) -> Double) -> String {
@@ -158,7 +158,7 @@ struct Report {
         ])
     }
 
-    /// Latencies of logins without and with work in the background beside them.
+    /// Prints latencies of logins with or without background work beside them.
     func maintenance(_ name: String, _ outcome: Load.Outcome, checks: Int) {
         func milliseconds(_ percentile: Double) -> String {
             figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
@@ -170,7 +170,7 @@ struct Report {
         ])
     }
 
-    /// Latencies of logins without, beside and after an import.
+    /// Prints latencies of logins without, beside and after an import.
     func logins(_ name: String, _ outcome: Load.Outcome) {
         func milliseconds(_ percentile: Double) -> String {
             figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
@@ -195,7 +195,7 @@ struct Report {
         ])
     }
 
-    /// Latencies of Facebook logins without and with password logins beside them.
+    /// Prints latencies of Facebook logins with or without password logins beside them.
     func passwords(_ name: String, _ outcome: Load.Outcome, beside: Load.Outcome) {
         func milliseconds(_ percentile: Double) -> String {
             figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
@@ -206,7 +206,7 @@ struct Report {
         ])
     }
 
-    /// What searches take without and with an index, one after the other.
+    /// Prints the times of searches without and with an index, one search at a time.
     func searches(_ costs: [(name: String, costs: [Load.Outcome])], users: Int) {
         print("\nSearches among \(users) users, one at a time, in ms")
         line(["", "p50 without", "p99 without", "p50 with index", "p99 with index"])
@@ -218,7 +218,7 @@ struct Report {
         }
     }
 
-    /// Latencies of logins without and with slow searches beside them.
+    /// Prints latencies of logins with or without slow searches beside them.
     func searches(_ name: String, _ outcome: Load.Outcome, beside: Load.Outcome) {
         func milliseconds(_ percentile: Double) -> String {
             figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
@@ -229,7 +229,7 @@ struct Report {
         ])
     }
 
-    /// The peak of memory beside what it may be.
+    /// Prints the peak of memory beside its bound.
     func memory(before: Int, peak: Int, bound: Int) {
         func megabytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 1) }
         print(
@@ -256,7 +256,7 @@ struct Report {
         )
     }
 
-    /// What came of too many logins, and when all was as before.
+    /// Prints the results of an overload, and the time of the recovery.
     func overload(
         _ outcome: Load.Outcome,
         peak: Double,
@@ -284,7 +284,7 @@ struct Report {
 
     private func figure(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
 
-    /// The median, and all of them where there are several.
+    /// Returns the median, followed by all values if there are several.
     private func rounds(_ values: [Double], _ digits: Int) -> String {
         let all = values.count > 1 ? " (\(values.map { figure($0, digits) }.joined(separator: ", ")))" : ""
         return figure(median(values), digits) + all

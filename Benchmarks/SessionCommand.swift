@@ -1,7 +1,7 @@
 import ArgumentParser
 import TestSupport
 
-/// What it costs to look whether a session is live, and to read its user.
+/// A measurement of the cost of checking a session, and of reading its user.
 struct SessionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session",
@@ -54,7 +54,7 @@ struct SessionCommand: AsyncParsableCommand {
         for target in targets where target.process !== service.process { try await target.process.kill() }
     }
 
-    /// Logs everybody in.
+    /// Logs all users in and returns their ids and session tokens.
     private static func logIn(_ world: People, at port: Int) async throws -> [(id: String, token: String)] {
         let connection = try Connection(port: port)
         var users: [(id: String, token: String)] = []

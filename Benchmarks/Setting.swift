@@ -1,16 +1,15 @@
 import Curl
+import Domain
 import Facebook
 import Foundation
 import Logging
 import Providers
 import Secrets
 import SignedTokens
-import Upstream
-import Vocabulary
 
-/// What scripts/benchmark hands over.
+/// The settings that scripts/benchmark passes in the environment.
 struct Setting {
-    /// The kinds of providers by which the document is read; nobody is asked anything.
+    /// Returns the provider kinds that read the document; they send no request.
     static func kinds() throws -> ProviderKinds {
         let parts = UpstreamParts(
             curl: try CurlClient(configuration: CurlConfiguration()),
@@ -29,11 +28,11 @@ struct Setting {
     }
 
     private(set) var databaseURL: String
-    /// An ordinary server, and behind it, for those who want them, a coordinator of Citus and its workers.
+    /// An ordinary server, optionally followed by a coordinator of Citus and its workers.
     let servers: [Server]
     let graphURL: String
     let graphPort: Int
-    /// Where the simulator publishes the keys of ID tokens.
+    /// The URL at which the simulator publishes the keys of ID tokens.
     var keysURL: String { graphURL + "/.well-known/oauth/openid/jwks/" }
     let controlPort: Int
 
@@ -43,7 +42,7 @@ struct Setting {
     static let appID = "1234567890"
     static let appSecret = "8d1f0c5a7b3e4f629a0d5c8e7b16f243"
 
-    /// Ten entries of the kind that operators write, all sync modes among them.
+    /// A document with ten mapping entries as operators write them, with all sync modes among them.
     static let document = """
         {"application": "benchmark", "keys": [{"label": "benchmark", "key": {"env": "BENCHMARK_API_KEY"}}],
          "providers": {"facebook": {"apps": [{"appId": "1234567890", "appSecret": {"env": "BENCHMARK_APP_SECRET"}}]}},
@@ -57,10 +56,10 @@ struct Setting {
            {"from": "Hello {first_name} {last_name}", "to": "greeting"}]}}
         """
 
-    /// What every client sends besides its token.
+    /// The mapping that every client sends with its token.
     static let clientMapping = #"{"first_name":"givenName","picture.data.url":"avatar","email":"email"}"#
 
-    /// The document of one of many applications, which differ in nothing but their ids.
+    /// Returns the document of one of many applications, which differ only in their ids.
     static func document(of application: String) -> String {
         document.replacing(
             #"{"application": "\#(Self.application)","#,
@@ -68,21 +67,21 @@ struct Setting {
         )
     }
 
-    /// The same with another database of the cluster.
+    /// Returns the same settings with another database of the cluster.
     func with(database: String) -> Setting {
         var components = URLComponents(string: databaseURL)
         components?.path = "/" + database
         return with(databaseURL: components?.string ?? databaseURL)
     }
 
-    /// The same with a database anywhere.
+    /// Returns the same settings with a database anywhere.
     func with(databaseURL: String) -> Setting {
         var setting = self
         setting.databaseURL = databaseURL
         return setting
     }
 
-    /// Reads the environment.
+    /// Reads the settings from the environment.
     init() throws {
         let environment = ProcessInfo.processInfo.environment
         func value(_ name: String) throws -> String {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import TestSupport
 
-/// What an instance takes before anybody logs in: time to start, memory, and room on the disk.
+/// A measurement of an instance before the first login: time to start, memory, and size on disk.
 struct StartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "start",
@@ -48,7 +48,7 @@ struct StartCommand: AsyncParsableCommand {
         report.aim("Size of the stripped program", [try await Self.strippedMegabytes()], atMost: 60, unit: " MB")
     }
 
-    /// A connection that has made one request, which PostgreSQL answered.
+    /// Returns a connection that has sent one request, for which the service queried PostgreSQL.
     private static func used(at port: Int) throws -> Connection {
         let connection = try Connection(port: port)
         let token = String(repeating: "A", count: 43)

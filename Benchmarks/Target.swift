@@ -7,10 +7,10 @@ struct Target {
     /// Further instances of the program, which share the load.
     var others: [ManagedProcess] = []
     let load: Load
-    /// What each reply must have.
+    /// The status that each response must have.
     var status = 200
 
-    /// A benchmark of failures would be worth nothing.
+    /// Throws unless every response has the expected status: a benchmark of failures would be worthless.
     func check(_ outcome: Load.Outcome) throws {
         guard outcome.replies.keys.allSatisfy({ $0 == status }), outcome.count > 0 else {
             throw WrongReplies(
@@ -21,17 +21,17 @@ struct Target {
         }
     }
 
-    /// What one measurement costs, in which every reply must be the expected one.
+    /// Measures the cost of work in which every response must have the expected status.
     ///
     /// - Parameters:
-    ///   - setting: Where the PostgreSQL servers are; all count, and those that have nothing to do add nothing.
+    ///   - setting: The PostgreSQL servers; all of them count, and idle ones add nothing.
     ///   - work: The logins.
     /// - Returns: Processor time and the like.
     /// - Throws: `WrongReplies`.
     func cost(_ setting: Setting, _ work: (Load) async -> Load.Outcome) async throws -> Cost {
         let processes = [process] + others
         func ownTime() -> Double { processes.map { ProcessorTime.of($0.pid) }.reduce(0, +) }
-        // The logs are asked for outside of what is timed.
+        // The queries of the logs are outside of the timed part.
         let clusters = setting.servers.map { Database(url: $0.url) }
         var positions: [String] = []
         for cluster in clusters { positions.append(try await cluster.logPosition()) }
@@ -56,34 +56,35 @@ struct Target {
     }
 }
 
-/// What one measurement cost: processor time in microseconds a login, the rest in bytes.
+/// The cost of one measurement: processor time in microseconds a login, the rest in bytes.
 struct Cost {
     let perSecond: Double
     let process: Double
-    /// Of each PostgreSQL server.
+    /// Processor time of each PostgreSQL server.
     let servers: [Double]
-    /// What a login adds to PostgreSQL's write-ahead log, without the images of whole pages, which stand there for each
-    /// page that is changed for the first time after a checkpoint.
+    /// Bytes that a login adds to PostgreSQL's write-ahead log, without full-page images.
+    ///
+    /// A full-page image is there for each page that changes for the first time after a checkpoint.
     let logBytes: Double
     let pageImageBytes: Double
     let residentMegabytes: Double
 
-    /// Of all PostgreSQL servers.
+    /// Processor time of all PostgreSQL servers.
     var database: Double { servers.reduce(0, +) }
 }
 
-/// What was measured, by the names of targets, round by round.
+/// The measured costs, by the names of targets, round by round.
 typealias Costs = [String: [Cost]]
 
 extension Costs {
-    /// How one target compares with another, round by round.
+    /// Returns the ratios of one target to another, round by round.
     func ratios(of name: String, to other: String, _ value: (Cost) -> Double) -> [Double] {
         zip(self[name] ?? [], self[other] ?? []).map { value($0) / value($1) }
     }
 }
 
 extension [Target] {
-    /// Measures each in its turn, so many times.
+    /// Measures the targets in turns, for that many rounds.
     func inTurns(_ rounds: Int, _ setting: Setting, _ work: (Load) async -> Load.Outcome) async throws -> Costs {
         var costs: Costs = [:]
         for _ in 0..<rounds {

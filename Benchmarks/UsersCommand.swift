@@ -1,7 +1,7 @@
 import ArgumentParser
 import TestSupport
 
-/// What a login costs where there are many users.
+/// A measurement of the cost of a login among many users.
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
@@ -85,15 +85,15 @@ struct UsersCommand: AsyncParsableCommand {
         }
     }
 
-    /// Adds users who differ in nothing but their person from the one who is there, up to `count`.
+    /// Adds users up to `count`; each differs from the existing user only in the number.
     ///
-    /// All keys grow with the person's number, so that rows come to the ends of the indexes, which makes ten million
-    /// possible within minutes; foreign keys, which hold by the making, are not looked at for the same reason. Keys are
-    /// spread over all their possible values, as random ones are.
+    /// All keys grow with the user's number, so that rows go to the ends of the indexes, which makes ten million users
+    /// possible within minutes. Foreign keys hold by construction and are not checked, for the same reason. Keys are
+    /// spread over all their possible values, as random keys are.
     static func fill(_ database: Database, _ count: Int) async throws {
         let schema = Setting.application
         let batch = 250_000
-        // The place of person n, as so many hexadecimal digits, and the person in place of the first one.
+        // The place of user n among all keys, in hexadecimal digits; `named` puts user n in place of user 0.
         let place = "lpad(to_hex(n * (4294967295 / \(count))), 8, '0') || md5(n::text)"
         func named(_ text: String) -> String {
             "replace(replace(\(text), 'Given0', 'Given' || n), 'Family0', 'Family' || n)"

@@ -1,12 +1,14 @@
-// Accounts — accounts beside their identities: passwords, addresses, properties, roles.
+// Accounts — accounts beside their identities, and all use cases of clients together.
 //
-// It owns registration, changes of one's own record, the users as a collection that is searched, what others and
-// servers may do to users, the deletion of an account, passwords and the links that go by mail, and guesses and how they
-// are counted.
+// This module owns registration, changes of a user's own record, the searchable collection of users, changes of users
+// by other users and by servers, passwords, mailed links, and the counts of password guesses. `Deletions` carries out
+// deletion requests, made here or at a provider. `Callbacks` handles the callbacks of providers when a user has removed
+// the app, requests the deletion of their data, or has changed a permission. `UseCases` wires these use cases and those
+// of `Logins` together: each gets exactly its own dependencies.
 //
-// It must not know of providers, nor of how a client's protocol spells a record.
+// It must not know signatures or spellings of callbacks, nor HTTP, SQL or any provider beyond its capabilities.
 
-package import Vocabulary
+package import Domain
 
 extension Failure {
     package static let loginInvalid = Failure(

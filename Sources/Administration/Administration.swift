@@ -1,31 +1,28 @@
-// Administration — all that operators do.
+// Administration — all operations of operators.
 //
-// It owns applications and their parts as resources and as documents, the difference between what is stored and what is
-// wanted, people as operators see them, imports of users, lists of ids to erase, operators and their tokens, previews,
-// the audit log, the log of logins, the rotation of keys, and how much an instance writes into its log.
+// This module owns applications and their parts as resources and as documents, the diff between stored and desired
+// configuration, users as operators see them, imports of users, lists of ids to erase, operators and their tokens,
+// previews, the audit log, the log of logins, the rotation of keys, and the log level of an instance.
 //
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
 import Accounts
 package import Applications
-import Deletions
+package import Domain
+package import Encodings
 import Factors
-import KeptTokens
-package import Mailing
-import Notifications
+import Logins
+package import Messaging
 package import Observability
 package import Passwords
 package import Providers
 package import Secrets
 package import Store
-package import Texting
-package import Vocabulary
 
-/// Everything that operators do, a use case for each subject; the administration API and the command line are two faces
-/// of it.
+/// All operations of operators, one use case for each subject.
 ///
-/// Resources come and go as JSON: what the command line prints with `--json` is what the API answers. Whoever calls has
-/// established that the actor may do it.
+/// The administration API and the command line are two faces of it. Resources are JSON values: the command line prints
+/// with `--json` what the API responds. The caller has checked that the actor has the rights.
 package struct Administration: Sendable {
     package let applications: ApplicationAdministration
     package let keys: KeyAdministration
@@ -50,48 +47,49 @@ package struct Administration: Sendable {
     package let background: BackgroundWork
     package let logLevel: LogLevelAdministration
     package let doctor: Doctor
-    /// What this process tells of itself, read when it is asked for.
+    /// Returns the current status of this process.
     package let instance: @Sendable () -> JSONValue
 
-    /// What a provider is given to answer an operator: as long as a login may take.
+    /// The time limit of a provider's work for an operator's request, the same as for a login.
     static let providerPatience = Duration.seconds(5)
 
     private let store: Store
     private let masterKeys: MasterKeys
     private let directory: ApplicationDirectory?
 
-    /// Makes sure that the database knows the master key (decision D26).
+    /// Checks that the database knows the master key (decision D26).
     ///
-    /// - Parameter isSealing: Whether something may be sealed afterwards: then a database that knows no key gets this
-    ///   one. Otherwise nothing is written.
-    /// - Throws: `provider_misconfigured` when the database knows others; `store_unavailable` and its like.
+    /// - Parameter isSealing: Whether the caller may encrypt values afterwards: then a database that knows no key
+    ///   registers this one. Otherwise nothing is written.
+    /// - Throws: `provider_misconfigured` when the database knows other keys; `store_unavailable` and similar errors.
     package func requireMasterKey(sealing isSealing: Bool = true) async throws(Failure) {
         if let refusal = directory?.keyRefusal { throw refusal }
-        // A process that serves asks the database with each look at the configuration.
+        // A serving process compares the keys at each refresh of its configuration.
         guard directory?.isLoaded != true else { return }
         guard isSealing else { return try await store.requireKnown(masterKeys) }
         try await store.admit(masterKeys, registering: false)
     }
 
-    /// Makes each use case from what it uses.
+    /// Creates all use cases from their dependencies.
     ///
     /// - Parameters:
-    ///   - store: For what operators ask and change; on connections of its own, so that a slow question of an operator
-    ///     never holds up a login.
-    ///   - callers: For who they are; the same unless requests of many operators come.
-    ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
-    ///   - masterKeys: Seal and open secrets.
-    ///   - passwords: Hashes passwords, under the bounds of the process; nil where nobody else hashes any.
-    ///   - mailer: Writes what people are told; nil when the deployment sends no mails.
-    ///   - smsGateway: Sends links to telephones; nil when the deployment sends no messages there.
-    ///   - publicAddress: Where links of mails lead; without one none is sent.
-    ///   - operatorOrigin: Where operators' passkeys are made and shown; without one they have none.
-    ///   - directory: The copy of the configuration that follows each change before the change is answered.
-    ///   - logLevel: What this process writes of its log.
-    ///   - instance: What this process tells of itself; nothing of one that serves nobody.
-    ///   - rounds: How this process' work in the background went; nil in one that does none.
+    ///   - store: The database for operators' requests; on its own connections, so that a slow query of an operator
+    ///     never delays a login.
+    ///   - callers: The database that authenticates operators; a store of its own only where many operators send
+    ///     requests.
+    ///   - kinds: The provider kinds for configuration, checks and previews.
+    ///   - masterKeys: Encrypt and decrypt secrets.
+    ///   - passwords: Hashes passwords within the bounds of the process; nil where nothing else hashes passwords.
+    ///   - mailer: Writes mails to users; nil when the deployment sends no mails.
+    ///   - smsGateway: Sends links to telephones; nil when the deployment sends no SMS.
+    ///   - publicAddress: The address for links in mails; without one, no link is sent.
+    ///   - operatorOrigin: The origin of operators' passkeys; without one, operators have no passkeys.
+    ///   - directory: The cached configuration, updated by each change before the response.
+    ///   - logLevel: The log level of this process.
+    ///   - instance: Returns the status of this process; empty for a process that serves nothing.
+    ///   - rounds: The results of this process' background work; nil in a process without any.
     ///   - clock: The time of day.
-    ///   - random: Where what must not be guessed comes from.
+    ///   - random: The source of unguessable values.
     package init(
         store: Store,
         callers: Store? = nil,

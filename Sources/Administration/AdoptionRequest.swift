@@ -1,25 +1,27 @@
+import Description
+import Domain
+import Encodings
 import Store
-import Vocabulary
 
-/// What an operator says of a table that shall hold an application's users.
+/// An operator's request to adopt an existing table as the users table of an application.
 package struct AdoptionRequest: Sendable {
-    /// As SQL writes it, with its schema.
+    /// The name of the table in SQL, with its schema.
     package var table: String
-    /// The column that tells rows apart; where it is a UUID it is the object id, too.
+    /// The column that identifies a row; a UUID column is also the object id.
     package var key: String
-    /// The column of the moment when a row was made.
+    /// The column with the creation time of a row.
     package var created: String?
-    /// Properties, and the columns that they are.
+    /// Pairs of a property and its column.
     package var properties: [(name: String, column: String)]
-    /// Whether the table may be rewritten while everybody waits.
+    /// Whether the table may be rewritten while all other transactions wait.
     package var mayRewrite: Bool
     package var identities: Identities?
 
-    /// Ids of people at a provider that the table has.
+    /// A column of the table that holds subjects of a provider.
     package struct Identities: Sendable {
         package var provider: String
         package var column: String
-        /// The app that those ids are for; not needed where the application has one.
+        /// The app of these subjects; optional where the application has exactly one app at the provider.
         package var app: String?
 
         package init(provider: String, column: String, app: String? = nil) {
@@ -46,7 +48,9 @@ package struct AdoptionRequest: Sendable {
     }
 }
 
-/// Holds a request against a table: what becomes of each column, or everything that is in the way.
+/// A check of an adoption request against the table.
+///
+/// It assigns each column, or collects all problems.
 struct AdoptionReader {
     let request: AdoptionRequest
     let application: StoredApplication
@@ -61,7 +65,9 @@ struct AdoptionReader {
         self.table = table
     }
 
-    /// - Throws: Everything that is in the way, each thing with the option or the column that it is about.
+    /// Returns the adoption.
+    ///
+    /// - Throws: All problems, each with the option or the column in question.
     mutating func read() throws(DocumentProblems) -> Adoption {
         if let obstacle = table.obstacle { problem(request.table, obstacle) }
         if let other = table.application, !other.hasSameBytes(as: application.id.text) {
@@ -142,7 +148,7 @@ struct AdoptionReader {
         for (name, column) in named { declare(name, as: column) }
     }
 
-    /// A declared property, or a built-in one, as a column of the table.
+    /// Adds a declared or built-in property as an existing column of the table.
     private mutating func add(_ property: Property, is name: String) {
         guard let column = ownColumn(name) else { return }
         guard let types = Self.types[column.type], types.contains(property.type) else {
@@ -160,18 +166,18 @@ struct AdoptionReader {
                 column.notNull
                 ? """
                 is NOT NULL, and \(property.name) is not required: change the column, or: \
-                federation property change \(application.id) \(property.name) --required
+                federation patch applications/\(application.id)/properties/\(property.name) required=true
                 """
                 : """
                 takes NULL, and \(property.name) is required: change the column, or: \
-                federation property change \(application.id) \(property.name) --no-required
+                federation patch applications/\(application.id)/properties/\(property.name) required=false
                 """
             return self.problem(name, problem)
         }
         columns.append(Adoption.Column(property.name.text, is: name))
     }
 
-    /// A property that the application does not have yet.
+    /// Declares a new property of the application for an existing column.
     private mutating func declare(_ text: String, as name: String) {
         guard let property = PropertyName(text) else {
             return problem(text, "is no name of a property: 1 to 63 letters, digits and _, beginning with a letter")
@@ -196,7 +202,9 @@ struct AdoptionReader {
         columns.append(Adoption.Column(property.text, is: name))
     }
 
-    /// A column that nothing writes keeps everybody from registering when it must have a value.
+    /// Checks the key, columns with two uses, and columns without a value.
+    ///
+    /// A NOT NULL column without a default that nothing writes would make each registration fail.
     private mutating func checkRest() {
         guard let key = table.column(request.key) else { return problem(request.key, "is no column of the table") }
         if !key.isUnique || !key.notNull {
@@ -239,7 +247,7 @@ struct AdoptionReader {
 
     // MARK: Names and types
 
-    /// What a property may be whose column has a type; a new property is the first.
+    /// The property types that each column type allows; a new property gets the first one.
     private static let types: [String: [PropertyType]] = [
         "text": [.string, .text], "character varying": [.string, .text],
         "bigint": [.int], "integer": [.int], "smallint": [.int],
@@ -247,7 +255,7 @@ struct AdoptionReader {
         "timestamp with time zone": [.dateTime], "jsonb": [.json],
     ]
 
-    /// Whether the table had the column before anybody thought of an adoption.
+    /// Returns whether the table had the column before the adoption began.
     private func isOwn(_ name: String) -> Bool { table.column(name).map { $0.addedAs == nil } ?? false }
 
     private mutating func ownColumn(_ name: String) -> ExistingTable.Column? {
@@ -256,7 +264,7 @@ struct AdoptionReader {
         return column
     }
 
-    /// The name of a column that is added, or has been by an adoption that has begun.
+    /// Returns the name for an added column, or the name that an unfinished adoption has given to it.
     private func freeName(for name: String) -> String {
         if let begun = table.columns.first(where: { $0.addedAs?.hasSameBytes(as: name) == true }) { return begun.name }
         return isOwn(name) ? "federation_" + name : name

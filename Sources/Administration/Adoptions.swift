@@ -1,29 +1,30 @@
+import Description
+package import Domain
 package import Store
-package import Vocabulary
 
-/// Tables that were there before an application and come to hold its users.
+/// Adoptions of existing tables as users tables of applications.
 package struct AdoptionAdministration: Sendable {
     let store: Store
     let changes: ApplicationChanges
 
-    /// What an adoption is going to do.
+    /// The steps of an adoption, before any is done.
     package struct Plan: Sendable {
         package let table: String
-        /// What an operator should know before.
+        /// Notes for the operator to read before the adoption.
         package let remarks: [String]
         package let steps: [AdoptionStep]
 
-        /// The SQL, as `psql` runs it.
+        /// The plan as an SQL script for `psql`.
         package var script: String {
             let head = remarks.map { "-- \($0.onOneLine)\n" }.joined()
             return head + steps.map { "\n-- \($0.comment.onOneLine)\n\($0.sql);\n" }.joined()
         }
     }
 
-    /// Reads the table and says what an adoption is going to do; nothing has changed then.
+    /// Reads the table and plans the adoption, without changing anything.
     ///
-    /// - Throws: `document_invalid` with everything that is in the way, `conflict` when the application has users
-    ///   already, `not_found` and its like.
+    /// - Throws: `document_invalid` with all problems, `conflict` when the application has users already, `not_found`
+    ///   and similar errors.
     package func plan(
         _ request: AdoptionRequest,
         for application: String,
@@ -76,9 +77,9 @@ package struct AdoptionAdministration: Sendable {
         )
     }
 
-    /// Does one step of a plan.
+    /// Executes one step of a plan.
     ///
-    /// - Throws: `conflict` with what went wrong; the steps before have been done and stay.
+    /// - Throws: `conflict` with the reason; the previous steps stay done.
     package func perform(_ step: AdoptionStep) async throws(Failure) {
         try await changing { try await store.perform(step) }
     }
@@ -116,6 +117,6 @@ package struct AdoptionAdministration: Sendable {
 }
 
 extension String {
-    /// As a comment of SQL holds it: a name that comes from the database may have line breaks.
+    /// The text on one line, for an SQL comment: a name from the database may contain line breaks.
     fileprivate var onOneLine: String { String(map { $0.isNewline ? " " : $0 }) }
 }

@@ -1,16 +1,19 @@
 import Applications
+package import Domain
+package import Encodings
 import Store
-package import Vocabulary
 
-/// What goes on in the background: how this instance's rounds went, and what is due.
+/// The state of the background work: the results of this instance's rounds, and the work that is due.
 package struct BackgroundWork: Sendable {
     let store: Store
-    /// Nil in a process that does nothing in the background.
+    /// The results of this process' rounds; nil in a process without background work.
     let rounds: UpkeepRounds?
 
-    /// `{"instance": {"lastRound", "hindered": {"at", "reasons", "cause"} or `null`} or `null`,
-    /// "items": [{"application", "checks", "erasures", "hinderedErasures", "mails", "postponedMails"} or
-    /// {"application", "problem"}], "next"}`, in the order of the applications' ids.
+    /// Returns a page of due work, in the order of the applications' ids.
+    ///
+    /// The shape is `{"instance": {"lastRound", "hindered": {"at", "reasons", "cause"} or `null`} or `null`, "items":
+    /// [{"application", "checks", "erasures", "hinderedErasures", "mails", "postponedMails"} or {"application",
+    /// "problem"}], "next"}`.
     package func show(_ page: PageRequest) async throws(Failure) -> JSONValue {
         var last: ApplicationID?
         if let cursor = page.cursor {
@@ -31,7 +34,9 @@ package struct BackgroundWork: Sendable {
         return .object(shown)
     }
 
-    /// One whose own database is away keeps nobody from seeing the others.
+    /// Returns the due work of an application, or the problem with its own database.
+    ///
+    /// An unavailable database hides no other application.
     private func due(of place: ApplicationPlace) async -> JSONObject {
         var object: JSONObject = ["application": .string(place.id.text)]
         do throws(Failure) {

@@ -1,25 +1,27 @@
+package import Description
+package import Domain
+import Encodings
 import Mapping
 import Providers
 package import Store
-package import Vocabulary
 
-/// From what an application is to what it shall be.
+/// The diff between the stored and the desired configuration of an application.
 ///
-/// Every change of an application's configuration passes here, whether it came as a document, over REST or by command,
-/// so what is checked here holds everywhere.
+/// Every change of a configuration passes here, from documents, REST and commands alike. So the checks here hold
+/// everywhere.
 package enum ConfigurationDifference {
-    /// The steps that make an application what it shall be.
+    /// Returns the steps from the stored to the desired application.
     ///
-    /// Each step says what it does for the audit log and for people who look at a plan, and there a secret is `•••`, a
-    /// key its label.
+    /// Each step describes itself for the audit log and for operators who read a plan. There a secret is `•••`, and a
+    /// key is its label.
     ///
     /// - Parameters:
-    ///   - stored: The application as it is; nil when there is none.
-    ///   - desired: What it shall be. What came in with a secret has gone through `MasterKeys.desired`.
-    ///   - columns: The live users table; empty when there is none.
-    /// - Returns: The steps in an order in which each of them works; none when the application is so already.
-    /// - Throws: Everything that is wrong, by its place in an application document; `moved(from:to:)` makes that a
-    ///   place in the part that was submitted.
+    ///   - stored: The stored application; nil for a new one.
+    ///   - desired: The desired application, its received secrets already converted by `MasterKeys.desired`.
+    ///   - columns: The live users table; empty for a new application.
+    /// - Returns: The steps in an order in which each of them works; empty when nothing changes.
+    /// - Throws: All problems, by their place in an application document; `moved(from:to:)` maps it to a place in the
+    ///   submitted part.
     package static func changes(
         from stored: StoredApplication?,
         to desired: DesiredApplication,
@@ -42,7 +44,7 @@ package enum ConfigurationDifference {
             + PropertySteps.stepsBeforeMapping(from: stored, to: desired)
             + names.flatMap { MappingSteps.steps(for: $0, from: stored, to: desired) }
             + PropertySteps.stepsBehindMapping(from: stored, to: desired)
-        // Where the others would be done is not clear while the users move.
+        // During a move of the users, it is unclear in which database the other steps would run.
         let aboutUsers = steps.count { $0.change.touchesUsers(of: stored) }
         guard stored?.database == desired.database || stored == nil || aboutUsers == 1 else {
             throw DocumentProblems(
@@ -53,7 +55,7 @@ package enum ConfigurationDifference {
         return steps
     }
 
-    /// The one step that removes an application with everything in it.
+    /// Returns the one step that deletes an application with all its contents.
     package static func deletion(of stored: StoredApplication) -> [PlannedChange] {
         [
             PlannedChange(
@@ -68,7 +70,7 @@ package enum ConfigurationDifference {
 }
 
 extension DesiredApplication {
-    /// The names of all providers that are, or shall be, configured or mapped, in a fixed order.
+    /// Returns the names of all stored or desired providers and mappings, in a fixed order.
     fileprivate func providerNames(beside stored: StoredApplication?) -> [ProviderName] {
         var names = Set(providers.keys).union(mappings.keys)
         if let stored { names.formUnion(Set(stored.providers.keys).union(stored.mappings.keys)) }
@@ -77,13 +79,13 @@ extension DesiredApplication {
 }
 
 extension ConfigurationDifference {
-    /// Everything that is wrong with what an application shall be, by its place in an application document.
+    /// Returns all problems of the desired application, by their place in an application document.
     ///
     /// - Parameters:
-    ///   - stored: The application as it is; nil when there is none.
-    ///   - desired: What it shall be.
-    ///   - columns: The live users table; empty when there is none.
-    /// - Returns: None when nothing is wrong.
+    ///   - stored: The stored application; nil for a new one.
+    ///   - desired: The desired application.
+    ///   - columns: The live users table; empty for a new application.
+    /// - Returns: The problems; empty when the desired application is valid.
     package static func problems(
         from stored: StoredApplication?,
         to desired: DesiredApplication,
@@ -104,7 +106,7 @@ extension ConfigurationDifference {
         checkIdentityProperty(desired, at: document / "settings" / "identityProperty", &problems)
         checkKeys(desired, at: document / "keys", &problems)
         let count = desired.providers.count
-        // Where there are more already, each change that makes no further one goes through.
+        // An application that exceeds the limit already can still change, but not add providers.
         if count > max(DesiredApplication.mostProviders, stored?.providers.count ?? 0) {
             problems.add(
                 document / "providers",
@@ -123,24 +125,24 @@ extension ConfigurationDifference {
                     "cannot change: identities of \(name) are of the kind \(kind); another name is free"
                 )
             }
-            // Of a kind that only a later version knows it stays as it is: nobody can have said anything else of it
-            // here.
+            // A provider of a kind that only a later version knows stays unchanged: no request here can have changed
+            // it.
             guard let kind = desired.kinds.named(provider.kind) else { continue }
             checkProvider(provider, of: kind, current, at: place, &problems)
         }
         checkProperties(stored, desired, at: document / "properties", &problems)
         let kept = columns.filter { column in
-            // A step makes the column what the declaration says.
+            // Leaves out columns of changed properties: a step adapts these columns to the declarations.
             stored?.properties.contains { old in
                 old.name.text.hasSameBytes(as: column.name) && !desired.properties.contains(old)
             } != true
         }
         checkColumns(kept, desired.properties, at: document / "properties", &problems)
-        // People can log in by it, or a mapping says what of them is wanted.
+        // A configured provider accepts logins; a mapping without one still says which fields are wanted.
         for name in Set(desired.providers.keys).union(desired.mappings.keys).sorted(by: { $0.text < $1.text }) {
             let mapping = desired.mappings[name] ?? .array([])
             guard let kind = desired.kinds.named(desired.providers[name]?.kind ?? name) else {
-                // Of a provider that has been removed an empty mapping is left, for its revisions.
+                // Removal of a provider leaves an empty mapping, which keeps the revisions.
                 guard desired.providers[name] == nil, mapping != .array([]) else { continue }
                 problems.add(document / "mapping" / name.text, "is for a provider that the application does not have")
                 continue
@@ -188,7 +190,7 @@ extension ConfigurationDifference {
         _ problems: inout DocumentProblems
     ) {
         let name = desired.settings.identityProperty
-        // What always exists is looked at with the properties.
+        // `checkProperties` checks built-in properties.
         guard !name.isBuiltIn else { return }
         guard let property = desired.properties.first(where: { $0.name == name }) else {
             return problems.add(
@@ -295,7 +297,7 @@ extension ConfigurationDifference {
         }
     }
 
-    /// A property without a column is no problem: declaring it makes the column.
+    /// Checks the types of existing columns; a missing column is no problem, since the declaration creates it.
     private static func checkColumns(
         _ columns: [LiveColumn],
         _ properties: [Property],

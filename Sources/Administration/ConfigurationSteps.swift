@@ -1,8 +1,9 @@
 import Applications
+import Domain
+package import Encodings
 import Mapping
 import Providers
 import Store
-package import Vocabulary
 
 /// The steps about an application as a whole.
 enum ApplicationSteps {
@@ -64,7 +65,7 @@ enum ApplicationSteps {
         return steps + variables(from: DocumentVariables(stored: stored.variables), to: desired)
     }
 
-    /// The step that notes names of variables, where an export would name others.
+    /// Returns the step that stores names of environment variables, if an export would use other names.
     private static func variables(
         from stored: DocumentVariables?,
         to desired: DesiredApplication
@@ -87,7 +88,9 @@ enum ApplicationSteps {
 
 /// The steps about API keys.
 enum KeySteps {
-    /// A hash belongs to one label at a time: those that another label shall have are revoked before it gets them.
+    /// Returns the steps from the stored to the desired keys.
+    ///
+    /// A hash has one label at a time: keys whose hash moves to another label are revoked first.
     static func steps(from stored: [StoredApplication.Key], to desired: [DesiredApplication.Key])
         -> [PlannedChange]
     {
@@ -165,22 +168,22 @@ enum MappingSteps {
         ]
     }
 
-    /// The list form with every default left out, which is how mappings are stored and compared.
+    /// Returns the list form without default values, in which mappings are stored and compared.
     private static func listed(_ document: JSONValue) -> JSONValue {
         (try? Mapping(document))?.json ?? document
     }
 }
 
 extension JSONValue {
-    /// Shown wherever something secret is meant.
+    /// The placeholder for every secret in output.
     package static let hidden = JSONValue.string("•••")
 
-    /// An object of the members that another one does not have like this.
+    /// Returns an object of the members that are absent or different in `other`.
     fileprivate func differing(from other: JSONValue) -> JSONValue {
         picking(memberNames.filter { object?[$0] != other.object?[$0] })
     }
 
-    /// An object of only those members.
+    /// Returns an object of the named members only.
     func picking(_ names: [String]) -> JSONValue {
         .object(JSONObject(names.compactMap { name in object?[name].map { JSONObject.Member(name, $0) } }))
     }
@@ -196,7 +199,7 @@ enum ProviderSteps {
     ) -> [PlannedChange] {
         let storedKind = stored.flatMap { kinds.named($0.kind) }
         guard let kind = desired.flatMap({ kinds.named($0.kind) }) ?? storedKind else {
-            // Of a kind that this version does not know: it can be removed, and nothing else.
+            // This version does not know the kind, so the provider can only be removed.
             let change = ConfigurationChange.removeProvider(provider)
             let action = "provider.\(provider).remove"
             return desired == nil && stored != nil
@@ -208,7 +211,7 @@ enum ProviderSteps {
             let action = "provider.\(provider).\(action)"
             return PlannedChange(change, action: action, target: provider.text, from: from, to: to)
         }
-        /// As an operator may see them later: the options that are not the others.
+        /// Returns `enabled` and the options that differ from `others`, secrets hidden, as operators see them later.
         func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {
             let names = (options.object?.members ?? []).map(\.key).filter { options.object?[$0] != others.object?[$0] }
             let shown = kind.members(of: options.picking(names)) { _, _ in .hidden }
@@ -271,7 +274,7 @@ extension DesiredApplication.App {
 
 /// The steps about properties.
 ///
-/// A mapping writes only what is there: properties are made before it is set and go behind it.
+/// A mapping writes only existing properties: they are declared before the mapping is set and removed after it.
 enum PropertySteps {
     static func stepsBeforeMapping(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
         var steps = desired.renamed.map { rename in
@@ -299,7 +302,7 @@ enum PropertySteps {
             !desired.properties.contains { $0.name == desired.nameNow(of: old.name) }
         }
         let steps = removed.map { step(.removeProperty($0.name), "property.remove", $0, from: $0.declaration) }
-        // What is declared comes behind the others.
+        // Newly declared properties come last.
         let kept = stored.map { desired.nameNow(of: $0.name) }.filter { name in
             desired.properties.contains { $0.name == name }
         }
@@ -350,26 +353,28 @@ enum PropertySteps {
 }
 
 extension DesiredApplication {
-    /// What a stored property is called from here on.
+    /// Returns the name of a stored property after the change.
     func nameNow(of stored: PropertyName) -> PropertyName {
         renamed.reduce(stored) { name, rename in name == rename.from ? rename.to : name }
     }
 
-    /// The stored property that has this name from here on; built-in ones exist before anything is stored.
+    /// Returns the stored property that has this name after the change.
+    ///
+    /// Built-in properties exist before anything is stored.
     func formerly(_ name: PropertyName, in stored: StoredApplication?) -> Property? {
         (stored?.properties ?? Property.builtIn).first { nameNow(of: $0.name) == name }
     }
 }
 
 extension Property {
-    /// As documents declare it.
+    /// The declaration of the property in a document.
     var declaration: JSONValue {
         var members = [JSONObject.Member("type", .string(type.rawValue))] + rules.members
         if indexed { members.append(.init("indexed", .bool(true))) }
         return .object(JSONObject(members))
     }
 
-    /// What can be changed of it besides its name and type.
+    /// The changeable parts of a property besides its name and type.
     var rules: JSONObject {
         [
             "required": .bool(required), "clientMappable": .bool(clientMappable),

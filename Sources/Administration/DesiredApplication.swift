@@ -1,45 +1,46 @@
 import Applications
+package import Domain
+package import Encodings
 package import Providers
 import Secrets
 package import Store
-package import Vocabulary
 
-/// What an application shall be, all of it.
+/// The whole desired configuration of an application.
 ///
-/// It is made from what is stored and then edited in one part, or read from an application document;
-/// `ConfigurationDifference` says what has to be done. So every change follows the same rules, however it came in.
+/// It is the stored application with one part edited, or an application document. `ConfigurationDifference` derives the
+/// steps, so every change follows the same rules, whatever its source.
 package struct DesiredApplication: Sendable {
-    /// The kinds of providers that it can have.
+    /// The provider kinds available to the application.
     let kinds: ProviderKinds
     package let id: ApplicationID
     package var name: String
-    /// The PostgreSQL schema of its users; that of an application that exists cannot change.
+    /// The PostgreSQL schema of the users; it cannot change after creation.
     package var schema: String
-    /// Where that schema is; nil for the main database.
+    /// The database of that schema; nil for the main database.
     package var database: DatabaseVariable?
     package var settings: ApplicationSettings { didSet { keepsUnreadableSettings = false } }
-    /// Whether the stored settings cannot be read and nobody has set others.
+    /// Whether the stored settings are unreadable and have not been replaced.
     private(set) var keepsUnreadableSettings = false
-    /// Each is told by its hash: the same hash under another label is the same key, relabelled.
+    /// The API keys, identified by their hashes: the same hash under another label is the same key, relabelled.
     package var keys: [Key]
-    /// How a document called the variables of keys and secrets.
+    /// The environment variables that a document named for keys and secrets.
     var variables = DocumentVariables()
     package var providers: [ProviderName: Provider]
-    /// Built-in properties in front, then the declared ones in their order.
+    /// Built-in properties first, then the declared ones in their order.
     ///
-    /// One that is stored and is not here is removed.
+    /// A stored property that is missing here is removed.
     package var properties: [Property]
-    /// The mapping for each provider as it was written, in either form; problems point into it.
+    /// The mapping of each provider as written, in either form; problems point into it.
     package var mappings: [ProviderName: JSONValue]
-    /// Stored names of properties and what they are called from here on.
+    /// Stored names of properties, each with its new name.
     private(set) var renamed: [(from: PropertyName, to: PropertyName)] = []
 
     /// An API key.
     package struct Key: Sendable {
         package var label: String
-        /// SHA-256 of its text; empty while its text is not at hand, which has been reported then.
+        /// The SHA-256 of the key; empty while the key's text is unavailable, which is then already reported.
         package var hash: [UInt8]
-        /// Whether it is a server's.
+        /// Whether the key is a server key.
         package var server: Bool
 
         package init(label: String, hash: [UInt8], server: Bool = false) {
@@ -49,13 +50,15 @@ package struct DesiredApplication: Sendable {
         }
     }
 
-    /// Settings of a provider, and its apps in the order in which they are asked.
+    /// A provider with its options, and its apps in the order in which logins try them.
     package struct Provider: Sendable {
-        /// The kind of provider that it is.
+        /// The provider kind.
         package var kind: ProviderName
         package var enabled: Bool
-        /// All of its options, the secret ones as they are stored; as they are stored when they cannot be read, since
-        /// another version or somebody by other means wrote them, and nobody has set others.
+        /// All options, the secret ones as stored.
+        ///
+        /// Unreadable options, written by another version or by other means, stay as stored until an operator sets
+        /// others.
         package var options: JSONValue
         package var apps: [App]
 
@@ -71,7 +74,7 @@ package struct DesiredApplication: Sendable {
     package struct App: Sendable {
         package var id: ProviderAppID
         package var secret: AppSecret
-        /// Which configuration at the provider the app's login dialog follows.
+        /// The configuration at the provider that the app's login dialog uses.
         package var configID: String?
 
         package init(id: ProviderAppID, secret: AppSecret, configID: String? = nil) {
@@ -81,21 +84,21 @@ package struct DesiredApplication: Sendable {
         }
     }
 
-    /// What becomes of an app's secret.
+    /// The change of an app's secret.
     package enum AppSecret: Sendable {
-        /// The stored one stays; a problem when none is stored.
+        /// Keeps the stored secret; a problem when none is stored.
         case unchanged
         case sealed(SealedSecret)
     }
 
-    /// A bound on what one application may have; `docs/configuration.md` lists them for operators.
+    /// The limits of one application; `docs/configuration.md` lists them for operators.
     package static let mostKeys = 100
     package static let mostApps = 100
     package static let mostProviders = 50
-    /// A table has at most 1600 columns in its whole life, dropped ones included (T-55).
+    /// A table can have 1600 columns over its whole life, dropped ones included (T-55).
     package static let mostProperties = Store.propertiesAllowed
 
-    /// An application of which nothing is said but this.
+    /// Creates an application with default values for everything else.
     package init(id: ApplicationID, name: String, schema: String, kinds: ProviderKinds) {
         self.kinds = kinds
         self.id = id
@@ -108,10 +111,9 @@ package struct DesiredApplication: Sendable {
         mappings = [:]
     }
 
-    /// An application that shall stay as it is, for editing in one part.
+    /// Creates an unchanged copy of a stored application, for editing one part.
     ///
-    /// Settings that cannot be read, since another version or somebody by other means wrote them, stay unless they are
-    /// set.
+    /// Unreadable settings, written by another version or by other means, stay until an operator sets others.
     package init(_ stored: StoredApplication, kinds: ProviderKinds) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema, kinds: kinds)
         database = stored.database
@@ -134,15 +136,15 @@ package struct DesiredApplication: Sendable {
         properties = stored.properties
     }
 
-    /// What an operator should know about the settings and the mappings.
+    /// Warnings for the operator about the settings and the mappings.
     var warnings: [String] {
         settings.warnings
             + kinds.mappingWarnings(mappings) { name in providers[name]?.kind }
     }
 
-    /// Gives a property another name: its values stay, and the entries of mappings that write it follow.
+    /// Renames a property: its values stay, and mapping entries that write it follow.
     ///
-    /// Whether the name may be taken is for `ConfigurationDifference` to say.
+    /// `ConfigurationDifference` checks whether the new name is allowed.
     package mutating func renameProperty(_ old: PropertyName, to new: PropertyName) {
         guard old != new, let index = properties.firstIndex(where: { $0.name == old }) else { return }
         let property = properties[index]
@@ -160,15 +162,17 @@ package struct DesiredApplication: Sendable {
 }
 
 extension MasterKeys {
-    /// What a given secret of an app means: nothing new when the stored one opens to the same, else the secret sealed.
+    /// Returns the change of an app's secret: none when the stored secret decrypts to the same text.
+    ///
+    /// Otherwise the given secret is encrypted.
     ///
     /// - Parameters:
-    ///   - secret: The secret as somebody gave it.
-    ///   - app: The app that it is of.
-    ///   - provider: Where the app is.
-    ///   - application: The application that the app belongs to.
-    ///   - stored: The application as it is; a secret of it under a master key that is not at hand counts as different.
-    /// - Returns: What becomes of the app's secret.
+    ///   - secret: The secret as given.
+    ///   - app: The app of the secret.
+    ///   - provider: The provider of the app.
+    ///   - application: The application of the app.
+    ///   - stored: The stored application; a stored secret under an unavailable master key counts as different.
+    /// - Returns: The change of the app's secret.
     package func desired(
         _ secret: Secret,
         of app: ProviderAppID,
@@ -187,7 +191,7 @@ extension MasterKeys {
 }
 
 extension JSONValue {
-    /// A mapping, in either form, whose entries write the property `new` where they wrote `old`.
+    /// Returns a mapping, in either form, whose entries write `new` in place of `old`.
     fileprivate func renamingTarget(_ old: String, to new: String) -> JSONValue {
         func renamed(_ object: JSONObject, where isTarget: (JSONObject.Member) -> Bool) -> JSONValue {
             let members = object.members.map { member in

@@ -1,25 +1,27 @@
+import Accounts
 import Applications
-import Deletions
+import Description
+package import Domain
+package import Encodings
 import Import
 import Providers
 import Secrets
 import Store
-package import Vocabulary
 
-/// A list of ids of people at a provider whose data are to be erased, as providers send it to the owners of apps.
+/// A list of subjects whose data are to be erased, as providers send it to the owners of apps.
 package struct ErasureList: Sendable {
     package let application: String
     package let provider: ProviderName
-    /// The apps that the ids belong to; none where the provider has one app, or gives people one id in all apps.
+    /// The apps of the subjects; empty where the provider has one app, or one subject per user in all apps.
     package let apps: [String]
-    /// SHA-256 of the file: the same list again goes on where it was.
+    /// The SHA-256 of the file: a repeated list continues where the previous run stopped.
     package let fileHash: [UInt8]
     /// The operator's reason, for the audit log.
     package let reason: String
-    /// An id each; of a line that is too long to be one, its beginning.
+    /// One id per line; an overlong line is truncated.
     fileprivate let lines: [[UInt8]]
 
-    /// Takes a file with an id on each line, perhaps in quotation marks and with a comma behind it.
+    /// Reads a file with an id on each line, optionally in quotation marks and followed by a comma.
     package init(
         _ file: [UInt8],
         of provider: ProviderName,
@@ -43,54 +45,54 @@ package struct ErasureList: Sendable {
     }
 
     private static let around = Set(" \t\r\"',;".utf8)
-    /// More than any id has.
+    /// The maximum length of a line, more than that of any id.
     private static let mostBytes = 1024
 
-    /// Bytes of a reason.
+    /// The length of a reason in bytes.
     package static let reasons = 1...500
 
-    /// The ids of a list that one call erases: a client over the network goes on from call to call.
+    /// The ids of a list that one request erases; a client continues with further requests.
     package struct Part: Sendable {
-        /// The line behind which the part begins; 0 for the beginning of the list.
+        /// The last line before the part; 0 for the first part.
         let line: Int
-        /// How many ids the part has at most.
+        /// The maximum number of ids in the part.
         let most: Int
-        /// When it ends, after one id at least.
+        /// The deadline of the part, which has at least one id.
         let end: ContinuousClock.Instant
 
         fileprivate func includes(anotherAfter count: Int) -> Bool { count < most && (count == 0 || .now < end) }
     }
 }
 
-/// The outcome of one id of a list.
+/// The outcome for one id of a list.
 package struct ErasedID: Sendable {
     package enum Outcome: String, Sendable, CaseIterable {
-        /// The user is erased: no other login method led to it.
+        /// The user is erased, since no other login method led to it.
         case user
-        /// The identity is gone, with its sessions; the user has another login method.
+        /// The identity is erased with its sessions; the user has another login method.
         case identity
-        /// Nobody here has the id.
+        /// No user has the identity.
         case nobody
-        /// The erasure is due after the days that the provider's option `eraseAfterDays` says.
+        /// The erasure is due after the days of the provider's option `eraseAfterDays`.
         case waiting
-        /// It was done by this list before.
+        /// This list erased it before.
         case done
-        /// Something stands in the way; the service tries again every ten minutes.
+        /// The erasure failed; the service retries every ten minutes.
         case hindered
     }
 
-    /// The line of the list that has the id.
+    /// The line of the id in the list.
     package let line: Int
     package let app: ProviderAppID
     package let outcome: Outcome
     /// The confirmation code of the request for deletion; nil in a dry run.
     package let code: String?
-    /// What stands in the way of a hindered erasure.
+    /// The reason of a failed erasure.
     package let hindrance: String?
 }
 
 extension ErasedID {
-    /// By its line: nothing repeats the id.
+    /// The outcome with the line number, but without the id.
     package var json: JSONObject {
         var object: JSONObject = [
             "line": .integer(Int64(line)), "appId": .string(app.text), "outcome": .string(outcome.rawValue),
@@ -104,9 +106,9 @@ extension ErasedID {
 extension ErasureList {
     private static let members = ["provider", "ids", "reason", "apps", "after"]
 
-    /// A list as the administration takes one, and the line behind which a call goes on.
+    /// Reads a list from a request, and the line after which this request continues.
     ///
-    /// - Throws: `document_invalid` with everything that is wrong with it.
+    /// - Throws: `document_invalid` with all problems.
     fileprivate static func read(
         _ document: JSONValue,
         of application: String
@@ -139,7 +141,7 @@ extension ErasureList {
     }
 }
 
-/// Erases the people of a list: each id becomes a request for deletion, as by the provider's callback.
+/// Erasures of users by lists: each id becomes a deletion request, as a provider's callback does.
 package struct ErasureLists: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -149,32 +151,33 @@ package struct ErasureLists: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    /// How many lines at fault a refusal names.
+    /// The maximum number of invalid lines that an error names.
     private static let mostProblems = 10
 
-    /// A list that has been checked.
+    /// A list that has passed all checks.
     private struct Checked {
         let loaded: LoadedApplication
         let apps: [ProviderAppID]
-        /// Each once, with its first line.
+        /// Each subject once, with its first line.
         let subjects: [(line: Int, subject: Subject)]
     }
 
-    /// How many ids a list has, each of them counted once.
+    /// Returns the number of distinct ids in a list.
     ///
-    /// - Throws: `document_invalid` for a line that is no id, or an app that is none; `not_found`.
+    /// - Throws: `document_invalid` for a line that is no id, or for an invalid app id; `not_found`.
     package func count(_ list: ErasureList) async throws(Failure) -> Int { try await checked(list).subjects.count }
 
-    /// Erases the people of a list, or says what would become of them.
+    /// Erases the users of a list, or reports the outcomes in a dry run.
     ///
     /// - Parameters:
-    ///   - list: The list; every line of it is looked at before anything is done.
+    ///   - list: The list; all lines are checked before the first erasure.
     ///   - isDryRun: Whether nothing is erased.
-    ///   - actor: For the audit log, which gets the beginning with the reason, each erasure and the end.
-    ///   - tell: Gets the outcome of each id at each app, in the order of the list.
-    /// - Returns: How many had which outcome.
-    /// - Throws: As `count`; `store_unavailable` and its like, and what `tell` throws: the same list again does the
-    ///   rest.
+    ///   - actor: The operator for the audit log, which records the beginning with the reason, each erasure and the
+    ///     end.
+    ///   - tell: Receives the outcome of each id at each app, in the order of the list.
+    /// - Returns: The number of ids for each outcome.
+    /// - Throws: The errors of `count` and of `tell`, `store_unavailable` and similar errors; a run with the same list
+    ///   continues.
     package func run(
         _ list: ErasureList,
         isDryRun: Bool,
@@ -184,9 +187,9 @@ package struct ErasureLists: Sendable {
         try await run(list, try await checked(list), nil, isDryRun: isDryRun, by: actor, telling: tell).counts
     }
 
-    /// Erases the people of a part of a list; of the whole list where no part is given.
+    /// Erases the users of a part of a list, or of the whole list without a part.
     ///
-    /// - Returns: How many had which outcome, and the line behind which the rest begins; nil at the end.
+    /// - Returns: The number of ids for each outcome, and the line after which the rest begins; nil at the end.
     private func run(
         _ list: ErasureList,
         _ checked: Checked,
@@ -219,20 +222,20 @@ package struct ErasureLists: Sendable {
         return (counts, next)
     }
 
-    /// How many ids a call over the network treats at most, and for how long.
+    /// The maximum number of ids that a request erases, and the time limit.
     private static let portion: (most: Int, time: Duration) = (200, .seconds(5))
 
-    /// Erases the people of a part of a list, for a client that goes on from call to call.
+    /// Erases the users of a part of a list, for a client that continues with further requests.
     ///
     /// - Parameters:
     ///   - document: `{"provider", "ids", "reason", "apps"?, "after"?}`: `ids` is the text of the file, the same in
-    ///     each call, and `after` the `next` of the answer before.
+    ///     each request, and `after` is the `next` of the previous response.
     ///   - application: The application whose users are erased.
     ///   - isDryRun: Whether nothing is erased.
     ///   - confirmation: The application's id, unless it is a dry run.
-    ///   - actor: For the audit log.
+    ///   - actor: The operator, for the audit log.
     /// - Returns: `{"ids", "next", "outcomes": [{"line", "appId", "outcome", "confirmationCode"?, "hindrance"?}]}`.
-    /// - Throws: As `run`; `malformed_request` without the confirmation.
+    /// - Throws: The errors of the other `run`; `malformed_request` without the confirmation.
     package func run(
         _ document: JSONValue,
         of application: String,
@@ -268,7 +271,7 @@ package struct ErasureLists: Sendable {
 
     private typealias Outcomes = [(ErasedID.Outcome, code: String?, hindrance: String?)]
 
-    /// The identities of an id: one for each provider of the same kind that has the app.
+    /// Returns the identities of a subject: one for each provider of the same kind with the app.
     private func identities(
         _ subject: Subject,
         of app: ProviderAppID,
@@ -304,7 +307,7 @@ package struct ErasureLists: Sendable {
     ) async throws(Failure) -> Outcomes {
         let loaded = checked.loaded
         let all = identities(subject, of: app, list, checked)
-        // The same id of the same list is the same request for ever.
+        // The same subject of the same list is always the same deletion request.
         let call = Digest.sha256("list \(Hexadecimal.encode(list.fileHash)) \(app) \(subject)")
         let requests = all.map { identity in
             NewDeletionRequest(
@@ -326,7 +329,7 @@ package struct ErasureLists: Sendable {
                 continue
             }
             switch try await erasures.carryOut(code: stored.code, by: actor, of: loaded).erasure {
-            // Another process has just done it.
+            // Another process has just erased the user.
             case .notOurs: outcomes.append((.done, stored.code, nil))
             case .nobody: outcomes.append((.nobody, stored.code, nil))
             case .identity: outcomes.append((.identity, stored.code, nil))
@@ -415,7 +418,7 @@ package struct ErasureLists: Sendable {
         }
         var apps: [ProviderAppID] = []
         for text in list.apps {
-            // An app that was taken out of the application may still have identities.
+            // An app that was removed from the application may still have identities.
             guard let app = ProviderAppID(text) else {
                 throw Failure(.documentInvalid, "--app is the id of an app at \(list.provider).")
             }

@@ -1,24 +1,25 @@
+import Domain
+import Encodings
 package import Mapping
 import Providers
 import Store
-import Vocabulary
 
-/// Whether a provider has the fields that a mapping reads, by the provider's own answer.
+/// The result of asking a provider whether it has the fields that a mapping reads.
 package enum FieldCheck: Sendable {
-    /// The entries that read a field which the provider does not have.
+    /// The entries that read a field unknown to the provider.
     case asked([MappingProblem])
-    /// The provider was not asked, for a reason that is a part of a sentence.
+    /// The provider was not asked; the reason is a part of a sentence.
     case notAsked(String)
 }
 
 extension Store {
-    /// Asks a provider for the fields of a mapping, by one of the application's apps by which somebody has logged in.
+    /// Asks a provider for the fields of a mapping, about a user who has logged in by one of the apps.
     ///
     /// - Parameters:
     ///   - mapping: The mapping in either form.
     ///   - provider: The provider, with its apps and their secrets.
-    ///   - application: The application whose users have logged in; nil when there is none yet.
-    /// - Returns: The provider's answer, or why it was not asked.
+    ///   - application: The application whose users have logged in; nil for a new one.
+    /// - Returns: The unknown fields, or why the provider was not asked.
     func check(
         fieldsOf mapping: JSONValue,
         at provider: any Provider,

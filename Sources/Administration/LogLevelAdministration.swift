@@ -1,21 +1,25 @@
+import Description
+package import Domain
+package import Encodings
 import Logging
 import Observability
 import Secrets
 import Store
-package import Vocabulary
 
-/// What of this instance's log is written.
+/// The log level of this instance.
 package struct LogLevelAdministration: Sendable {
     let store: Store
     let level: LogLevel
     let clock: WallClock
 
-    /// Seconds for which another level is in force where nobody says.
+    /// The default duration of another level, in seconds.
     private static let usualSeconds: Int64 = 600
-    /// Seconds for which it may be: nobody forgets a talkative log for longer than a day.
+    /// The maximum duration in seconds: a forgotten verbose log lasts a day at most.
     private static let mostSeconds: Int64 = 86_400
 
-    /// `{"level", "configured", "until"}`; `until` in Unix milliseconds, null while the configured level is in force.
+    /// Returns `{"level", "configured", "until"}`.
+    ///
+    /// `until` is in Unix milliseconds, or null while the configured level is in force.
     package func show() -> JSONValue {
         let state = level.state
         return .object([
@@ -24,13 +28,13 @@ package struct LogLevelAdministration: Sendable {
         ])
     }
 
-    /// Writes lines from another level on for a while, at this instance.
+    /// Changes the log level of this instance for a limited time.
     ///
     /// - Parameters:
-    ///   - document: `{"level", "seconds"?}`: 600 seconds without, a day at most.
-    ///   - actor: Who asks.
-    /// - Returns: As `show`.
-    /// - Throws: `document_invalid`; `store_unavailable` and its like, nothing having changed.
+    ///   - document: `{"level", "seconds"?}`: 600 seconds by default, a day at most.
+    ///   - actor: The operator.
+    /// - Returns: The same as `show`.
+    /// - Throws: `document_invalid`; `store_unavailable` and similar errors, without a change.
     package func change(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
         var problems = DocumentProblems()
         var wanted: Logger.Level?

@@ -1,18 +1,20 @@
+import Description
+package import Domain
+package import Encodings
 import FoundationEssentials
-import Mailing
-import Notifications
+import Messaging
 import Store
-package import Vocabulary
 
-/// What mails to people say.
+/// The mails of the deployment for operators: templates, examples and a test.
 package struct MailAdministration: Sendable {
     let store: Store
-    /// Nil when the deployment sends no mails.
+    /// The mailer; nil when the deployment sends no mails.
     let mailer: Mailer?
     let clock: WallClock
 
-    /// `{"sends", "languages": [code], "templates": [name]}`: whether mails are sent at all, in which languages every
-    /// one of them is written, and which there are.
+    /// Returns `{"sends", "languages": [code], "templates": [name]}`.
+    ///
+    /// `sends` is whether mails are sent at all; `languages` are those in which every mail is written.
     package func list() -> JSONValue {
         .object([
             "sends": .bool(mailer != nil),
@@ -21,14 +23,14 @@ package struct MailAdministration: Sendable {
         ])
     }
 
-    /// Sends the mail `test` now, past the queue, and tells what the mail server says.
+    /// Sends the mail `test` immediately, without the queue, and reports the mail server's response.
     ///
     /// - Parameters:
     ///   - document: `{"to": address, "locale"?: text}`.
-    ///   - actor: For the audit log.
+    ///   - actor: The operator, for the audit log.
     /// - Returns: `{"outcome": "accepted" | "postponed" | "refused" | "uncertain", "problem", "answer"}`; `answer` is
-    ///   the server's own, null where it has said nothing.
-    /// - Throws: `document_invalid`, `mail_off`; `store_unavailable` and its like, nothing having been sent.
+    ///   the mail server's own text, or null without a response.
+    /// - Throws: `document_invalid`, `mail_off`; `store_unavailable` and similar errors, without sending.
     package func sendTest(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
         let (recipient, locale) = try Self.test(document)
         guard let mailer else { throw .mailOff }
@@ -82,11 +84,11 @@ package struct MailAdministration: Sendable {
         return (recipient, locale)
     }
 
-    /// A mail about somebody who is made up.
+    /// Returns a mail with example values.
     ///
     /// - Parameters:
     ///   - name: The template.
-    ///   - language: In which language; the deployment's usual one for nil, and for one that has no templates.
+    ///   - language: The language; the deployment's default for nil, and for a language without templates.
     /// - Returns: `{"template", "language", "subject", "text", "html"}`.
     /// - Throws: `not_found`, `mail_off`.
     package func example(of name: String, language: String?) throws(Failure) -> JSONValue {

@@ -1,39 +1,42 @@
 import Applications
+import Description
+package import Domain
+package import Encodings
 import Mapping
 import Providers
 import Secrets
 import Store
-package import Vocabulary
 
-/// What a mapping would make of a profile.
+/// Previews of mappings: the properties that a login would write for a profile.
 package struct MappingPreviews: Sendable {
     let store: Store
     let kinds: ProviderKinds
     let masterKeys: MasterKeys
     let changes: ApplicationChanges
 
-    /// What there is to map, with somebody made up who has all of it:
-    /// `{"fields": [{"path", "permission", "holds", "sample"}], "profile": {…}}`.
+    /// Returns the fields of a provider, with a sample profile that has all of them.
     ///
-    /// - Throws: `not_found` for a provider that is none of the application's.
+    /// The shape is `{"fields": [{"path", "permission", "holds", "sample"}], "profile": {…}}`.
+    ///
+    /// - Throws: `not_found` for a provider that the application does not have.
     package func fields(of provider: ProviderName, in application: String) async throws(Failure) -> JSONValue {
         let stored = try await changes.existing(application)
         let fields = try LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds).fields(of: provider)
         return .object(["fields": .array(fields.catalogue), "profile": .object(fields.sample)])
     }
 
-    /// What a login would write; writes nothing.
+    /// Returns what a login would write, without writing anything.
     ///
-    /// Takes `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`, and optionally `mapping` (a
-    /// candidate for the stored one), `fieldsMapping` (the client's) and `user` (objectId of an existing user; with an
-    /// access token the one whom it stands for unless another is named). Answers `{"graphFields", "missingPermissions",
-    /// "refusal"?: {"reason", "message", …}, "warnings": [text], "created": bool,
-    ///   "entries": [{"mapping": "stored"|"client", "position", "from", "to", "type", "sync", "outcome", "value"?,
-    ///   "current"?,
-    ///     "why", "field"?, "permission"?, "leftOut"?, "warning"?}]}`
-    /// with the outcomes `written`, `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`.
-    /// `refusal` is what the login would be answered; `entries` is empty when it comes before there is a profile.
-    /// Entries of a client's mapping that cannot be read are told in the refusal only.
+    /// The request is `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`. Optional members are
+    /// `mapping` (a candidate for the stored one), `fieldsMapping` (the client's) and `user` (objectId of an existing
+    /// user; with an access token, by default the token's user).
+    ///
+    /// The response is `{"fields", "missingPermissions", "refusal"?: {"reason", "message", …}, "warnings": [text],
+    /// "created": bool, "entries": [{"mapping": "stored"|"client", "position", "from", "to", "type", "sync", "outcome",
+    /// "value"?, "current"?, "why", "field"?, "permission"?, "leftOut"?, "warning"?}]}`. The outcomes are `written`,
+    /// `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`. `refusal` is the error that
+    /// the login would get; `entries` is empty when it occurs before there is a profile. Unreadable entries of a
+    /// client's mapping appear in the refusal only.
     ///
     /// - Throws: `document_invalid` for the request and for a candidate that could not be saved, `not_found` for an
     ///   unknown user.
@@ -82,7 +85,7 @@ package struct MappingPreviews: Sendable {
             grantedScopes: scopes,
             user: user?.user,
             written: user?.lastWritten(for: subject, at: provider) ?? JSONObject(),
-            // As PropertyWrites has it.
+            // The same rule as in PropertyWrites.
             kept: user.map { loaded.application.kept(of: $0) } ?? []
         )
         var refusal = tracer.refusal ?? trace.refusal
@@ -90,7 +93,7 @@ package struct MappingPreviews: Sendable {
         return tracer.answer(trace, refusal: refusal, created: user == nil && refusal == nil)
     }
 
-    /// The person whom a credential stands for, with nothing used up.
+    /// Returns the verified user of a credential, without using up anything.
     private func preview(
         _ credential: CredentialFields,
         by name: ProviderName,
@@ -99,7 +102,7 @@ package struct MappingPreviews: Sendable {
         _ mapping: CompiledMapping
     ) async throws(Failure) -> VerifiedPerson {
         let provider = try loaded.provider(name, as: (any CredentialVerifying).self)
-        let fields = mapping.graphFields
+        let fields = mapping.fields
         let question = ProviderQuestion(appID: appID, deadline: .now + Administration.providerPatience) { fields }
         do throws(Failure) {
             return try await provider.preview(credential, question)
@@ -113,7 +116,7 @@ package struct MappingPreviews: Sendable {
         do throws(DocumentProblems) { return try PreviewRequest(request) } catch { throw error.failure }
     }
 
-    /// The candidate for the stored mapping, held to what saving it would hold it to.
+    /// Returns the candidate for the stored mapping after the checks of saving.
     private func candidate(
         _ document: JSONValue?,
         for stored: StoredApplication,
@@ -136,21 +139,21 @@ package struct MappingPreviews: Sendable {
         do throws(MappingProblems) { return try Mapping(document) } catch { throw error.failure }
     }
 
-    /// The user that a request names.
+    /// Returns the user that a request names.
     private func namedUser(_ id: String?, of application: Application) async throws(Failure) -> StoredPerson? {
         guard let id else { return nil }
         guard let id = ObjectID(id), let found = try await store.person(id, of: application) else { throw .noSuchUser }
         return found
     }
 
-    /// The user as whom a verified person would log in; nil when the login would create one.
+    /// Returns the user whom a login with the identity would find; nil when the login would create one.
     private func user(
         of identity: IdentityKey,
         in application: Application
     ) async throws(Failure) -> StoredPerson? {
         var search = PersonSearch()
         search.subject = identity.subject.text
-        // The same digits can be other people's at other apps and providers.
+        // The same subject may belong to other users at other apps and providers.
         for user in try await store.people(matching: search, of: application, after: nil, limit: 100) {
             guard let found = try await store.person(user.objectID, of: application) else { continue }
             let isSame = found.identities.contains {
@@ -164,19 +167,19 @@ package struct MappingPreviews: Sendable {
 }
 
 extension MappingTracer {
-    /// What a login answers that cannot use the mappings.
+    /// The error of a login whose mappings are unusable.
     fileprivate var refusal: Failure? {
         guard let problems else { return nil }
-        // The client cannot mend what the operator wrote.
+        // A client cannot fix an operator's mapping.
         return problems.first.origin == .client
             ? problems.failure : Failure.unusableConfiguration(cause: problems.first.message)
     }
 
-    /// The preview as JSON; without a trace when there was no profile to trace.
+    /// Returns the preview as JSON; `trace` is nil without a profile.
     fileprivate func answer(_ trace: MappingTrace?, refusal: Failure?, created: Bool) -> JSONValue {
         let permissions = trace?.missingPermissions ?? []
         var answer: JSONObject = [
-            "graphFields": .string(mapping.graphFields),
+            "fields": .string(mapping.fields),
             "missingPermissions": .array(permissions.map(JSONValue.string)),
         ]
         if let refusal {
@@ -193,7 +196,9 @@ extension MappingTracer {
 }
 
 extension StoredPerson {
-    /// What the mapping wrote last, by logins as the subject; by the latest ones where the subject is not this user's.
+    /// Returns the values that the mapping wrote last, by logins with the subject.
+    ///
+    /// Where the subject is not this user's, the identity used last counts.
     fileprivate func lastWritten(for subject: Subject?, at provider: ProviderName) -> JSONObject? {
         let ours = identities.filter { $0.provider.hasSameBytes(as: provider.text) }
         let same = ours.first { identity in subject.map { identity.subject.hasSameBytes(as: $0.text) } ?? false }
@@ -202,7 +207,7 @@ extension StoredPerson {
 }
 
 extension Application {
-    /// What no mapping writes of a person: what they log in by, and the address to which their mails go.
+    /// Returns the properties that no mapping writes: the login name, and the address for the user's mails.
     fileprivate func kept(of person: StoredPerson) -> Set<PropertyName> {
         guard person.password == nil else { return [.email, settings.identityProperty] }
         return person.user.emailVerified ? [.email] : []

@@ -1,24 +1,26 @@
 import Accounts
 import Applications
-import Mailing
-import Notifications
+import Description
+package import Domain
+package import Encodings
+import Messaging
 import Secrets
 import Store
-package import Vocabulary
 
-/// Users whom operators make.
+/// Creation of users by operators.
 extension UserAdministration {
-    /// Makes a user from `{"user": {name: value}, "password"?, "mail"?, "roles"?}`, also where the application takes no
-    /// new users otherwise.
+    /// Creates a user from `{"user": {name: value}, "password"?, "mail"?, "roles"?}`.
+    ///
+    /// This works also where the application is closed to new users.
     ///
     /// - Parameters:
-    ///   - document: The user. With `"mail": "passwordReset"` in place of a password, the address gets a link under
-    ///     which a password is chosen.
-    ///   - application: Whose user it becomes.
-    ///   - actor: Who makes the user.
-    /// - Returns: The user, as `read` shows one.
-    /// - Throws: `document_invalid`; what a registration throws of its record; `login_taken`; `role_unknown` and
-    ///   `role_fixed`; `mail_off` and `too_many_attempts` for the mail. Nothing is written then.
+    ///   - document: The user. With `"mail": "passwordReset"` in place of a password, the address gets a link for
+    ///     choosing one.
+    ///   - application: The application of the user.
+    ///   - actor: The operator.
+    /// - Returns: The user, as `read` does.
+    /// - Throws: `document_invalid`; the errors of a registration for its record; `login_taken`; `role_unknown` and
+    ///   `role_fixed`; `mail_off` and `too_many_attempts` for the mail. Then nothing is written.
     package func create(
         _ document: JSONValue,
         of application: String,
@@ -31,7 +33,7 @@ extension UserAdministration {
         if let address = new.address {
             try links.requireMail()
             counts = try await links.countLink(.passwordReset, to: address, from: nil, in: loaded)
-            // Nobody knows this one: the link sets another.
+            // A random password that nobody knows, until the link sets another.
             record.password = .string(Base64URL.encode(random.bytes(32)))
         }
         let made: User
@@ -55,7 +57,7 @@ extension UserAdministration {
                 )
             }
         } else if made.status == .emailConfirmationPending, links.canSend {
-            // As for users whom servers make; whoever gets none can be sent another.
+            // A failure is ignored, as for users created by servers: the mail can be sent again.
             try? await links.mailLink(.confirmation, to: made, in: loaded)
         }
         let owner = loaded.application
@@ -97,16 +99,18 @@ extension UserAdministration {
     }
 }
 
-/// A new user as an operator writes one.
+/// An operator's request for a new user.
 private struct NewUserDocument {
     private(set) var record: UserRecord
     private(set) var roles: [String] = []
-    /// The address that gets a link under which a password is chosen; nil when none is to be mailed.
+    /// The address for the link that sets a password; nil when no mail is wanted.
     private(set) var address: EmailAddress?
 
     private static let members = ["user", "password", "mail", "roles"]
 
-    /// - Throws: `document_invalid` with everything that is wrong with it; `role_unknown`, `role_fixed`.
+    /// Reads the request.
+    ///
+    /// - Throws: `document_invalid` with all problems; `role_unknown`, `role_fixed`.
     init(_ document: JSONValue, of application: Application) throws(Failure) {
         guard let object = document.object else {
             throw DocumentProblems(JSONPointer(), "must be an object with \"user\"").failure

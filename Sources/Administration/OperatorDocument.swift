@@ -1,14 +1,19 @@
+import Description
+import Domain
+package import Encodings
 import Store
-package import Vocabulary
 
-/// An operator as operators see it.
+/// An operator in responses.
 extension StoredOperator {
-    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "purpose", "lastUsed"}]}`.
+    /// The operator as a JSON object.
+    ///
+    /// Its shape is `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "purpose",
+    /// "lastUsed"}]}`.
     package var json: JSONObject {
         object { token, json in json.append("lastUsed", token.lastUsed.map(JSONValue.integer) ?? .null) }
     }
 
-    /// All but when tokens were used.
+    /// The entity tag, which does not depend on the last use of tokens.
     package var tag: String { EntityTag.of(.object(object { _, _ in })) }
 
     package var resource: Resource { Resource(.object(json), tag: tag) }
@@ -30,7 +35,7 @@ extension StoredOperator {
 }
 
 extension StoredOperator.Token {
-    /// `{"id", "created", "expires", "machine", "purpose"}`.
+    /// The token: `{"id", "created", "expires", "machine", "purpose"}`.
     package var json: JSONObject {
         [
             "id": .string(id), "created": .integer(created), "expires": expires.map(JSONValue.integer) ?? .null,
@@ -39,15 +44,17 @@ extension StoredOperator.Token {
     }
 }
 
-/// Reads what operators write about operators, and gathers what is wrong with it.
+/// A reader of requests about operators, which collects their problems.
 struct OperatorDocument {
     private let object: JSONObject
     private(set) var problems = DocumentProblems()
 
-    /// From a minute to 366 days: more than a year is a permanent credential.
+    /// From a minute to 366 days: a token for more than a year is a permanent credential.
     private static let lifetimes: ClosedRange<Int64> = 60...31_622_400
 
-    /// - Throws: `document_invalid` when it is no object.
+    /// Reads an object.
+    ///
+    /// - Throws: `document_invalid` for any other value.
     init(_ document: JSONValue, known: [String]) throws(Failure) {
         guard let object = document.object else {
             throw DocumentProblems(JSONPointer(), "must be an object").failure
@@ -70,14 +77,14 @@ struct OperatorDocument {
         return required("role", role, "must be one of viewer, editor, owner")
     }
 
-    /// Seconds that a token lives; nil when it never expires.
+    /// Returns the lifetime of a token in seconds; nil for a token that never expires.
     mutating func lifetime() -> Int64? {
         guard let value = object.present("expiresInSeconds") else { return nil }
         let rule = "must be whole seconds from \(Self.lifetimes.lowerBound) to \(Self.lifetimes.upperBound)"
         return required("expiresInSeconds", value.integer.flatMap { Self.lifetimes.contains($0) ? $0 : nil }, rule)
     }
 
-    /// Whether a program gets the token.
+    /// Returns whether the token is for a program.
     mutating func isMachine() -> Bool {
         guard let value = object.present("machine") else { return false }
         return required("machine", value.bool, "must be true or false") ?? false

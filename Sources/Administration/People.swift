@@ -1,15 +1,15 @@
 import Accounts
 import Applications
+package import Domain
+package import Encodings
 import Factors
-package import KeptTokens
-import Mailing
-import Notifications
+package import Logins
+import Messaging
 import Providers
 import Secrets
 import Store
-package import Vocabulary
 
-/// Users as operators see them.
+/// The users of applications, for operators.
 package struct UserAdministration: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -23,10 +23,10 @@ package struct UserAdministration: Sendable {
     let random: RandomSource
     let changes: ApplicationChanges
 
-    /// User objects as clients see them, with `emailVerified` beside.
+    /// Returns a page of users in the form that clients see, with `emailVerified`.
     ///
-    /// The audit log gets by what they were looked for, never what that was, and how many were found; the one, where it
-    /// is one.
+    /// The audit log records the criteria of the search without their values, and the number of users found; if it is
+    /// one, also that user.
     package func list(
         of application: String,
         matching wanted: UserSearch,
@@ -52,11 +52,13 @@ package struct UserAdministration: Sendable {
         return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
     }
 
-    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes",
-    /// "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}],
-    /// "password": {"login", "changed"} or `null`, "roles": [name], "sessions": [{"id", "created", "lastSeen",
-    /// "expires", "source", "userAgent"}], "factors": [{"id", "kind", "label", "hint"?, "codesLeft"?, "created",
-    /// "lastUsed"}]}`, of the sessions the newest 1,000.
+    /// Returns a user with identities, sessions and factors.
+    ///
+    /// The shape is `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed",
+    /// "grantedScopes", "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires",
+    /// "checked"}], "password": {"login", "changed"} or `null`, "roles": [name], "sessions": [{"id", "created",
+    /// "lastSeen", "expires", "source", "userAgent"}], "factors": [{"id", "kind", "label", "hint"?, "codesLeft"?,
+    /// "created", "lastUsed"}]}`, with the newest 1,000 sessions.
     package func read(_ id: String, of application: String, by actor: Actor) async throws(Failure) -> Resource {
         let owner = try await owner(application)
         let person = try await person(id, of: owner)
@@ -64,8 +66,9 @@ package struct UserAdministration: Sendable {
         return await resource(person, of: owner)
     }
 
-    /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all
-    /// sessions, and who is enabled may still have to confirm the address.
+    /// Disables or enables a user by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`.
+    ///
+    /// Disabling revokes all sessions. An enabled user may still have to confirm the address.
     package func change(
         _ id: String,
         of application: String,
@@ -79,14 +82,14 @@ package struct UserAdministration: Sendable {
         }
         guard let person = changed.person else { throw .noSuchUser }
         let owner = try await owner(application)
-        // What changes nothing shows the person all the same.
+        // A change without effect still shows the user's data.
         if !changed.isRecorded {
             try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
         }
         return await resource(person, of: owner)
     }
 
-    /// Ends one session, or all of them.
+    /// Revokes one session, or all of them.
     package func endSessions(
         of id: String,
         session: String?,
@@ -103,17 +106,17 @@ package struct UserAdministration: Sendable {
         }
     }
 
-    /// Takes a second factor from a user, or all of them, for good; the person is told by mail.
+    /// Removes a second factor of a user, or all of them, permanently; a mail notifies the user.
     ///
-    /// Where the application requires one, the next login of the user enrols another. Recovery codes go with the last
-    /// factor that they stand in for, and no device is trusted any more.
+    /// Where the application requires a second factor, the user's next login enrols another. Recovery codes are removed
+    /// with the last factor that they replace, and no device remains trusted.
     ///
     /// - Parameters:
     ///   - factor: The factor; nil for all.
     ///   - id: The user.
-    ///   - application: Whose user it is.
-    ///   - precondition: What the user must be like.
-    ///   - actor: Who does it.
+    ///   - application: The application of the user.
+    ///   - precondition: The expected state of the user.
+    ///   - actor: The operator.
     /// - Throws: `not_found` when the user has no such factor.
     package func removeFactors(
         _ factor: String?,
@@ -128,7 +131,7 @@ package struct UserAdministration: Sendable {
         let removed = before.factors.filter { wanted == nil || $0.id == wanted }
         guard factor == nil || !removed.isEmpty else { throw .noSuchFactor }
         var told: [Notice] = []
-        // Recovery codes are no news of their own: they have gone with what they stood in for.
+        // No mail tells of recovery codes that were removed together with the factors that they replace.
         for kind in FactorKind.allCases where removed.contains(where: { $0.kind == kind }) {
             guard kind.standsAlone || removed.count == 1 else { continue }
             let mail = Mail.factorRemoved(kind: kind, link: nil, days: 0, name: before.user.name)
@@ -143,9 +146,9 @@ package struct UserAdministration: Sendable {
         }
     }
 
-    /// Takes an identity away from a user, and gives up our permissions at the provider if a token is kept.
+    /// Unlinks an identity from a user, and revokes the consent at the provider if a token is kept.
     ///
-    /// - Returns: What became of the permissions; the audit log has it, too.
+    /// - Returns: The results of the revocation, which the audit log records, too.
     /// - Throws: `conflict` for the last login method: nobody could log in to the account any more.
     package func unlink(
         provider: String,
@@ -174,12 +177,13 @@ package struct UserAdministration: Sendable {
         return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
-    /// Reads the profile of a user's identities again, with the access tokens that are kept of them, and writes it by
-    /// the stored mapping.
+    /// Fetches the profiles of a user's identities again by their kept access tokens, and applies the stored mapping.
     ///
-    /// - Returns: The user as it is then.
-    /// - Throws: `conflict` when no access token is kept or the user is disabled; what a login would be answered when
-    ///   the provider refuses all the tokens, which marks their identities as revoked where it means that.
+    /// A provider's error that means revocation marks the identity as revoked.
+    ///
+    /// - Returns: The user afterwards.
+    /// - Throws: `conflict` when no access token is kept or the user is disabled; the error of a login when the
+    ///   provider refuses all tokens.
     package func refresh(
         _ id: String,
         of application: String,
@@ -220,9 +224,11 @@ package struct UserAdministration: Sendable {
         return await resource(try await self.person(id, of: owner), of: owner)
     }
 
-    /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the
-    /// login of its password, its roles, its sessions, its second factors, the invitation that it took, and the newest
-    /// 1,000 entries of the audit log that name it.
+    /// Returns all stored data of a user, for the user.
+    ///
+    /// These are the user, its identities with the values that the mapping wrote, the login name of its password, its
+    /// roles, its sessions, its second factors, the invitation that it accepted, and the newest 1,000 entries of the
+    /// audit log that name it.
     package func export(
         _ id: String,
         of application: String,
@@ -239,12 +245,12 @@ package struct UserAdministration: Sendable {
         return await located(person, of: owner).export(factors, invitations: invitations, audit: audit)
     }
 
-    /// Removes a user with identities and sessions, and gives up our permissions at providers where a token is kept.
+    /// Deletes a user with identities and sessions, and revokes consents at providers where a token is kept.
     ///
-    /// The identities of a disabled user stay banned; see `BanAdministration.lift`.
-    /// The confirmation must be the objectId once more.
+    /// The identities of a disabled user stay banned; see `BanAdministration.lift`. The confirmation must repeat the
+    /// objectId.
     ///
-    /// - Returns: What became of the permissions; the audit log has it, too.
+    /// - Returns: The results of the revocation, which the audit log records, too.
     /// - Throws: `conflict` while rows of the operator's own tables refer to the user.
     package func erase(
         _ id: String,
@@ -264,7 +270,7 @@ package struct UserAdministration: Sendable {
         return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
-    // MARK: What all of them need
+    // MARK: Common parts
 
     func owner(_ id: String) async throws(Failure) -> Application {
         try Application(try await changes.existing(id))
@@ -283,7 +289,7 @@ package struct UserAdministration: Sendable {
         await located(person, of: owner).resource(factors(of: person, in: owner))
     }
 
-    /// A person with where the sessions were opened.
+    /// Returns the user with the source and the user agent of each session.
     private func located(_ person: StoredPerson, of owner: Application) async -> StoredPerson {
         var person = person
         person.sessions = await store.locating(person.sessions, of: person.user.objectID, in: owner.id)
@@ -307,7 +313,9 @@ package struct UserAdministration: Sendable {
         }
     }
 
-    /// The application is read anew only where there is something to give up.
+    /// Revokes the consents of deleted tokens.
+    ///
+    /// The application is read only where there is a consent to revoke.
     private func revokePermissions(
         lostBy change: ChangedPerson,
         formerlyOf id: String,

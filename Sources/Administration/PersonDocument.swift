@@ -1,12 +1,14 @@
 import Applications
+import Domain
+import Encodings
 package import Store
-import Vocabulary
 
-/// A person as operators see it.
+/// A user in responses to operators.
 extension StoredPerson {
-    /// `{"user", "identities", "password", "roles", "sessions", "factors"}`, guarded by status and identities: logins
-    /// and their user change all else.
-    func resource(_ factors: [Vocabulary.Factor]) -> Resource {
+    /// Returns `{"user", "identities", "password", "roles", "sessions", "factors"}`.
+    ///
+    /// The tag covers status and identities; logins and the user themselves change everything else.
+    func resource(_ factors: [Domain.Factor]) -> Resource {
         Resource(.object(json(identities.map(\.json), factors.map(\.json))), tag: tag)
     }
 
@@ -20,9 +22,9 @@ extension StoredPerson {
         )
     }
 
-    /// The same as `resource`, with what the mapping wrote last, and the invitations that the person took.
+    /// Returns the same as `resource`, with the values that the mapping wrote last, and the accepted invitations.
     func export(
-        _ factors: [Vocabulary.Factor],
+        _ factors: [Domain.Factor],
         invitations: [StoredInvitation],
         audit: [AuditEntry]
     ) -> JSONValue {
@@ -50,8 +52,9 @@ extension StoredPerson {
 }
 
 extension User {
-    /// The user, with the members by which client SDKs know one (docs/protocols/backendless.md §3.1), on which scripts
-    /// of operators rely, and `emailVerified` behind; a property of that name takes its place.
+    /// The user with the members that client SDKs know (docs/protocols/backendless.md §3.1), for operators' scripts.
+    ///
+    /// The last member is `emailVerified`, unless a property has that name.
     var operatorJSON: JSONValue {
         var object: JSONObject = [
             "___class": .string("Users"),
@@ -73,7 +76,7 @@ extension User {
 }
 
 extension StoredPerson.Identity {
-    /// What makes it this identity.
+    /// The members that identify the identity.
     fileprivate var key: JSONObject {
         ["provider": .string(provider), "appId": .string(app), "subject": .string(subject)]
     }
@@ -95,7 +98,7 @@ extension StoredPerson.Identity {
 }
 
 extension Factor {
-    /// `{"id", "kind", "label", "hint"?, "codesLeft"?, "created", "lastUsed"}`.
+    /// The factor: `{"id", "kind", "label", "hint"?, "codesLeft"?, "created", "lastUsed"}`.
     var json: JSONObject {
         var object: JSONObject = [
             "id": .string(id.description), "kind": .string(kind.rawValue),

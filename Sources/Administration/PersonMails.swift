@@ -1,12 +1,13 @@
 import Applications
-import Mailing
-import Notifications
+import Description
+package import Domain
+package import Encodings
+import Messaging
 import Store
-package import Vocabulary
 
-/// Roles of users, and mails to them, as operators give and send them.
+/// Roles of users, and mails to users, as operators assign and send them.
 extension UserAdministration {
-    /// Gives a user a role, or takes it away; what is so already stays so.
+    /// Assigns a role to a user, or removes it; a repetition changes nothing.
     ///
     /// - Throws: `role_unknown`, `role_fixed` or `role_permanent`, `not_found`.
     package func setRole(
@@ -16,23 +17,24 @@ extension UserAdministration {
         in application: String,
         by actor: Actor
     ) async throws(Failure) {
-        // Nobody's version has roles in it: to give one overwrites nothing.
+        // Tags do not cover roles, so a precondition would protect nothing.
         _ = try await change(id, of: application, if: .any, by: actor) { _, owner in
             let role = try owner.role(role, thatIsGiven: isGiven)
             return isGiven ? .giveRole(role) : .takeRole(role)
         }
     }
 
-    /// Sends a user the link under which another password is chosen, or the one that confirms the address once more, as
-    /// if the user had asked for it.
+    /// Sends a user the link for a password reset, or again the link that confirms the address.
+    ///
+    /// The effect is the same as that of the user's own request.
     ///
     /// - Parameters:
     ///   - document: `{"mail": "passwordReset" | "emailConfirmation"}`, by the names of templates.
     ///   - id: The user.
-    ///   - application: Whose user it is.
-    ///   - actor: Who has it sent.
-    /// - Throws: `document_invalid`; `mail_off` where the deployment sends no links; `conflict` for whom the link would
-    ///   be of no use, or might reach somebody else; `too_many_attempts` when the mailbox has got several.
+    ///   - application: The application of the user.
+    ///   - actor: The operator.
+    /// - Throws: `document_invalid`; `mail_off` where the deployment sends no links; `conflict` where the link would be
+    ///   useless, or might reach someone else; `too_many_attempts` when the mailbox has received several.
     package func sendMail(
         _ document: JSONValue,
         to id: String,

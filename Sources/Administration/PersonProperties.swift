@@ -1,14 +1,16 @@
 import Applications
+import Description
+package import Domain
+package import Encodings
 import Store
-package import Vocabulary
 
-/// The properties of a user, as operators write them.
+/// The properties of a user, as operators change them.
 ///
-/// They have a version of their own, which a login that writes another value changes as well: nothing is overwritten
-/// that nobody has seen. The address and what people log in by are not among them. Whoever has those gets into the
-/// account, so they are changed by the user, or by a server, and the former address is told (decision D20).
+/// They have a tag of their own, which a login that writes another value changes, too: an operator overwrites no unseen
+/// value. The e-mail address and the login name are not among them, since they give access to the account. The user or
+/// a server changes those, and a mail notifies the former address (decision D20).
 extension UserAdministration {
-    /// `{name: value}`, `null` for what has none.
+    /// Returns `{name: value}`, with `null` for absent values.
     package func properties(
         of id: String,
         in application: String,
@@ -20,10 +22,10 @@ extension UserAdministration {
         return person.user.writable(in: owner)
     }
 
-    /// Changes some by the merge patch `{name: value}`.
+    /// Changes properties by the merge patch `{name: value}`.
     ///
-    /// - Returns: All of them afterwards.
-    /// - Throws: `document_invalid` with every value that does not fit, `property_missing`, `constraint_violation`.
+    /// - Returns: All properties afterwards.
+    /// - Throws: `document_invalid` with all invalid values, `property_missing`, `constraint_violation`.
     package func changeProperties(
         of id: String,
         in application: String,
@@ -34,7 +36,7 @@ extension UserAdministration {
         let owner = try await owner(application)
         let given: GivenProperties
         do throws(DocumentProblems) { given = try owner.given(byOperator: patch) } catch { throw error.failure }
-        // Guarded by their own version in place of the user's.
+        // The tag of the properties is checked in place of the user's tag.
         let changed = try await change(id, of: application, if: .any, by: actor) { person, owner in
             try precondition.check(person.user.writable(in: owner).tag ?? "")
             var news = GivenProperties()
@@ -54,7 +56,7 @@ extension User {
         properties.first { $0.name == name }?.value
     }
 
-    /// What operators may write of the user.
+    /// Returns the properties that operators may change.
     fileprivate func writable(in application: Application) -> Resource {
         var object = JSONObject()
         for property in application.writableByOperators {

@@ -1,14 +1,16 @@
+import Description
+import Domain
+import Encodings
 import Mapping
 import Store
-import Vocabulary
 
-/// What a preview is to be made of.
+/// A request for a preview of a mapping.
 struct PreviewRequest {
-    /// Whose profile it is made with.
+    /// The source of the profile.
     enum Person {
-        /// As given; the scopes are nil when unknown.
+        /// A given profile; the scopes are nil when unknown.
         case profile(JSONObject, scopes: [String]?)
-        /// The one whom the provider vouches for.
+        /// The profile of the user whom the provider verifies.
         case credential(CredentialFields, appID: String?)
     }
 
@@ -20,14 +22,14 @@ struct PreviewRequest {
     /// The objectId of an existing user, as received.
     let user: String?
 
-    /// Whether it shows what a provider says of somebody.
+    /// Whether the preview shows a provider's data about a real user.
     var isOfPerson: Bool {
         if case .credential = person { true } else { false }
     }
 
     /// Reads a request.
     ///
-    /// - Throws: Every problem and its place.
+    /// - Throws: All problems and their places.
     init(_ document: JSONValue) throws(DocumentProblems) {
         var reader = DocumentReader(origin: .request)
         let place = JSONPointer()
@@ -79,7 +81,7 @@ extension DocumentReader {
         return texts
     }
 
-    /// A client may send its mapping as a text that holds it.
+    /// Reads a client's mapping, which may be a text with the JSON in it.
     fileprivate mutating func clientMapping(_ value: JSONValue?, at place: JSONPointer) -> JSONValue? {
         guard let text = value?.string else { return value }
         do throws(JSONError) { return try JSONParser.parse(text, limits: .request) } catch {

@@ -1,18 +1,19 @@
+import Applications
+import Description
+package import Domain
+package import Encodings
 import Store
-package import Vocabulary
 
-/// A property as an operator declares or changes it, read from a document of its own.
-struct PropertyDeclaration {
-    let property: Property
-
-    /// The members of a declaration besides name and type.
-    static let rules = ["required", "clientMappable", "visibleTo", "indexed"]
-
-    /// Reads the members of a declaration; the property that it replaces is nil when it makes one.
+extension Property {
+    /// Reads the declaration of a property from a request.
     ///
-    /// - Throws: Every problem, those that the reader has noted before included.
+    /// - Parameters:
+    ///   - object: The members of the declaration.
+    ///   - old: The property that the declaration replaces; nil for a new property.
+    ///   - reader: The reader with the problems found before.
+    /// - Throws: All problems, including those of the reader.
     init(
-        _ object: JSONObject,
+        declaration object: JSONObject,
         replacing old: Property?,
         reader: inout DocumentReader
     ) throws(DocumentProblems) {
@@ -23,37 +24,25 @@ struct PropertyDeclaration {
             "must be 1 to 63 ASCII letters, digits or _, beginning with a letter"
         )
         if let name, name.isReserved { reader.problems.add(document / "name", "is reserved for the system") }
-        let type = reader.word(PropertyType.self, object["type"], at: document / "type", isRequired: true)
-        if let old, old.name.isBuiltIn {
-            if let name, name != old.name {
-                reader.problems.add(document / "name", "cannot be changed: it always exists")
-            }
-            if let type, type != old.type {
-                reader.problems.add(document / "type", "cannot be changed: it always exists")
-            }
+        if let old, old.name.isBuiltIn, let name, name != old.name {
+            reader.problems.add(document / "name", "cannot be changed: it always exists")
         }
-        let isRequired = reader.bool(object["required"], at: document / "required")
-        let clientMappable = reader.bool(object["clientMappable"], at: document / "clientMappable")
-        let visibleTo = reader.word(Visibility.self, object["visibleTo"], at: document / "visibleTo")
-        let indexed = reader.bool(object["indexed"], at: document / "indexed")
-        guard reader.problems.isEmpty, let name, let type else { throw reader.problems }
-        property = Property(
-            name: name,
-            type: type,
-            required: isRequired ?? false,
-            clientMappable: clientMappable ?? false,
-            visibleTo: visibleTo ?? .owner,
-            indexed: indexed ?? false
-        )
+        let base = name.map { Property(name: $0, type: .json) }
+        let property = Self.description.read(membersOf: object, at: document, onto: base, problems: &reader.problems)
+        if let old, old.name.isBuiltIn, PropertyType(rawValue: object["type"]?.string ?? "") != nil,
+            property.type != old.type
+        {
+            reader.problems.add(document / "type", "cannot be changed: it always exists")
+        }
+        guard reader.problems.isEmpty else { throw reader.problems }
+        self = property
     }
-}
 
-extension Property {
-    /// As operators see it.
+    /// The property in responses to operators.
     package var document: JSONObject {
         JSONObject(
-            [.init("name", .string(name.text)), .init("type", .string(type.rawValue))] + rules.members
-                + [.init("indexed", .bool(indexed)), .init("builtIn", .bool(name.isBuiltIn))]
+            [.init("name", .string(name.text))] + (Self.description.document(of: self).object?.members ?? [])
+                + [.init("builtIn", .bool(name.isBuiltIn))]
         )
     }
 }

@@ -1,7 +1,8 @@
+import Domain
+import Encodings
 import Store
-import Vocabulary
 
-/// How properties fare in searches: how far their indexes are, and which searches took long for want of one.
+/// The state of properties' indexes, and the searches that were slow without an index.
 struct PropertySearching {
     private let indexes: [PropertyIndexState]
     private let advice: [IndexAdvice]
@@ -11,7 +12,7 @@ struct PropertySearching {
         advice = try await store.indexAdvice(of: application.id)
     }
 
-    /// A property as operators see it.
+    /// Returns a property in the form for operators.
     func document(of property: Property) -> JSONObject {
         var document = property.document
         if let index = indexes.first(where: { $0.property == property.name }) {
@@ -30,8 +31,9 @@ struct PropertySearching {
         return document
     }
 
-    /// A patch without what the service says of searches: it changes by itself, and whoever sends back what was read
-    /// changes nothing by it.
+    /// Returns a patch without the members about searches.
+    ///
+    /// These change by themselves, so that a client that sends them back changes nothing.
     static func removed(from patch: JSONValue) -> JSONValue {
         guard let object = patch.object else { return patch }
         return .object(JSONObject(object.members.filter { !["index", "slowSearches"].contains($0.key) }))

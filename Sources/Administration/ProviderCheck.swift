@@ -1,15 +1,17 @@
 import Applications
+package import Domain
+package import Encodings
 import FoundationEssentials
 import Mapping
 import Providers
 import Secrets
 import Store
-package import Vocabulary
 
 extension ProviderAdministration {
-    /// Checks id and secret of every app, and the fields that the mapping reads, against the provider:
-    /// `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "problems": [text], "warnings":
-    /// [text]}`.
+    /// Checks every app's id and secret, and the fields that the mapping reads, at the provider.
+    ///
+    /// The result is `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "problems":
+    /// [text], "warnings": [text]}`.
     ///
     /// - Throws: `not_found` when the provider is not configured.
     package func check(_ provider: ProviderName, of application: String) async throws(Failure) -> JSONValue {
@@ -69,7 +71,7 @@ extension ProviderAdministration {
         return verdict
     }
 
-    /// Nothing when the database cannot be asked.
+    /// Returns a warning if the provider has lost a code_challenge; nil also when the database is unavailable.
     private func warning(
         ofLostChallenge app: ProviderAppID,
         at provider: any DialogOffering,
@@ -86,7 +88,7 @@ extension ProviderAdministration {
 }
 
 extension MasterKeys {
-    /// Why the secret of an app does not open, and what to do.
+    /// Returns why the secret of an app cannot be decrypted, and what to do.
     fileprivate func problem(of app: StoredApplication.App) -> String {
         let keyID = app.secret.keyID
         return ids.contains(keyID)
@@ -99,7 +101,7 @@ extension MasterKeys {
 }
 
 extension AppVerdict {
-    /// All is well unless there is a problem.
+    /// Returns the verdict; without a problem, `ok` is true.
     fileprivate func json(of app: ProviderAppID, as terms: AppTerms) -> JSONValue {
         var object: JSONObject = [terms.id: .string(app.text), "ok": .bool(problem == nil)]
         let texts = [

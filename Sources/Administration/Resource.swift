@@ -1,14 +1,16 @@
 import Applications
+package import Description
+package import Domain
+package import Encodings
 import Mapping
 import Providers
 import Secrets
 package import Store
-package import Vocabulary
 
-/// Something that operators look at and change.
+/// A resource of the administration, as read or changed.
 package struct Resource: Sendable {
     package let body: JSONValue
-    /// The entity tag without its quotes; nil where there is nothing to guard.
+    /// The entity tag without its quotes; nil for a resource that needs no precondition.
     package let tag: String?
 
     package init(_ body: JSONValue, tag: String?) {
@@ -17,12 +19,12 @@ package struct Resource: Sendable {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 package struct Page: Sendable {
     package let items: [JSONValue]
-    /// The cursor of the next page; nil when this is the last.
+    /// The cursor of the next page; nil on the last page.
     package let next: String?
-    /// Further members of the reply, about the list as a whole.
+    /// Further members of the response, about the whole list.
     package let facts: JSONObject
 
     package init(items: [JSONValue], next: String?, facts: JSONObject = JSONObject()) {
@@ -31,25 +33,25 @@ package struct Page: Sendable {
         self.facts = facts
     }
 
-    /// As replies carry it.
+    /// The page in a response.
     package var json: JSONValue {
         let members: JSONObject = ["items": .array(items), "next": next.map(JSONValue.string) ?? .null]
         return .object(JSONObject(members.members + facts.members))
     }
 }
 
-/// Which part of a list is wanted.
+/// The page that a request asks for.
 package struct PageRequest: Sendable {
     package static let mostItems = 200
     package static let usualItems = 50
 
     package let limit: Int
-    /// What `Page.next` was.
+    /// The `Page.next` of the previous page.
     package let cursor: String?
 
-    /// Takes what a caller asked for.
+    /// Checks the limit of a request.
     ///
-    /// - Throws: `malformed_request` for a limit beyond 1 to 200.
+    /// - Throws: `malformed_request` for a limit outside 1 to 200.
     package init(limit: Int? = nil, cursor: String? = nil) throws(Failure) {
         let limit = limit ?? Self.usualItems
         guard (1...Self.mostItems).contains(limit) else {
@@ -59,7 +61,9 @@ package struct PageRequest: Sendable {
         self.cursor = cursor
     }
 
-    /// A page of a list of which one element more than asked for was read, so that it is known whether there are more.
+    /// Returns a page of the elements.
+    ///
+    /// The caller reads one element more than the limit, which shows whether a next page exists.
     package func page<Element>(
         of elements: [Element],
         cursor: (Element) -> String,
@@ -70,16 +74,16 @@ package struct PageRequest: Sendable {
     }
 }
 
-/// What must be so for a change to happen: `If-Match` of RFC 9110.
+/// A precondition of a change: `If-Match` of RFC 9110.
 package enum Precondition: Sendable {
-    /// None was given: the change is refused, since nobody can know what it would overwrite.
+    /// No precondition: the change is refused, since it might overwrite an unseen state.
     case missing
-    /// Whatever there is now.
+    /// Any current state.
     case any
-    /// The resource has one of these tags.
+    /// One of these tags.
     case tags([String])
 
-    /// Holds a resource's tag against it.
+    /// Checks the precondition against a resource's tag.
     ///
     /// - Throws: `precondition_required`, `precondition_failed`.
     package func check(_ tag: String) throws(Failure) {
@@ -103,16 +107,16 @@ package enum Precondition: Sendable {
 }
 
 extension Failure {
-    /// A cursor is handed back as it was received.
+    /// The error for a cursor that no page returned.
     static let badCursor = Failure(.malformedRequest, "cursor must be what next was on the page before.")
 }
 
-/// Entity tags: how they are written, and those of what has no revision.
+/// The syntax of entity tags, and the tags of resources without a revision.
 package enum EntityTag {
-    /// A tag as `ETag` and `If-Match` have it.
+    /// Returns a tag in the syntax of `ETag` and `If-Match`.
     package static func written(_ tag: String) -> String { "\"\(tag)\"" }
 
-    /// The first 24 hex digits of SHA-256 over the value as JSON.
+    /// Returns the first 24 hex digits of SHA-256 over the value as JSON.
     ///
     /// The value holds what an operator's change may overwrite, and nothing that changes without an operator: a login
     /// between reading and changing must not make the change fail.
@@ -122,15 +126,15 @@ package enum EntityTag {
 }
 
 extension DocumentReader {
-    /// What a merge patch makes of a resource.
+    /// Returns a resource after a merge patch.
     ///
-    /// Whoever changes what was read may send all of it back, so members that cannot change may come along as they are.
+    /// A client may send back everything that it read, so unchangeable members are accepted with their current values.
     ///
     /// - Parameters:
-    ///   - patch: A JSON Merge Patch; problems are noted for members that the resource does not have.
-    ///   - current: The resource as operators read it.
-    ///   - fixed: The members that cannot be changed this way.
-    /// - Returns: The resource after the patch; without members that were set to `null`.
+    ///   - patch: A JSON Merge Patch; members that the resource does not have become problems.
+    ///   - current: The resource in the form for operators.
+    ///   - fixed: The members that cannot be changed.
+    /// - Returns: The resource after the patch, without members that were set to `null`.
     mutating func merge(_ patch: JSONValue, into current: JSONObject, fixed: [String]) -> JSONObject {
         let document = JSONPointer()
         guard let changes = object(patch, at: document, known: current.members.map(\.key)) else { return current }
@@ -141,43 +145,40 @@ extension DocumentReader {
         return JSONValue.object(current).merging(patch: patch).object ?? current
     }
 
-    /// Hands on what was read.
-    ///
-    /// - Throws: The problems that were found.
+    /// Throws the problems found, if any.
     func check() throws(DocumentProblems) {
         guard problems.isEmpty else { throw problems }
     }
 }
 
-/// Days and moments as operators write them in a question.
+/// Days and times in operators' requests.
 package enum Moment {
-    /// Milliseconds since 1970 from a text of them, or of RFC 3339; nil for every other text, and outside the years 1
-    /// to 9999.
+    /// Reads milliseconds since 1970, or an RFC 3339 time; nil for other texts, and outside the years 1 to 9999.
     package static func read(_ text: String) -> Int64? {
         guard let milliseconds = Int64(text) else { return MomentText.read(text) }
         let seconds = milliseconds / 1000
         return MomentText.moment(seconds: seconds, milliseconds: milliseconds - seconds * 1000)
     }
 
-    /// The day that `YYYY-MM-DD` names.
+    /// Reads a day of the form `YYYY-MM-DD`.
     static func readDay(_ text: String) -> CalendarDate? {
         guard let midnight = MomentText.read(text + "T00:00:00Z") else { return nil }
         return CalendarDate(daysSince1970: Int(midnight / 86_400_000))
     }
 }
 
-/// How every change of an application goes: read, checked against a precondition, made what it shall be, and followed
-/// by the copy in memory.
+/// The common path of all changes of applications.
+///
+/// It reads the application, checks the precondition, executes the steps to the desired state, and updates the cache.
 struct ApplicationChanges: Sendable {
     let store: Store
     let kinds: ProviderKinds
-    /// The master key that secrets are sealed under.
+    /// The id of the master key that encrypts secrets.
     let masterKeyID: String
-    /// The copy of the configuration by which this process serves; nil in one that serves nobody.
+    /// The cached configuration of this process; nil in a process that serves nothing.
     let directory: ApplicationDirectory?
 
-    /// Changes an application, as `Store.change` does, and has the change count in this process before anybody is told
-    /// of it.
+    /// Changes an application by `Store.change`, and updates this process' cache before returning.
     func change(
         _ id: ApplicationID,
         by actor: Actor,
@@ -188,9 +189,9 @@ struct ApplicationChanges: Sendable {
         return changed
     }
 
-    /// The application that an id from outside names.
+    /// Returns the application with an id from a request.
     ///
-    /// - Throws: `not_found`, with one text for ids that are unknown and those that cannot be one.
+    /// - Throws: `not_found`, with one message for unknown and invalid ids.
     func existing(_ id: String) async throws(Failure) -> StoredApplication {
         guard let id = ApplicationID(id), let stored = try await store.application(id) else {
             throw .noSuchApplication
@@ -198,13 +199,13 @@ struct ApplicationChanges: Sendable {
         return stored
     }
 
-    /// Changes an application that is as the precondition says.
+    /// Changes an application that meets the precondition.
     ///
-    /// The plan gets the application and the columns of its live users table. `DocumentProblems` that it throws are
-    /// those of what was submitted.
+    /// The plan receives the application and the columns of its live users table. `DocumentProblems` that it throws
+    /// have places in the request.
     ///
-    /// - Returns: The application as it is afterwards; nil when it was deleted.
-    /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and what the plan throws.
+    /// - Returns: The application afterwards; nil after its deletion.
+    /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and the errors of the plan.
     func change(
         _ id: String,
         if precondition: Precondition,
@@ -221,10 +222,11 @@ struct ApplicationChanges: Sendable {
         }
     }
 
-    /// Changes a part of an application: the closure edits what it shall be, and gets what it is.
+    /// Changes a part of an application by a closure that edits the desired state and receives the stored one.
     ///
-    /// The part is where in an application document that stands which was submitted. Gives the application as it is
-    /// afterwards.
+    /// `part` is the place of the request's document within an application document.
+    ///
+    /// - Returns: The application afterwards.
     func edit(
         _ id: String,
         part: JSONPointer = JSONPointer(),
@@ -235,7 +237,7 @@ struct ApplicationChanges: Sendable {
         let changed = try await change(id, if: precondition, by: actor) { stored, _ in
             var desired = DesiredApplication(stored, kinds: kinds)
             try edit(&desired, stored)
-            // Without the live table: a column that somebody changed by hand must not keep a key from being revoked.
+            // The live table is ignored: a column that was changed manually must not prevent the revocation of a key.
             return try desired.steps(from: stored, columns: [], part: part)
         }
         guard let changed else { throw .noSuchApplication }
@@ -243,7 +245,7 @@ struct ApplicationChanges: Sendable {
     }
 }
 
-/// Runs a change of the store, whose plan may throw anything, as one that fails in our words.
+/// Runs a change of the store and converts all errors to `Failure`.
 func changing<Result>(_ change: () async throws -> Result) async throws(Failure) -> Result {
     do {
         return try await change()
@@ -257,10 +259,12 @@ func changing<Result>(_ change: () async throws -> Result) async throws(Failure)
 }
 
 extension DesiredApplication {
-    /// The steps that make the application so, or everything that is wrong by its place in what was submitted.
+    /// Returns the steps from the stored application to this one.
     ///
-    /// The part is where in an application document that stands which was submitted, the place where in what was
-    /// submitted.
+    /// `part` is the place of the request's document within an application document, and `place` its place in the
+    /// request.
+    ///
+    /// - Throws: All problems, by their places in the request.
     package func steps(
         from stored: StoredApplication?,
         columns: [LiveColumn],
@@ -276,20 +280,20 @@ extension DesiredApplication {
 }
 
 extension StoredApplication {
-    /// The entity tag of everything that belongs to the application.
+    /// The entity tag of the application and all its parts.
     package var tag: String { String(revision) }
 
-    /// A part of the application.
+    /// Returns a part of the application as a resource.
     package func resource(_ body: JSONValue) -> Resource { Resource(body, tag: tag) }
 
-    /// All of a kind that belong to the application; there are few, so there is one page.
+    /// Returns a list of parts, which are few and fit one page.
     package func list(_ items: [JSONValue]) -> Resource { resource(Page(items: items, next: nil).json) }
 }
 
 extension Failure {
     static let noSuchApplication = Failure(.notFound, "There is no such application.")
 
-    /// Something that cannot be undone was asked for without repeating a word.
+    /// Returns the error for an irreversible request without the confirmation.
     ///
     /// The loss begins a sentence: `Deleting an application deletes its users`.
     package static func unconfirmed(_ loss: String, repeating word: String) -> Failure {

@@ -1,33 +1,34 @@
 import Applications
+import Domain
+import Encodings
 import NIOConcurrencyHelpers
 import Providers
 import Secrets
 import Store
-import Vocabulary
 
-/// The rotation of the master key for secret options, which stand in the settings of providers.
+/// The rotation of the master key for secret options, which are stored among the options of providers.
 struct SecretOptionResealing: Sendable {
     let store: Store
     let kinds: ProviderKinds
     let masterKeys: MasterKeys
     let changes: ApplicationChanges
 
-    /// How many secret options are sealed under each master key.
+    /// Returns the number of secret options encrypted under each master key.
     func countByKey() async throws(Failure) -> [(keyID: String, count: Int)] {
         let options = try await store.configuration(changedAfter: 0).changed.flatMap { $0.secretOptions(kinds) }
         return Dictionary(grouping: options.compactMap(\.sealed?.keyID), by: \.self)
             .map { (keyID: $0.key, count: $0.value.count) }.sorted { $0.keyID < $1.keyID }
     }
 
-    /// Seals secret options under the current master key, each application's in a transaction of its own.
+    /// Re-encrypts secret options under the current master key, with one transaction per application.
     ///
-    /// - Returns: How many were sealed.
+    /// - Returns: The number of re-encrypted options.
     func reseal(by actor: Actor) async throws -> Int {
         let (masterKeys, kinds) = (masterKeys, kinds)
         var count = 0
         for application in try await store.configuration(changedAfter: 0).changed
         where application.secretOptions(kinds).contains(where: masterKeys.isToBeResealed) {
-            // A transaction that has to run again plans again; the last plan is the one that was carried out.
+            // A retried transaction plans again; the last plan is the one carried out.
             let sealed = NIOLockedValueBox(0)
             _ = try await changes.change(application.id, by: actor) { stored, _ in
                 guard let stored else { return [] }
@@ -44,18 +45,17 @@ struct SecretOptionResealing: Sendable {
 }
 
 extension MasterKeys {
-    /// Whether it can be sealed anew and is not under the current key.
+    /// Returns whether the option is not under the current key and can be re-encrypted.
     fileprivate func isToBeResealed(_ option: StoredSecretOption) -> Bool {
         guard let keyID = option.sealed?.keyID else { return true }
         return keyID != current.id && ids.contains(keyID)
     }
 
-    /// The step that seals the secret options of a provider anew, and how many they are; nil when there is nothing to
-    /// do.
+    /// Returns the step that re-encrypts a provider's secret options, and their number; nil when there are none.
     ///
-    /// The secrets themselves stay the same, and so do the times of their last change.
+    /// The secrets and the times of their last change stay the same.
     ///
-    /// - Throws: `provider_misconfigured` when one is under a key of ours and yet does not open.
+    /// - Throws: `provider_misconfigured` for a secret under an available key that cannot be decrypted.
     fileprivate func resealing(
         of application: StoredApplication,
         _ provider: StoredApplication.Provider,

@@ -1,17 +1,21 @@
 import Applications
+import Description
+package import Domain
+package import Encodings
 import Secrets
 import Store
-package import Vocabulary
 
-/// The keys by which session tokens are signed.
+/// The keys that sign session tokens.
 package struct TokenKeyRotation: Sendable {
     let store: Store
     let masterKeys: MasterKeys
-    /// The copy of the configuration by which this process serves; nil in one that serves nobody.
+    /// The cached configuration of this process; nil in a process that serves nothing.
     let directory: ApplicationDirectory?
 
-    /// `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`: the keys of signed
-    /// tokens, the newest first; a key of the time when applications had one together has the application null.
+    /// Returns the keys of signed tokens, the newest first.
+    ///
+    /// The shape is `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`. The
+    /// application is null for a key from the time when all applications shared one.
     package func list() async throws(Failure) -> JSONValue {
         let keys = try await store.tokenKeys()
         let published = Set(TokenKeyRing.published(among: keys).map(\.id))
@@ -36,16 +40,17 @@ package struct TokenKeyRotation: Sendable {
         ])
     }
 
-    /// Makes new keys of signed tokens; the ones before them sign until the new ones are known everywhere.
+    /// Creates new keys for signed tokens; former keys sign until the new ones are known everywhere.
     ///
-    /// The new keys count in this process before the caller is answered.
+    /// This process uses the new keys before the response.
     ///
     /// - Parameters:
-    ///   - document: `{"application"?, "atOnce"?}`: without an application, one for each that gives out signed tokens
-    ///     or has a key; `atOnce` removes all former keys, so that no token of theirs counts any more.
-    ///   - actor: Who does it.
+    ///   - document: `{"application"?, "atOnce"?}`: without an application, one key for each that issues signed tokens
+    ///     or has a key; `atOnce` removes all former keys, which invalidates their tokens.
+    ///   - actor: The operator.
     /// - Returns: `{"atOnce", "items": [{"application", "id", "signsInSeconds"}]}`.
-    /// - Throws: `document_invalid`, `store_unavailable` and its like; what has been replaced by then stays so.
+    /// - Throws: `document_invalid`, `store_unavailable` and similar errors; keys replaced before an error stay
+    ///   replaced.
     package func rotate(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
         var problems = DocumentProblems()
         var atOnce = false
@@ -68,7 +73,7 @@ package struct TokenKeyRotation: Sendable {
         }
         guard problems.isEmpty else { throw problems.failure }
         let applications = if let named { [named] } else { try await applicationsWithTokens() }
-        // Also when a later application fails or a reply is lost: keys may have changed.
+        // Also after an error or a lost response, since keys may have changed.
         defer { directory?.tokenKeys.forget() }
         var items: [JSONValue] = []
         for application in applications {
@@ -90,7 +95,7 @@ package struct TokenKeyRotation: Sendable {
         return .object(["atOnce": .bool(atOnce), "items": .array(items)])
     }
 
-    /// The applications that give out signed tokens or have a key for them, in the order of their ids.
+    /// Returns the applications that issue signed tokens or have a key for them, in the order of their ids.
     private func applicationsWithTokens() async throws(Failure) -> [ApplicationID] {
         let haveKeys = Set(try await store.tokenKeys().compactMap(\.application))
         var found: [ApplicationID] = []

@@ -1,17 +1,18 @@
 import Applications
+package import Domain
+import Encodings
 import Mapping
 import Secrets
 import Store
-package import Vocabulary
 
-/// How all users of an application are exported.
+/// The options of an export of all users of an application.
 package struct UserExport: Sendable {
     package let format: Format
     package let withPasswordHashes: Bool
     package let withIdentities: Bool
 
     package enum Format: String, Sendable, CaseIterable {
-        /// A JSON object a line, which `user import` reads back.
+        /// One JSON object per line, which `user import` reads.
         case ndjson
         /// RFC 4180, for spreadsheets.
         case csv
@@ -25,21 +26,21 @@ package struct UserExport: Sendable {
 }
 
 extension UserAdministration {
-    /// Users that are read, and held in memory, at once.
+    /// The number of users that are read and held in memory at once.
     private static let usersAtOnce = 500
 
-    /// All users of an application in the order of their ids, a part at a time.
+    /// Exports all users of an application in the order of their ids, in parts.
     ///
-    /// Who comes or goes meanwhile may be among them or not. The audit log gets what was asked for before anything is
-    /// given out, and how many there were at the end.
+    /// Users created or deleted meanwhile may be included or not. The audit log records the options before the first
+    /// part, and the number of users at the end.
     ///
     /// - Parameters:
-    ///   - application: Whose users.
-    ///   - export: What of them, and how.
-    ///   - actor: Who asks.
-    ///   - take: Gets each part as text, with the number of users so far.
-    /// - Returns: How many there were.
-    /// - Throws: A failure, and what `take` throws.
+    ///   - application: The application.
+    ///   - export: The options.
+    ///   - actor: The operator.
+    ///   - take: Receives each part as text, with the number of users so far.
+    /// - Returns: The number of users.
+    /// - Throws: A failure, and the errors of `take`.
     package func exportAll(
         of application: String,
         _ export: UserExport,
@@ -95,7 +96,7 @@ extension UserAdministration {
     }
 }
 
-/// What an export says of a user, and in which order.
+/// The values of a user in an export, and their order.
 private struct ExportColumns {
     private let export: UserExport
     private let properties: [Property]
@@ -105,10 +106,10 @@ private struct ExportColumns {
         self.properties = properties
     }
 
-    /// The members of which only the service itself says something.
+    /// Returns whether only the service itself writes a member of this name.
     ///
-    /// Whoever reads an export believes them, and clients can write into properties: so one that is called so stands
-    /// in the member `properties` instead.
+    /// Readers of an export trust these members, while clients can write properties: a property with such a name is put
+    /// into the member `properties` instead.
     private static func isOurs(_ name: String) -> Bool {
         ["emailVerified", "login", "roles", "passwordHash", "identities", "properties"]
             .contains { $0.hasSameBytes(as: name) }
@@ -177,12 +178,12 @@ extension ExportedUser.Identity {
     }
 }
 
-/// Comma-separated values (RFC 4180) that a spreadsheet can be trusted with.
+/// Comma-separated values (RFC 4180) that are safe in a spreadsheet.
 enum CSV {
     enum Cell {
-        /// What was written by people, or nothing.
+        /// A text written by users, or nothing.
         case text(String?)
-        /// What is a number, a moment, a word of ours or JSON.
+        /// A number, a time, a word of the service, or JSON.
         case plain(String)
     }
 
@@ -218,15 +219,16 @@ extension CSV.Cell {
         }
     }
 
-    /// Whether a spreadsheet may take a text for a formula, which could send the sheet elsewhere or start a program:
-    /// an apostrophe in front makes it a text.
+    /// Returns whether a spreadsheet may read a text as a formula, which an apostrophe in front prevents.
+    ///
+    /// A formula could send the sheet elsewhere or start a program.
     private static func isFormula(_ text: String) -> Bool {
-        // With the wide forms of the four signs, which count in some languages.
+        // Includes the full-width forms of the four signs, which count in some languages.
         let signs = "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars
         return text.unicodeScalars.first.map(signs.contains) ?? false
     }
 
-    /// In quotes also where something else than a comma could be taken for a separator: a formula could stand behind.
+    /// Returns the text, quoted if it contains any possible separator: a formula could follow it.
     private static func quoted(_ text: String) -> String {
         let needsQuotes = text.utf8.contains { $0.isOne(of: "\", ;\t\r\n") }
         return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text

@@ -1,10 +1,14 @@
-import Vocabulary
+import Description
+import Domain
+import Encodings
 
 /// The merge patch of a user: `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`, or without the `user` around it.
 struct UserPatch {
     let status: UserStatus
 
-    /// - Throws: `document_invalid` with everything that is not that.
+    /// Reads a patch.
+    ///
+    /// - Throws: `document_invalid` for everything else.
     init(_ patch: JSONValue) throws(Failure) {
         var problems = DocumentProblems()
         var status: UserStatus?
@@ -26,7 +30,7 @@ struct UserPatch {
         self.status = status
     }
 
-    /// All members with their places, those of `user` instead of itself.
+    /// Returns all members with their places, with those of `user` in place of `user`.
     private static func members(of patch: JSONValue) -> [(JSONPointer, JSONObject.Member)] {
         (patch.object?.members ?? []).flatMap { member -> [(JSONPointer, JSONObject.Member)] in
             let place = JSONPointer() / member.key

@@ -1,7 +1,8 @@
+package import Domain
+import Encodings
 package import Store
-package import Vocabulary
 
-/// How an operator looks for users; texts as received.
+/// The criteria of a search for users, as the texts received.
 package struct UserSearch: Sendable {
     package var objectID: String?
     package var subject: String?
@@ -9,12 +10,12 @@ package struct UserSearch: Sendable {
     package var name: String?
     package var status: String?
     package var provider: String?
-    /// Name of a declared property and its value, as text.
+    /// The name of a declared property and its value, as text.
     package var property: (name: String, value: String)?
 
     package init() {}
 
-    /// By what is looked for: names of ours and of a property, no values.
+    /// The names of the given criteria, without values.
     var filters: [String] {
         let given: [(String, Bool)] = [
             ("objectId", objectID != nil), ("subject", subject != nil), ("email", email != nil), ("name", name != nil),
@@ -25,13 +26,12 @@ package struct UserSearch: Sendable {
 }
 
 extension UserSearch {
-    /// The longest text that is looked for, in bytes.
+    /// The maximum length of a criterion in bytes.
     private static let longestText = 1000
 
-    /// What the store is asked for.
+    /// Returns the search for the store.
     ///
-    /// - Throws: `malformed_request` for the first thing that cannot be looked for; the users table has not been asked
-    ///   then.
+    /// - Throws: `malformed_request` for the first invalid criterion, before the users table is read.
     package func parsed(properties: [Property]) throws(Failure) -> PersonSearch {
         var search = PersonSearch()
         if let objectID {

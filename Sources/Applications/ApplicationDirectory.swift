@@ -1,18 +1,18 @@
+package import Domain
 package import Logging
 import NIOConcurrencyHelpers
 package import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// Every application's configuration, in memory, as of the last look at the database.
+/// The configuration of every application, in memory, as of the last read of the database.
 ///
-/// `run` looks as soon as the database announces a change, and every few seconds in any case, since an announcement can
-/// be lost with its connection; what has changed is loaded anew, the rest stays. While the database is away the last
-/// copy stays in use: a login then fails where it needs the database, with a clear reason. A change that this process
-/// has made itself is read before anybody is told that it has been made (`follow`).
+/// `run` reads as soon as the database announces a change, and every few seconds in any case, since an announcement can
+/// be lost with its connection. Only changed applications are loaded again. While the database is unreachable the last
+/// copy stays in use; a login that needs the database then fails with a clear reason. A change by this process is read
+/// before its success is reported (`follow`).
 package final class ApplicationDirectory: Sendable {
-    /// Looks at the database by connections that no slow question of an operator occupies.
+    /// Database connections that no slow query of an operator occupies.
     private let store: Store
     private let masterKeys: MasterKeys
     private let kinds: ProviderKinds
@@ -22,27 +22,27 @@ package final class ApplicationDirectory: Sendable {
     package let tokenKeys: TokenKeys
     private let memory = NIOLockedValueBox(ConfigurationMemory())
     private let looks = Looks<Sight>()
-    /// When the copy was last known to be what the database has.
+    /// When the copy was last known to match the database.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private let clockOffset = NIOLockedValueBox<Int64?>(nil)
-    /// Why nothing may be sealed any more: the database has come to know other master keys.
+    /// Why this instance may encrypt nothing any more: the database has other master keys registered.
     private let refusal = NIOLockedValueBox<Failure?>(nil)
-    /// At most one look is due: it sees everything that was announced before it began.
+    /// At most one read is due: it sees everything that was announced before it began.
     private let due = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// What came of a look at the database.
+    /// The outcome of a read of the database.
     private enum Sight: Sendable {
-        /// The copy is at least as new as what there was when the look began.
+        /// The copy is at least as new as the database was when the read began.
         case current
-        /// The database could not be asked, and the copy is what it was.
+        /// The database could not be read, and the copy is unchanged.
         case nothing
-        /// What the first look has read cannot be used.
+        /// The first read's configuration cannot be used.
         case unusable(UnusableMasterKey)
     }
 
-    /// A change whose announcement was lost is seen after this at the latest.
+    /// The interval of reads: the latest time at which a change with a lost announcement is seen.
     private static let interval = Duration.seconds(5)
-    /// How long the reading of a change that this process has made is tried before the application is not served.
+    /// How long to retry the read of a change by this process before the application is not served.
     private static let patience = Duration.seconds(2)
 
     package init(
@@ -62,8 +62,7 @@ package final class ApplicationDirectory: Sendable {
         tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
     }
 
-    /// The application that the first two segments of a public path name, or two headers, and which of its keys that
-    /// was.
+    /// Returns the application of an id and an API key, from a public path's first two segments or two headers.
     ///
     /// - Throws: `unknown_application`, with the same text for an unknown id and a wrong key.
     package func application(
@@ -80,7 +79,17 @@ package final class ApplicationDirectory: Sendable {
         return (found, key)
     }
 
-    /// The application of an id alone, for pages that a mail leads to and for its published keys.
+    /// Returns the application of an API key, for protocols whose clients send nothing else.
+    ///
+    /// - Throws: `unknown_application`, also while two applications have the key: neither may get the other's users.
+    package func application(key: Substring) throws(Failure) -> (application: LoadedApplication, key: APIKey) {
+        guard let found = try loadedCopy().application(key: key) else {
+            throw Failure(.unknownApplication, "No application has this API key. Check the key in your client.")
+        }
+        return found
+    }
+
+    /// Returns the application of an id, for pages that a mail links to and for its published keys.
     ///
     /// - Throws: `not_found`.
     package func application(id: Substring) throws(Failure) -> LoadedApplication {
@@ -94,7 +103,7 @@ package final class ApplicationDirectory: Sendable {
         return found
     }
 
-    /// The application whose path `/api` a host's is: the `Host` of a request without its port, in lower case.
+    /// Returns the application to which a host's path `/api` belongs; `host` is `Host` without port, in lower case.
     ///
     /// - Throws: `unknown_application`, also while two applications claim the host: neither may get the other's users.
     package func application(host: Substring) throws(Failure) -> LoadedApplication {
@@ -108,22 +117,21 @@ package final class ApplicationDirectory: Sendable {
         return found
     }
 
-    /// The browser origins that may call an application; nil when there is no such application.
+    /// Returns the browser origins that may call an application; nil for an unknown application.
     package func allowedOrigins(of id: Substring) -> [String]? {
         guard let id = ApplicationID(id) else { return nil }
         return memory.withLockedValue { $0.copy?.applications[id]?.application.settings.allowedOrigins }
     }
 
-    /// The browser origins that may call the application of a host; nil when there is no such application.
+    /// Returns the browser origins that may call the application of a host; nil for an unknown host.
     package func allowedOrigins(ofHost host: Substring) -> [String]? {
         memory.withLockedValue { $0.copy?.application(host: host)?.application.settings.allowedOrigins }
     }
 
-    /// Does something with an application, and does it again with what has become of it as often as nothing was done
-    /// because the application had been changed meanwhile: a column that a statement names may be gone.
+    /// Runs `body`, and retries it with the current application whenever a change of the application made it fail.
     ///
-    /// Nothing is begun after the end. What has an effect beside the statements that name columns belongs in front of
-    /// this: it would happen again.
+    /// A statement may name a column that is gone; nothing was done then. No retry begins after `end`. Effects other
+    /// than the statements that name columns belong before this call: a retry would repeat them.
     package func withCurrent<Result>(
         _ loaded: LoadedApplication,
         until end: ContinuousClock.Instant,
@@ -140,13 +148,13 @@ package final class ApplicationDirectory: Sendable {
         }
     }
 
-    /// The application as it is by now, for somebody whose statement does not fit what the database has.
+    /// Returns the current application, for a caller whose statement does not fit the database.
     ///
     /// - Parameters:
     ///   - loaded: The application that the statement was made for.
-    ///   - end: When nobody waits any more.
-    /// - Returns: Nil when it has not been changed, or the database could not be asked until the end.
-    /// - Throws: `unknown_application` when it has been removed.
+    ///   - end: The deadline.
+    /// - Returns: Nil when the application has not changed, or the database could not be read before the deadline.
+    /// - Throws: `unknown_application` when the application has been removed.
     package func successor(
         of loaded: LoadedApplication,
         until end: ContinuousClock.Instant
@@ -160,10 +168,9 @@ package final class ApplicationDirectory: Sendable {
         return await look(until: end) ? try current() : nil
     }
 
-    /// Brings a change into the copy that has been committed: whoever asks from then on is answered by it.
+    /// Reads a committed change into the copy, so that later requests see the change.
     ///
-    /// While it cannot be read the application is not served, since what has been forbidden must not be allowed any
-    /// longer.
+    /// While the change cannot be read the application is not served, since what was forbidden must not stay allowed.
     package func follow(changeOf id: ApplicationID) async {
         // The change may have deleted the application, and its keys with it.
         tokenKeys.forget()
@@ -176,20 +183,20 @@ package final class ApplicationDirectory: Sendable {
         )
     }
 
-    /// All applications; none while no copy of the configuration is in memory, or nothing may be sealed.
+    /// All applications; empty while there is no copy of the configuration, or this instance may encrypt nothing.
     package var applications: [LoadedApplication] {
         guard keyRefusal == nil else { return [] }
         return memory.withLockedValue { $0.copy.map { Array($0.applications.values) } ?? [] }
     }
 
-    /// The copy, as it is shown.
+    /// The state of the copy, for display.
     package struct Statistics: Sendable {
-        /// Of the configuration; nil while there is no copy.
+        /// The revision of the configuration; nil while there is no copy.
         package let revision: Int64?
         package let applications: Int
-        /// Since it was last known to be what the database has.
+        /// The time since the copy was last known to match the database.
         package let age: Duration?
-        /// How far this machine's clock was ahead of the database's when that was last asked; nil before.
+        /// How far this machine's clock was ahead of the database's at the last comparison; nil before the first.
         package let clockOffset: Duration?
     }
 
@@ -206,13 +213,13 @@ package final class ApplicationDirectory: Sendable {
     /// Whether a copy of the configuration is in memory.
     package var isLoaded: Bool { memory.withLockedValue { $0.copy != nil } }
 
-    /// Why this instance may seal nothing, and so serves nobody; nil when it may, or nothing is known yet.
+    /// Why this instance may encrypt nothing, and so serves no request; nil when it may, or nothing is known yet.
     package var keyRefusal: Failure? { refusal.withLockedValue(\.self) }
 
-    /// Keeps the copy true until the task is cancelled.
+    /// Keeps the copy current until the task is cancelled.
     ///
-    /// - Throws: `UnusableMasterKey` when the first look finds that the database does not know the master key that this
-    ///   instance was given, or has secrets under another one.
+    /// - Throws: `UnusableMasterKey` when the first read finds that this instance's master key is not registered in the
+    ///   database, or that the database has secrets under a master key that this instance lacks.
     package func run() async throws(UnusableMasterKey) {
         let announced = Task {
             for await announcement in store.configurationAnnouncements() {
@@ -236,7 +243,7 @@ package final class ApplicationDirectory: Sendable {
         for await _ in due.stream {
             try await refresh()
             if warning == nil, isLoaded { warning = Task { await warnOfPasswords() } }
-            // Settings that nobody changes come to their end, too.
+            // Unchanged settings reach their end of life, too.
             if day != clock.today {
                 day = clock.today
                 Ending.all(in: applications, on: day).log(to: logger)
@@ -247,12 +254,12 @@ package final class ApplicationDirectory: Sendable {
         }
     }
 
-    /// Looks once; what goes wrong on the way to the database is logged, and the copy stays as it is.
+    /// Reads the database once; a failure is logged, and the copy stays as it is.
     package func refresh() async throws(UnusableMasterKey) {
         if case .unusable(let unusable) = await looks.join({ await self.look() }) { throw unusable }
     }
 
-    /// Looks until the database has been seen as it is by now, or the time is over.
+    /// Reads until the copy matches the database as of now, or until the deadline.
     private func look(until end: ContinuousClock.Instant) async -> Bool {
         while true {
             if case .current = await looks.join({ await self.look() }) { return true }
@@ -268,8 +275,8 @@ package final class ApplicationDirectory: Sendable {
         let banKeyID: String?
         do throws(Failure) {
             do throws(Failure) {
-                // Only an instance that starts makes a new key known, if it holds a known one, too: so a rotation
-                // begins.
+                // Only an instance that starts registers a new key, and only if it also holds a registered one: so a
+                // rotation begins.
                 try await store.admit(masterKeys, registering: !isLoaded)
                 if refusal.withLockedValue({ refusal in
                     defer { refusal = nil }
@@ -320,7 +327,9 @@ package final class ApplicationDirectory: Sendable {
         return current()
     }
 
-    /// Sessions end by the database's clock, what providers sign by this machine's; operators hear when they differ.
+    /// Compares this machine's clock with the database's, and logs an error when they differ.
+    ///
+    /// Sessions expire by the database's clock; what providers sign expires by this machine's.
     private func compareClock(with theirs: Int64) {
         let offset = clock.milliseconds - theirs
         let former = clockOffset.withLockedValue { known in
@@ -340,10 +349,10 @@ package final class ApplicationDirectory: Sendable {
         return .current
     }
 
-    /// Says where passwords are under a master key that is not held.
+    /// Logs each application whose passwords are encrypted under a master key that this instance lacks.
     ///
-    /// It is no reason not to start: other login methods work, and passwords can be reset by mail. Nor does anybody
-    /// wait for it: each application is asked for by itself.
+    /// That does not keep the instance from starting: other login methods work, and passwords can be reset by mail.
+    /// Nothing waits for the check, which queries the database once for each application.
     private func warnOfPasswords() async {
         for loaded in applications where !Task.isCancelled {
             let application = loaded.application
@@ -359,7 +368,7 @@ package final class ApplicationDirectory: Sendable {
 
     private func loadedCopy() throws(Failure) -> ConfigurationMemory.Copy {
         guard keyRefusal == nil else {
-            // Other instances could not open what this one sealed. Its log and its readiness say which key is wanted.
+            // Other instances could not decrypt what this one encrypts. Its log and its readiness name the needed key.
             throw Failure(.storeUnavailable, "This instance cannot serve you. Try again shortly.", retryAfter: 5)
         }
         guard let copy = memory.withLockedValue(\.copy) else {
@@ -372,12 +381,12 @@ package final class ApplicationDirectory: Sendable {
         return copy
     }
 
-    /// Puts what was read into the copy, unless another look knows better.
+    /// Puts a read configuration into the copy, unless another read is newer.
     private func take(_ read: ConfigurationCopy, of look: ConfigurationMemory.Look) {
         let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys, kinds: kinds) }
         for application in loaded {
             let id = application.application.id
-            // From now on its database is looked at, if it has one of its own; what is known at once is its variable.
+            // The application's own database, if it has one, is checked from now on; its variable is known at once.
             if let problem = store.databases.problem(of: application.application) {
                 logger.error(
                     "application cannot be used",
@@ -411,8 +420,9 @@ package final class ApplicationDirectory: Sendable {
 }
 
 extension ApplicationDirectory {
-    /// Says what comes to its end, unless it has been said of the application before: an application is also loaded
-    /// anew for other reasons.
+    /// Logs settings near their end of life, unless they have been logged for the application before.
+    ///
+    /// An application is also loaded again for other reasons.
     private func logEndings(of loaded: [LoadedApplication], insteadOf former: [ApplicationID: LoadedApplication]) {
         guard let day = clock.today else { return }
         let changed = loaded.filter { loaded in
@@ -425,7 +435,7 @@ extension ApplicationDirectory {
 
 /// Why an instance cannot start with its master keys.
 package enum UnusableMasterKey: Error, CustomStringConvertible {
-    /// The database does not know the key that seals.
+    /// The database does not know the master key that encrypts.
     case unknown(Failure)
     case missing(MissingMasterKey)
 
@@ -437,14 +447,14 @@ package enum UnusableMasterKey: Error, CustomStringConvertible {
     }
 }
 
-/// Secrets are stored under master keys that this instance was not given: it could log nobody in.
+/// The error that secrets are stored under master keys that this instance lacks, so that no login would succeed.
 package struct MissingMasterKey: Error, CustomStringConvertible {
-    /// The keys that are missing, by their ids.
+    /// The ids of the missing keys.
     package let missing: [String]
-    /// The keys that were given.
+    /// The ids of the given keys.
     package let held: [String]
 
-    /// Throws when the applications, or the key of bans, need a key that is not held.
+    /// Throws when the applications, or the ban key, need a master key that this instance lacks.
     package static func check(
         _ applications: [StoredApplication],
         _ banKeyID: String?,

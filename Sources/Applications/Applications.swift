@@ -1,22 +1,23 @@
-// Applications — the configuration of every application, in memory, as logins work with it.
+// Applications — the configuration of every application, in memory, in the form that logins use.
 //
-// It owns the copy of the configuration and when it is read anew, an application with its providers, mappings, keys and
-// settings as values, the plan of a login, what counts and limits whole use cases, and the form of what the log says of
-// them.
+// It owns the copy of the configuration and the times of its reads; an application with its providers, mappings, keys
+// and settings as values; the plan of a login; counters and limits of whole use cases; and the form of log lines about
+// use cases.
 //
-// It must not know of any use case, of HTTP, or of any provider beyond its kind and capabilities.
+// It must not know any use case, HTTP, or any provider beyond its kind and capabilities.
 
+package import Domain
+import Encodings
 package import Store
-package import Vocabulary
 
 extension Application {
-    /// What a user's roles are: one that was given counts as long as the application has it.
+    /// Returns the roles of a user; a given role counts as long as the application has it.
     package func roles(of user: User, given: [String]) -> [String] {
         let known = given.filter { role in settings.roles.contains { $0.hasSameBytes(as: role) } }
         return [SystemRole(of: user.status).rawValue] + known
     }
 
-    /// The role of that name.
+    /// Returns the role of a name.
     package func role(_ name: String) throws(Failure) -> RoleHolders {
         if let system = SystemRole(name: name) { return .system(system) }
         guard let role = settings.roles.first(where: { $0.hasSameBytes(as: name) }) else {
@@ -28,9 +29,9 @@ extension Application {
         return .given(role)
     }
 
-    /// The role of that name, which can be given and taken.
+    /// Returns the role of a name, if the role can be given and removed.
     ///
-    /// - Throws: `role_unknown`; `role_fixed` or `role_permanent` for one of the system's.
+    /// - Throws: `role_unknown`; `role_fixed` or `role_permanent` for a system role.
     package func role(_ name: String, thatIsGiven isGiven: Bool) throws(Failure) -> String {
         guard case .given(let role) = try role(name) else {
             throw Failure(
@@ -43,11 +44,11 @@ extension Application {
 }
 
 extension Application {
-    /// What it takes to disable a person, or to enable one again; nil when nothing.
+    /// Returns the change that disables a user or enables a user again; nil when there is nothing to change.
     ///
-    /// Enabling undoes a disabling and no more: who had to confirm an address before the first login, and never got to
-    /// it, has to still. Who waits for that and is not disabled is enabled: an operator vouches for the address. A
-    /// guest who is not disabled is what a guest can be.
+    /// Enabling only reverses a disabling: a user who had not confirmed the address before the first login still has
+    /// to. A user who waits for that confirmation and is not disabled is enabled, since the operator is responsible for
+    /// the address. A guest who is not disabled needs no change.
     package func change(of person: StoredPerson, to status: UserStatus) -> PersonChange? {
         switch (person.user.status, status) {
         case (.guest, .enabled): nil
@@ -68,9 +69,9 @@ extension Application {
 }
 
 extension Application {
-    /// An application as operators work with it: without providers, whose secrets logins alone need.
+    /// Creates an application for operators, without providers: only logins need their secrets.
     ///
-    /// - Throws: `internal` when its settings cannot be read, which only a change past the administration brings about.
+    /// - Throws: `internal` when the settings cannot be read, which only a change outside the administration causes.
     package init(_ stored: StoredApplication) throws(Failure) {
         let settings: ApplicationSettings
         do { settings = try SettingsDocument.parse(stored: stored.settings) } catch {

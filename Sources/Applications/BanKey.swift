@@ -1,19 +1,20 @@
 import Crypto
+package import Domain
+import Encodings
 import NIOConcurrencyHelpers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// The key under which identities of disabled users are hashed, so that they stay banned when nothing names them any
-/// more.
+/// The key of the hashes that keep identities of disabled users banned after the users are erased.
 ///
-/// It is random and made once for the service. It is stored under the master key and sealed anew with it: one that was
-/// derived from the master key would end with that, and nobody could hash anew whom nothing names.
+/// The key is random, and generated once for the service. It is encrypted under the master key and encrypted again when
+/// that is rotated. A key derived from the master key would change with it, and nobody could hash the erased identities
+/// again.
 package final class BanKey: Sendable {
     private let store: Store
     private let masterKeys: MasterKeys
     private let random: RandomSource
-    /// The code with nothing in it yet: making it ready for a key takes longer than hashing a name.
+    /// The initialized HMAC without data; initializing one for a key takes longer than hashing an identity.
     private let known = NIOLockedValueBox<HMAC<SHA256>?>(nil)
 
     package init(store: Store, masterKeys: MasterKeys, random: RandomSource) {
@@ -22,13 +23,13 @@ package final class BanKey: Sendable {
         self.random = random
     }
 
-    /// Says by what the identities of an application are known: the database is asked for the key once.
+    /// Returns the hash function for an application's identities; the key is read from the database once.
     ///
-    /// - Throws: `internal` when no master key at hand opens the key; `store_unavailable` and its like.
+    /// - Throws: `internal` when no held master key decrypts the key; `store_unavailable` and its like.
     package func hasher(of application: ApplicationID) async throws(Failure) -> IdentityHasher {
         let keyed = try await keyed()
         return { identity in
-            // None of the parts can hold the separator.
+            // None of the parts can contain the separator.
             let app = "\(application.text)\n\(identity.provider.text)\n\(identity.app.text)"
             var code = keyed
             code.update(data: Array("\(app)\n\(identity.subject.text)".utf8))
@@ -36,12 +37,12 @@ package final class BanKey: Sendable {
         }
     }
 
-    /// The key as it is stored; it is made when there is none.
+    /// Returns the stored key, and generates the key when there is none.
     package func stored() async throws(Failure) -> SealedSecret {
         if let stored = try await store.banKey() { return stored }
         let secret = Secret(Base64URL.encode(random.bytes(32)))
         try await store.addBanKey(masterKeys.seal(secret, for: .banKey))
-        // Another instance may have been faster, and its key counts.
+        // Another instance may have stored its key first, and that key counts.
         guard let stored = try await store.banKey() else {
             throw Failure(.internal, "The key of bans could not be stored.")
         }

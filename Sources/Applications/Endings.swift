@@ -1,16 +1,16 @@
+package import Domain
 package import Logging
 import Providers
 import Secrets
-package import Vocabulary
 
-/// What applications have set and a provider ends: a version of its API that is retired, soon will be, or is not known.
+/// The end of life of a setting: a version of a provider's API that is retired, soon will be, or is unknown.
 package struct Ending: Sendable {
-    /// What is the matter and what to do, in sentences.
+    /// The problem and its remedy, in sentences.
     package let text: String
-    /// Whose settings say so.
+    /// The applications with the setting.
     package let applications: [ApplicationID]
 
-    /// What is the matter on a day, each thing once; nothing when the day is none of the calendar's.
+    /// Returns the ends of life known on a day, each once; empty for a day outside the calendar.
     package static func all(in loaded: [LoadedApplication], on day: CalendarDate?) -> [Ending] {
         guard let day else { return [] }
         var found: [String: [ApplicationID]] = [:]
@@ -22,7 +22,7 @@ package struct Ending: Sendable {
 }
 
 extension LoadedApplication {
-    /// What is the matter with the settings of the providers that are on.
+    /// Returns the ends of life in the settings of the enabled providers.
     package func endings(on day: CalendarDate) -> [String] {
         configuredProviders.flatMap { provider -> [String] in
             guard provider.isEnabled, let reviewing = provider as? any SettingsReviewing else { return [] }
@@ -32,7 +32,7 @@ extension LoadedApplication {
 }
 
 extension [Ending] {
-    /// Names in a line at most; an operator who has mended those sees the others.
+    /// The most names in a log line; an operator who has fixed those sees the others.
     private static let mostNames = 20
 
     package func log(to logger: Logger) {
@@ -50,6 +50,6 @@ extension [Ending] {
 }
 
 extension WallClock {
-    /// The day in UTC; nil when the clock is beyond the calendar.
+    /// The day in UTC; nil when the clock is outside the calendar.
     package var today: CalendarDate? { CalendarDate(daysSince1970: Int(seconds / 86_400)) }
 }

@@ -1,9 +1,9 @@
+package import Domain
 package import Logging
 package import Mapping
 package import Secrets
-package import Vocabulary
 
-/// What the log says of use cases that make or change a user.
+/// The log lines of use cases that create or change a user.
 package struct EventLog: Sendable {
     package let pseudonyms: Pseudonyms
 
@@ -11,17 +11,17 @@ package struct EventLog: Sendable {
         self.pseudonyms = pseudonyms
     }
 
-    /// Does something that makes or changes a user, and says in one log line how it went.
+    /// Runs a use case that creates or changes a user, and logs its outcome in one line.
     ///
     /// - Parameters:
     ///   - event: The message.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
+    ///   - logger: The logger of the request.
     ///   - facts: Further members of the line.
-    ///   - login: By what the person is, or wants to be, known; the line has its pseudonym when it did not go.
-    ///   - omissions: What properties did not get of a profile.
-    ///   - user: Whom the result is about.
-    ///   - body: What is done.
+    ///   - login: The user's login name, or the one that the user wants; a line about a failure has its pseudonym.
+    ///   - omissions: The properties that a profile did not set.
+    ///   - user: Returns the user of the result.
+    ///   - body: The use case.
     /// - Returns: What the body returns.
     /// - Throws: What the body throws, as logged.
     package func logging<Result>(
@@ -60,6 +60,6 @@ package struct EventLog: Sendable {
 }
 
 extension [Omission] {
-    /// Properties and reasons for a line of the log; nothing when all fits.
+    /// The omitted properties and reasons for a log line; empty when nothing was omitted.
     package var facts: Logger.Metadata { isEmpty ? [:] : ["leftOut": "\(map(\.text).joined(separator: ", "))"] }
 }

@@ -1,12 +1,12 @@
+package import Domain
 import Limiting
 package import Store
-package import Vocabulary
 
 /// Limits of whole use cases (decision D9).
 package struct Limits: Sendable {
-    /// A login in all, from the parsed request to the written session.
+    /// The limit of a whole login, from the parsed request to the written session.
     package var login: Duration
-    /// What of it is kept back for the database after a provider has answered.
+    /// The part of a login's time that is reserved for the database after a provider has responded.
     package var storeReserve: Duration
     package var searches: Searches
 
@@ -20,13 +20,13 @@ package struct Limits: Sendable {
         self.searches = searches
     }
 
-    /// Searches of users.
+    /// Limits of searches of users.
     package struct Searches: Sendable {
-        /// How many are under way at once, in each database.
+        /// How many searches may run at once in each database.
         package var atOnce: Int
-        /// How long one may take.
+        /// How long a search may take.
         package var time: Duration
-        /// How long one waits for its turn while another one of its application is under way.
+        /// How long a search waits for its turn while another search of its application runs.
         package var patience: Duration
 
         package init(atOnce: Int = 2, time: Duration = .seconds(1), patience: Duration = .seconds(1)) {
@@ -37,11 +37,13 @@ package struct Limits: Sendable {
     }
 }
 
-/// Counts attempts in the database: those at passwords, registrations, and mails that somebody causes.
+/// Counters in the database: of attempts at passwords, of registrations, and of mails that a request causes.
 package struct AttemptCounter: Sendable {
     package let store: Store
-    /// More counting statements at once would be no faster, since each is forced to disk, and logins on the same
-    /// connections would wait for them.
+    /// The queue of counting statements.
+    ///
+    /// More statements at once would not be faster, since each is flushed to disk, and logins on the same connections
+    /// would wait for them.
     private let turns = FairQueue(
         width: 4,
         most: 1024,
@@ -52,10 +54,10 @@ package struct AttemptCounter: Sendable {
         self.store = store
     }
 
-    /// Counts, unless one of the counts is full.
+    /// Adds one to every counter, unless one of them is full.
     ///
-    /// - Returns: Which one is full and for how long; nothing was counted then. Nil when all were counted.
-    /// - Throws: `overloaded` when the deadline is over first; `store_unavailable` and its like.
+    /// - Returns: The full counter and how long it stays full, and nothing was counted; nil when all were counted.
+    /// - Throws: `overloaded` when the deadline passes first; `store_unavailable` and its like.
     package func count(
         _ counts: [AttemptCount],
         of application: Application,
@@ -66,9 +68,10 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Runs what was counted, and takes the counts back when the service could not do it.
+    /// Runs a counted attempt, and withdraws its counts when the service itself failed.
     ///
-    /// Taking back waits for no turn: under load it would be refused, and no more of it can come than was counted.
+    /// The withdrawal does not wait in the queue: under load it would be refused, and there are no more withdrawals
+    /// than counts.
     package func takingBack<Result>(
         _ counts: [AttemptCount],
         of application: Application,
@@ -80,13 +83,13 @@ package struct AttemptCounter: Sendable {
                 case .overloaded, .storeUnavailable, .internal: true
                 default: false
                 }
-            // Where the database is away the counts stay until they are forgotten.
+            // While the database is unreachable the counts stay until they expire.
             if isOurs, !counts.isEmpty { try? await store.withdrawAttempt(for: counts, of: application) }
             throw error
         }
     }
 
-    /// Does something that counts by itself, when it is its turn.
+    /// Runs a body that counts by itself, when its turn in the queue comes.
     package func counting<Result>(
         of application: Application,
         before deadline: ContinuousClock.Instant,

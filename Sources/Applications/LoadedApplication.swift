@@ -1,35 +1,36 @@
+package import Domain
+package import Encodings
 package import Mapping
 import NIOConcurrencyHelpers
 package import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// An application ready to work with: secrets opened, mappings compiled, statements generated; immutable at one
-/// revision.
+/// An application ready to use: secrets decrypted, mappings compiled, statements generated.
+///
+/// It is immutable, at one revision.
 package final class LoadedApplication: Sendable {
     package let application: Application
     package let storedMappings: [ProviderName: Mapping]
-    /// What is configured of each provider, and can be read.
+    /// The configured providers whose configuration can be read.
     private let providers: [ProviderName: any Provider]
     private let storedProviders: [ProviderName: StoredApplication.Provider]
     private let providerKinds: [ProviderName: ProviderName]
     private let kinds: ProviderKinds
-    /// The API keys by SHA-256 of their text.
+    /// The API keys by the SHA-256 of their text.
     private let keys: [[UInt8]: StoredApplication.Key]
     package let dynamicNames: Set<PropertyName>
-    /// Why logins are refused although the provider is enabled: a secret that does not open, a mapping that does not
-    /// fit.
+    /// Why logins are refused by enabled providers: a secret that does not decrypt, or a mapping that does not fit.
     package let defect: String?
-    /// Providers of kinds that this version does not know, since a later one has set them up; logins by the others go
-    /// on.
+    /// Providers of kinds unknown to this version, configured by a later one; logins by other providers work.
     package let unknownProviders: [ProviderName]
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
-    /// Problems of stored mappings that a provider has told, and that refuse each login: until a login succeeds, or the
-    /// configuration changes.
+    /// Problems of stored mappings that a provider has reported and that refuse each login.
+    ///
+    /// A problem stays until a login succeeds or the configuration changes.
     private let refusals = NIOLockedValueBox<[ProviderName: String]>([:])
 
-    /// Client mappings are few per app; an attacker who sends many only empties the cache.
+    /// The most cached plans: an app has few client mappings, and an attacker who sends many only empties the cache.
     private static let plansKept = 128
 
     package init(_ stored: StoredApplication, masterKeys: MasterKeys, kinds: ProviderKinds) {
@@ -85,23 +86,23 @@ package final class LoadedApplication: Sendable {
         unknownProviders = stored.providers.filter { kinds.named($0.value.kind) == nil }.map(\.key)
     }
 
-    /// What makes logins fail, each as a sentence; the one list of it, for readiness, doctor and console.
+    /// What makes logins fail, each as a sentence: the only such list, for readiness, doctor and console.
     package var hindrances: [String] {
         (defect.map { ["Logins by providers are refused: \($0)."] } ?? [])
             + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." } + refusedMappings
     }
 
-    /// Those of the hindrances that an instance learns from its logins alone.
+    /// The hindrances that an instance learns only from its logins.
     package var refusedMappings: [String] {
         refusals.withLockedValue { $0 }.sorted { $0.key.text < $1.key.text }.map {
             "Logins by \($0.key) are refused: \($0.value)"
         }
     }
 
-    /// The provider of a name, for logins.
+    /// Returns the provider of a name, for logins.
     ///
-    /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that neither a kind nor a
-    ///   provider of the application has.
+    /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that is neither a provider
+    ///   kind nor a provider of the application.
     package func provider(_ name: ProviderName) throws(Failure) -> any Provider {
         if let defect { throw .unusableConfiguration(cause: defect) }
         guard let provider = providers[name], provider.isEnabled, !provider.apps.isEmpty else {
@@ -110,9 +111,9 @@ package final class LoadedApplication: Sendable {
         return provider
     }
 
-    /// The provider of a name with a capability, for logins.
+    /// Returns the provider of a name with a capability, for logins.
     ///
-    /// - Throws: As `provider(_:)`; `not_found` for a provider that has no such thing.
+    /// - Throws: As `provider(_:)`; `not_found` for a provider without the capability.
     package func provider<Capability>(
         _ name: ProviderName,
         as capability: Capability.Type
@@ -122,22 +123,23 @@ package final class LoadedApplication: Sendable {
         return capable
     }
 
-    /// The provider of a name as it is configured, whether people can log in by it or not; nil when it is not, or
-    /// cannot be read.
+    /// Returns the configured provider of a name, enabled or not; nil when it is not configured or cannot be read.
     package func configured(_ name: ProviderName) -> (any Provider)? { providers[name] }
 
-    /// Days for which a provider lets erasures wait that people ask for; nil where it is not configured, or reports no
-    /// removals.
+    /// Returns the days that an erasure requested by a user waits at a provider.
+    ///
+    /// - Returns: Nil for a provider that is not configured or reports no removals.
     package func eraseAfterDays(of name: ProviderName) -> Int64? {
         (configured(name) as? any RemovalReporting)?.eraseAfterDays
     }
 
-    /// The providers that are configured and can be read, by their names.
+    /// The configured providers whose configuration can be read, sorted by name.
     package var configuredProviders: [any Provider] { providers.sorted { $0.key.text < $1.key.text }.map(\.value) }
 
-    /// The names, in their order, under which people of an app of a provider may be known: its own, those of its kind
-    /// that have the app, whether its secret opens or not, and those that have been removed, whose identities are still
-    /// there.
+    /// Returns the provider names under which identities of a provider's app may be stored, sorted.
+    ///
+    /// They are the name itself, the providers of the same kind with the app, even if its secret does not decrypt, and
+    /// removed providers, whose identities still exist.
     package func names(havingApp app: ProviderAppID, of provider: ProviderName) -> [ProviderName] {
         guard let kind = storedProviders[provider]?.kind else { return [provider] }
         let others = providerKinds.filter { name, ofKind in
@@ -147,14 +149,14 @@ package final class LoadedApplication: Sendable {
         return Set(others.keys).union([provider]).sorted { $0.text < $1.text }
     }
 
-    /// The name for people of a provider that may be configured or not.
+    /// Returns the displayed name of a provider, configured or not.
     package func title(of provider: ProviderName) -> String {
         providers[provider]?.title ?? kinds.named(provider)?.title ?? provider.text
     }
 
-    /// What a mapping can read of a person at a provider that may be configured or not.
+    /// Returns the fields that a mapping can read from a provider, configured or not.
     ///
-    /// - Throws: `not_found` for a name that neither a kind nor a provider of the application has.
+    /// - Throws: `not_found` for a name that is neither a provider kind nor a provider of the application.
     package func fields(of provider: ProviderName) throws(Failure) -> ProfileFields {
         guard let fields = providers[provider]?.fields ?? kinds.named(provider)?.fields else {
             throw kinds.unknown(provider, beside: storedProviders.keys)
@@ -162,7 +164,7 @@ package final class LoadedApplication: Sendable {
         return fields
     }
 
-    /// What the log says of a provider whose kind is not known.
+    /// Returns the log's text for a provider of an unknown kind.
     package static func unknownKind(of name: ProviderName) -> String {
         "its provider \(name) is of a kind that this version does not know"
     }
@@ -171,14 +173,14 @@ package final class LoadedApplication: Sendable {
         Failure(.notFound, "\(title) has no such path.")
     }
 
-    /// Whether a name is that of a provider of the application, or of a kind.
+    /// Returns whether a name is a provider of the application, or a provider kind.
     package func knows(_ provider: ProviderName) -> Bool {
         storedProviders[provider] != nil || kinds.named(provider) != nil
     }
 
-    /// Why nobody can log in by a provider that may be known or not.
+    /// Returns the failure for logins by a provider that is not configured, or not known.
     ///
-    /// Clients hear it: it does not say what other providers there are.
+    /// Clients see the failure, so it does not reveal other providers.
     package func notSetUp(_ name: ProviderName) -> Failure {
         if unknownProviders.contains(name) { return .unusableConfiguration(cause: Self.unknownKind(of: name)) }
         guard let kind = storedProviders[name].flatMap({ kinds.named($0.kind) }) ?? kinds.named(name) else {
@@ -193,24 +195,27 @@ package final class LoadedApplication: Sendable {
         )
     }
 
-    /// Undeclared properties that clients have brought in, in the order of their names.
+    /// The undeclared properties that clients have added, sorted by name.
     package var undeclaredNames: [PropertyName] {
         dynamicNames.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
     }
 
-    /// The API key of that text; nil when the application has none such.
+    /// The SHA-256 of each API key.
+    var keyHashes: [[UInt8]] { Array(keys.keys) }
+
+    /// Returns the API key of a text; nil when the application does not have it.
     ///
-    /// What is compared is a hash of what the caller sent, so the time it takes says nothing of the keys.
+    /// The comparison is of a hash of the client's text, so its time reveals nothing about the keys.
     package func key(_ text: Substring) -> APIKey? {
         keys[Digest.sha256(text)].map { APIKey(text: Secret(String(text)), label: $0.label, isServer: $0.server) }
     }
 
-    /// Whether what a provider has said for another revision of the application would be said for this one.
+    /// Returns whether a provider's result for another revision of the application holds for this one.
     package func isSetUp(with provider: ProviderName, as other: LoadedApplication) -> Bool {
         defect == nil && storedProviders[provider] == other.storedProviders[provider]
     }
 
-    /// What to ask of a provider and what to write, for logins with this client mapping.
+    /// Returns the plan of logins with a client mapping: the request to the provider and the statement.
     package func plan(for provider: ProviderName, clientMapping: JSONValue?) throws(Failure) -> LoginPlan {
         let client = application.settings.clientMapping ? clientMapping : nil
         var writer = JSONWriter()
@@ -244,7 +249,7 @@ package final class LoadedApplication: Sendable {
                 application: application
             )
         } catch {
-            // The client cannot mend what the operator wrote.
+            // The client cannot fix what the operator wrote.
             guard error.first.origin == .client else {
                 throw .unusableConfiguration(cause: error.first.message)
             }
@@ -252,14 +257,14 @@ package final class LoadedApplication: Sendable {
         }
     }
 
-    /// What the operator decided about the tokens of a provider's logins; nil when none are kept.
+    /// Returns the policy for the tokens of a provider's logins; nil when no tokens are kept.
     package func tokenPolicy(of provider: ProviderName) -> TokenPolicy? {
         (providers[provider] as? any TokenChecking)?.tokenPolicy
     }
 }
 
 extension LoadedApplication {
-    /// A failure of a provider's, where it does not know a field told by the entry of the mapping that asks for it.
+    /// Explains a provider's failure about an unknown field by the mapping's entry that asks for the field.
     ///
     /// Such an entry of the stored mapping refuses every login, so it is among the hindrances from then on.
     package func explained(
@@ -277,14 +282,14 @@ extension LoadedApplication {
         return failure
     }
 
-    /// Notes that a provider has given what the mappings ask for.
+    /// Notes that a provider has sent the profile that the mappings ask for.
     package func noteProfile(from provider: ProviderName) {
         refusals.withLockedValue { $0[provider] = nil }
     }
 }
 
 extension MasterKeys {
-    /// The apps whose secrets open.
+    /// Returns the apps whose secrets decrypt.
     fileprivate func apps(
         of provider: StoredApplication.Provider,
         at name: ProviderName,
@@ -302,7 +307,7 @@ extension MasterKeys {
         }
     }
 
-    /// The secret options that open, by their names.
+    /// Returns the secret options that decrypt, by name.
     fileprivate func secrets(
         of provider: StoredApplication.Provider,
         named name: ProviderName,
@@ -323,22 +328,21 @@ extension MasterKeys {
     }
 }
 
-/// What logins of one application with one client mapping have in common: made once, used until the configuration
-/// changes.
+/// The common parts of logins of one application with one client mapping, cached until the configuration changes.
 ///
-/// All of them hold the same object: a copy of its many parts for each would cost as much as mapping a profile.
+/// All logins share the object: a copy of its many parts for each login would cost as much as mapping a profile.
 package final class LoginPlan: Sendable {
     package let mapping: CompiledMapping
-    /// For a credential that may be used again.
+    /// The statement for a reusable credential; `singleUseStatement` is for a single-use one.
     package let statement: SignInStatement
-    /// For a credential that counts once.
     package let singleUseStatement: SignInStatement
-    /// Made once where people are asked for a second factor; elsewhere a login is finished only when the operator has
-    /// just changed that.
+    /// The statement that ends a login after a second factor, made only where second factors are on.
+    ///
+    /// Elsewhere a login is finished so only when the operator has just changed that setting.
     private let showing: SignInStatement?
-    /// For each target of the statement the position of its value among the mapping's targets.
+    /// For each target of the statement, the position of its value in the mapping's targets.
     private let positions: [Int]
-    /// Dynamic targets: name and position of its value.
+    /// For each dynamic target, its name and the position of its value.
     private let dynamic: [(name: PropertyName, position: Int)]
 
     package init(mapping: CompiledMapping, provider: ProviderName, tokens: TokenPolicy?, application: Application) {
@@ -377,7 +381,7 @@ package final class LoginPlan: Sendable {
         showing = isAsking ? singleUseStatement.finishing(by: .shown) : nil
     }
 
-    /// For a login that was put off for a second factor, of which there is evidence now.
+    /// Returns the statement for a pending login whose second factor has been shown or enrolled.
     package func finishingStatement(by evidence: FactorProof.Kind) -> SignInStatement {
         switch evidence {
         case .shown: showing ?? singleUseStatement.finishing(by: .shown)
@@ -385,17 +389,17 @@ package final class LoginPlan: Sendable {
         }
     }
 
-    /// For a profile that was read without a login; with the values of `columnValues(of:)`.
+    /// Returns the statement for a profile read without a login; takes the values of `columnValues(of:)`.
     package func refreshStatement(of application: Application) -> ProfileRefreshStatement {
         ProfileRefreshStatement(application: application, targets: statement.targets)
     }
 
-    /// The mapped values in the order of the statement's targets.
+    /// Returns the mapped values in the order of the statement's targets.
     package func columnValues(of mapped: MappedProfile) -> [PropertyValue?] {
         positions.map { mapped.values[$0] }
     }
 
-    /// The mapped values of undeclared properties.
+    /// Returns the mapped values of undeclared properties.
     package func dynamicValues(of mapped: MappedProfile) -> JSONObject {
         JSONObject(
             dynamic.compactMap { name, position in

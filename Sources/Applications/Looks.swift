@@ -1,23 +1,23 @@
 import NIOConcurrencyHelpers
 
-/// One look at the database at a time, shared by all who ask for one.
+/// A queue that runs one read of the database at a time, and shares it among its callers.
 ///
-/// Who asks while a look is under way gets the next: what a look reads is never older than the question, and a thousand
-/// questions at once cost two looks.
+/// A caller that comes during a read gets the next one. So no read is older than the call, and a thousand calls at once
+/// cost two reads.
 final class Looks<Outcome: Sendable>: Sendable {
     private struct State {
-        /// The one that was begun last.
+        /// The read that began last.
         var begun: Task<Outcome, Never>?
-        /// The one that begins when it has ended.
+        /// The read that begins when the last has ended.
         var next: Task<Outcome, Never>?
     }
 
     private let state = NIOLockedValueBox(State())
 
-    /// What a look sees that begins from here on.
+    /// Returns the outcome of a read that begins after this call.
     ///
-    /// - Parameter look: Looks. All callers must mean the same by it, since only one of theirs is run.
-    /// - Returns: What it returned.
+    /// - Parameter look: The read. All callers must pass an equivalent one, since only one of theirs is run.
+    /// - Returns: The outcome.
     func join(_ look: @escaping @Sendable () async -> Outcome) async -> Outcome {
         let task = state.withLockedValue { state in
             if let next = state.next { return next }

@@ -1,11 +1,11 @@
+package import Domain
 package import Providers
 import Secrets
-package import Vocabulary
 
 extension DialogOffering {
-    /// What stands in the database for an app whose challenge was forgotten.
+    /// Returns the hash that the database keeps for an app whose challenge was lost.
     ///
-    /// With the kind, since the id alone may be that of another app elsewhere: whoever answers there would switch
-    /// challenges off here.
+    /// It includes the provider kind. Otherwise the provider of another app with the same id could switch challenges
+    /// off here.
     package func lostChallengeHash(of app: ProviderAppID) -> [UInt8] { Digest.sha256("\(kind)/\(app)") }
 }

@@ -1,41 +1,41 @@
-import Vocabulary
+import Encodings
 
-/// Where the public listener is reached from outside, as far as the deployment says so.
+/// The public listener's address as seen from outside, if the deployment names it.
 package struct PublicAddress: Sendable {
-    /// Such as `https://users.example.com`; nil when the deployment does not say.
+    /// A URL such as `https://users.example.com`; nil when the deployment does not name it.
     package let url: String?
 
     package init(url: String?) {
         self.url = url
     }
 
-    /// The public URL with another host name, by the same scheme and port and without a path; nil without one.
+    /// Returns the public URL with another host name, the same scheme and port, and no path; nil without a public URL.
     package func url(onHost name: String) -> String? { url.map { PublicURL($0).withHost(name) } }
 
-    /// The scheme, the host name and the port, as browsers name where a page comes from; nil without one.
+    /// The origin (scheme, host name and port) of the public URL; nil without a public URL.
     package var origin: String? { host.flatMap { url(onHost: $0) } }
 
-    /// Whether browsers reach the deployment by HTTPS, as far as it says so.
+    /// Whether browsers reach the deployment by HTTPS, according to the public URL.
     package var isReachedByTLS: Bool { url?.utf8.starts(with: "https://".utf8) ?? false }
 
-    /// The host name of the public URL, in lower case; nil without one.
+    /// The host name of the public URL, in lower case; nil without a public URL.
     package var host: String? { url.map { PublicURL($0).host } }
 }
 
 /// The parts of the public URL, which was checked when the service started.
 struct PublicURL {
-    /// Such as `https://`.
+    /// The scheme with its slashes, such as `https://`.
     private let scheme: Substring
-    /// In lower case.
+    /// The host name in lower case.
     let host: String
-    /// With its colon; empty without one.
+    /// The port with its colon; empty without a port.
     private let port: String
 
     init(_ url: String) {
         let slashes = url.firstRange(of: "://")?.upperBound ?? url.startIndex
         scheme = url[..<slashes]
         let authority = url[slashes...].utf8.prefix { $0 != UInt8(ascii: "/") }
-        // The colons of an IPv6 address stand in brackets.
+        // The colons of an IPv6 address are in brackets.
         let colon = authority.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
             authority[colon...].dropFirst().allSatisfy(\.isASCIIDigit) ? colon : nil
         }

@@ -1,16 +1,17 @@
+package import Domain
+package import Encodings
 import FoundationEssentials
 package import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// A secret option as it stands among the stored options: `{"sealed", "keyId", "changed"}`.
+/// The stored form of a secret option: `{"sealed", "keyId", "changed"}`.
 ///
-/// Up to version 4 of the schema it was the text itself, which is taken until something is written in its place.
+/// Up to schema version 4 the stored value was the plain text, which is accepted until it is written again.
 package struct StoredSecretOption {
     package let json: JSONValue
 
-    /// - Returns: Nil where there is none.
+    /// - Returns: Nil for an absent value.
     package init?(_ json: JSONValue?) {
         guard let json, !json.isNull else { return nil }
         self.json = json
@@ -23,7 +24,7 @@ package struct StoredSecretOption {
         ])
     }
 
-    /// Nil when it is the text itself, or nothing that we wrote.
+    /// The encrypted secret; nil for a plain text, or a value that the service did not write.
     package var sealed: SealedSecret? {
         guard let text = json.object?["sealed"]?.string, let bytes = Base64URL.decode(text.utf8),
             let keyID = json.object?["keyId"]?.string
@@ -31,10 +32,10 @@ package struct StoredSecretOption {
         return SealedSecret(bytes: bytes, keyID: keyID)
     }
 
-    /// When somebody set it, milliseconds since 1970 UTC; nil when that is not known.
+    /// When the secret was set, in milliseconds since 1970 UTC; nil when unknown.
     package var changed: Int64? { json.object?["changed"]?.integer }
 
-    /// As operators see it.
+    /// The option as operators see it.
     package var shown: JSONValue {
         .object([
             "set": .bool(true), "changed": changed.map(JSONValue.integer) ?? .null,
@@ -44,7 +45,7 @@ package struct StoredSecretOption {
 }
 
 extension StoredApplication {
-    /// The secrets among the options of its providers.
+    /// Returns the secret options of all providers.
     package func secretOptions(_ kinds: ProviderKinds) -> [StoredSecretOption] {
         providers.flatMap { name, provider in
             (kinds.named(provider.kind)?.secretOptions ?? []).compactMap { option in
@@ -55,7 +56,7 @@ extension StoredApplication {
 }
 
 extension ProviderKind {
-    /// The members of stored options, with what the closure makes of each secret that is there in its place.
+    /// Returns the members of stored options, with each secret replaced by the result of the closure.
     package func members<Problem>(
         of options: JSONValue,
         replacingSecrets replacement: (SecretOption, StoredSecretOption) throws(Problem) -> JSONValue
@@ -75,13 +76,14 @@ extension ProviderKind {
 }
 
 extension MasterKeys {
-    /// The secret; nil when its key is not at hand or it does not open at the place.
+    /// Returns the decrypted secret; nil when its master key is not held, or it was encrypted for another place.
     package func open(_ stored: StoredSecretOption, at place: MasterKey.Place) -> Secret? {
         stored.json.string.map { Secret($0) } ?? stored.sealed.flatMap { open($0, at: place) }
     }
 
-    /// What is stored of a given secret: what there is when that is sealed and opens to the same, else the secret
-    /// sealed.
+    /// Returns the value to store for a secret.
+    ///
+    /// An existing encrypted value of the same secret stays; otherwise the secret is encrypted.
     package func stored(
         _ secret: Secret,
         insteadOf stored: StoredSecretOption?,

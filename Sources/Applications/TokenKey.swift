@@ -1,8 +1,9 @@
 import Crypto
+package import Domain
+package import Encodings
 import FoundationEssentials
 package import Secrets
 package import Store
-package import Vocabulary
 
 /// A key that signs tokens: ECDSA on P-256 with SHA-256 (ES256).
 package struct TokenKey: Sendable {
@@ -10,12 +11,12 @@ package struct TokenKey: Sendable {
     package let id: String
     private let key: P256.Signing.PrivateKey
 
-    /// Makes a key; the library draws what is random in it, as it does for each signature.
+    /// Generates a key; the library draws its random bytes, as it does for each signature.
     package init() {
         self.init(key: P256.Signing.PrivateKey())
     }
 
-    /// Opens a stored key; nil when no master key at hand opens it.
+    /// Decrypts a stored key; nil when no held master key decrypts it.
     package init?(_ stored: StoredTokenKey, masterKeys: MasterKeys) {
         guard
             let secret = masterKeys.open(stored.secret, at: .tokenKey(id: stored.id, application: stored.application)),
@@ -34,13 +35,13 @@ package struct TokenKey: Sendable {
         id = Base64URL.encode(Digest.sha256(members))
     }
 
-    /// The public key as a JWK, without what a key set says beside it.
+    /// The public key as a JWK, without the members that a key set adds.
     package var publicKey: JSONObject {
         let (x, y) = Self.coordinates(of: key.publicKey)
         return ["kty": .string("EC"), "crv": .string("P-256"), "x": .string(x), "y": .string(y)]
     }
 
-    /// As it is stored, for the tokens of an application.
+    /// Returns the key in its stored form, for the tokens of an application.
     package func stored(for application: ApplicationID, under masterKeys: MasterKeys) -> NewTokenKey {
         let secret = Secret(Base64URL.encode(Array(key.rawRepresentation)))
         return NewTokenKey(
@@ -51,9 +52,9 @@ package struct TokenKey: Sendable {
         )
     }
 
-    /// A signed token with these claims: a JWT in its compact form.
+    /// Returns a signed token with claims: a JWT in its compact form.
     ///
-    /// - Throws: `internal`, which does not happen with a key that was made or opened.
+    /// - Throws: `internal`, which does not happen with a key that was generated or decrypted.
     package func sign(_ claims: JSONObject) throws(Failure) -> Secret {
         let header: JSONObject = ["alg": .string("ES256"), "kid": .string(id), "typ": .string("JWT")]
         let message = [header, claims]

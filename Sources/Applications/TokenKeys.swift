@@ -1,10 +1,11 @@
+package import Domain
 import NIOConcurrencyHelpers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// The keys of signed tokens, as an instance knows them: a copy that is at most a second old, and never older than a
-/// change by this process.
+/// An instance's cache of the keys of signed tokens.
+///
+/// It is at most a second old, and never older than a change by this process.
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]
@@ -13,9 +14,9 @@ package final class TokenKeys: Sendable {
     }
 
     private struct State {
-        /// By the application; those of all together under nil.
+        /// The copies by application; the shared keys are under nil.
         var copies: [ApplicationID?: Copy] = [:]
-        /// When this process last changed a key: copies from before are worth nothing.
+        /// When this process last changed a key: earlier copies do not count.
         var changed: ContinuousClock.Instant?
     }
 
@@ -23,7 +24,7 @@ package final class TokenKeys: Sendable {
     private let masterKeys: MasterKeys
     private let state = NIOLockedValueBox(State())
 
-    /// How old a copy may be, and so how soon a change counts on every instance.
+    /// The age at which a copy is stale, and so the time until a change counts on every instance.
     private static let freshness: Duration = .seconds(1)
 
     package init(store: Store, masterKeys: MasterKeys) {
@@ -31,9 +32,9 @@ package final class TokenKeys: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// The key that signs an application's tokens; its first one is made when it is needed.
+    /// Returns the key that signs an application's tokens, and generates the first one when needed.
     ///
-    /// - Throws: `internal` when no master key at hand opens it; `store_unavailable` and its like.
+    /// - Throws: `internal` when no held master key decrypts the key; `store_unavailable` and its like.
     package func signing(for application: ApplicationID) async throws(Failure) -> TokenKey {
         var copy = try await fresh(application)
         if !copy.keys.contains(where: { $0.application == application && $0.retired == nil }) {
@@ -53,10 +54,10 @@ package final class TokenKeys: Sendable {
         return key
     }
 
-    /// The keys that are published: an application's, or those of all.
+    /// Returns the published keys of an application, or the shared ones.
     ///
-    /// - Throws: `store_unavailable` and its like, when nothing is known; else what is known is good while the database
-    ///   is away.
+    /// - Throws: `store_unavailable` and its like, when nothing is cached; otherwise cached keys serve while the
+    ///   database is unreachable.
     package func published(of application: ApplicationID?) async throws(Failure) -> [StoredTokenKey] {
         do throws(Failure) {
             return TokenKeyRing.published(among: try await fresh(application).keys)
@@ -66,9 +67,9 @@ package final class TokenKeys: Sendable {
         }
     }
 
-    /// Forgets all copies after a change by this process, so that the next question is answered by the database.
+    /// Drops all copies after a change by this process, so that the next call reads the database.
     ///
-    /// While the database cannot be asked, removed keys do not come back from a copy.
+    /// While the database is unreachable, removed keys do not come back from a copy.
     package func forget() {
         state.withLockedValue { $0 = State(changed: .now) }
     }
@@ -89,7 +90,7 @@ package final class TokenKeys: Sendable {
         }
         let read = Copy(keys: keys, signing: signing, read: asked)
         state.withLockedValue { state in
-            // An older answer replaces no newer one, and an answer from before a change may lack the change.
+            // An older result replaces no newer one, and a result from before a change may lack the change.
             let latest = [state.copies[application]?.read, state.changed].compactMap(\.self).max()
             if latest.map({ $0 < asked }) ?? true { state.copies[application] = read }
         }

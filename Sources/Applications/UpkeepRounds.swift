@@ -1,14 +1,14 @@
 import NIOConcurrencyHelpers
 
-/// How the last rounds of an instance's work in the background went, for operators.
+/// The outcome of an instance's last rounds of background work, for operators.
 package final class UpkeepRounds: Sendable {
-    /// A round that has ended.
+    /// A round of background work that has ended.
     package struct Round: Sendable {
         /// Milliseconds since 1970 UTC.
         package let ended: Int64
-        /// How often what stood in the way, by reasons of failures.
+        /// The number of failures by reason.
         package let failures: [String: Int]
-        /// What was behind one of them, in the words of the log.
+        /// The cause of one of the failures, in the words of the log.
         package let cause: String?
 
         package init(ended: Int64, failures: [String: Int], cause: String?) {
@@ -31,6 +31,6 @@ package final class UpkeepRounds: Sendable {
 
     package var last: Round? { rounds.withLockedValue(\.last) }
 
-    /// The last one in which something stood in the way.
+    /// The last round with a failure.
     package var lastHindered: Round? { rounds.withLockedValue(\.lastHindered) }
 }

@@ -1,10 +1,10 @@
 package import Logging
 import NIOConcurrencyHelpers
 
-/// What an operator should change, and what keeps no instance from serving: logged when it shows, and listed by
-/// readiness.
+/// Problems that an operator should fix but that keep no instance from serving.
 ///
-/// Each is a fixed text, so that there are few, and nothing of a request is in them.
+/// Each is logged when it appears, and listed by readiness. Each is a fixed text, so that there are few, and none
+/// contains data of a request.
 package final class Warnings: Sendable {
     private struct Entry {
         let text: String
@@ -13,7 +13,7 @@ package final class Warnings: Sendable {
         var logged: ContinuousClock.Instant
     }
 
-    /// How long a warning is listed after it was raised for the last time, and how long the log is not told again.
+    /// How long a warning is listed after it was last raised, and how long it is not logged again.
     package static let memory = Duration.seconds(3600)
 
     private let entries = NIOLockedValueBox<[Entry]>([])
@@ -23,11 +23,11 @@ package final class Warnings: Sendable {
         self.logger = logger
     }
 
-    /// Says that something is so; as often as it is seen.
+    /// Raises a warning; may be called as often as the problem is seen.
     ///
     /// - Parameters:
-    ///   - text: What is wrong, what comes of it, and what to do.
-    ///   - stands: Whether it stays so while the process runs.
+    ///   - text: The problem, its consequence and its remedy.
+    ///   - stands: Whether the problem stays while the process runs.
     ///   - now: The time.
     package func raise(_ text: String, stands: Bool = false, now: ContinuousClock.Instant = .now) {
         let isNews = entries.withLockedValue { entries in
@@ -43,12 +43,12 @@ package final class Warnings: Sendable {
         if isNews { logger.warning("\(text)") }
     }
 
-    /// Says that something is so no more, whatever was said of how long it stands.
+    /// Withdraws a warning, even one that was raised to stand.
     package func withdraw(_ text: String) {
         entries.withLockedValue { entries in entries.removeAll { $0.text == text } }
     }
 
-    /// Those that count now, in the order in which they were raised first.
+    /// Returns the current warnings, in the order in which they were first raised.
     package func texts(now: ContinuousClock.Instant = .now) -> [String] {
         entries.withLockedValue { entries in
             entries.filter { $0.stands || now < $0.seen + Self.memory }.map(\.text)

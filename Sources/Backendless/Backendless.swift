@@ -1,34 +1,51 @@
-// Backendless — the protocol of Backendless' client SDKs, and of what this service has added to it: docs/api.md.
+// Backendless — the protocol of Backendless' client SDKs, with the additions of this service: docs/api.md.
 //
-// It owns their base paths (`ApplicationRoutes`), routes and spellings, the readers and writers of their JSON (`Wire`),
-// the user object with `___class`, and the table that turns a failure into a status and a code (`Problem`). What
-// providers call and the pages of login dialogs are here, too, because their addresses begin with those base paths.
+// The module owns the protocol's routes and spellings, the readers and writers of its JSON (`Wire`), the user object
+// with `___class`, and the table that maps a failure to a status and a code (`Problem`).
 //
-// It must not know another protocol, the administration, SQL, Graph or mappings: it sees HTTP and the use cases.
-// Nothing but Server, which wires it, imports it.
+// The module must not know another protocol, the administration, SQL, Graph or mappings. It sees HTTP and the use
+// cases. Only Server, which wires the module, imports it.
+package import Accounts
 package import Applications
-import EmbeddedFiles
-package import Federation
+import Description
+import Domain
+package import Encodings
 package import HTTP
+import HTTPTypes
 package import Hummingbird
 import Limiting
-import Notifications
-import Vocabulary
+package import PublicAPI
 
-/// What clients of Backendless call.
+/// The client protocol of Backendless.
 package struct Backendless: ClientProtocol {
-    private let federation: Federation
+    private let useCases: UseCases
     private let directory: ApplicationDirectory
 
-    /// - Parameters:
-    ///   - federation: The use cases.
-    ///   - directory: The applications.
-    package init(federation: Federation, directory: ApplicationDirectory) {
-        self.federation = federation
+    package init(useCases: UseCases, directory: ApplicationDirectory) {
+        self.useCases = useCases
         self.directory = directory
     }
 
-    package var firstSegments: [String] { [ApplicationRoutes.hostBound, ApplicationRoutes.headerBound] }
+    package var firstSegments: [String] { [Self.headerBound] }
+
+    package var bases: [ApplicationBase] { [Self.headers] }
+
+    /// The first segment of the paths of old client SDKs, which name the application in headers
+    /// (docs/protocols/backendless.md §1.1).
+    private static let headerBound = "v1"
+
+    static let headers = ApplicationBase(
+        "/\(headerBound)/",
+        server: ServerAddress(
+            "\(ServerAddress.local)/\(headerBound)",
+            "With the headers application-id and secret-key, for JS SDK 3."
+        )
+    ) { request, _ in
+        .key(
+            request.headers[.secretKey].map { $0[...] } ?? "",
+            of: request.headers[.applicationID].map { $0[...] } ?? ""
+        )
+    }
 
     package var errors: any ErrorTable { Problem() }
 
@@ -39,82 +56,91 @@ package struct Backendless: ClientProtocol {
     package func allowedOrigins(of request: Request) -> [String]? {
         let segments = request.uri.path.split(separator: "/", maxSplits: 2)
         let first = segments.first ?? ""
-        // As the routes tell the base paths apart: what follows `/api` is a key, or the beginning of a route.
+        // The routes tell base paths apart in the same way: after `/api` comes an API key or the beginning of a route.
         let hasKey = segments.dropFirst().first.map { $0.utf8.count >= 16 } ?? false
-        if !hasKey, first.utf8.elementsEqual(ApplicationRoutes.hostBound.utf8) {
+        if !hasKey, first.utf8.elementsEqual(ApplicationBase.hostBound.utf8) {
             return request.hostName.flatMap { directory.allowedOrigins(ofHost: $0) }
         }
-        if !hasKey, first.utf8.elementsEqual(ApplicationRoutes.headerBound.utf8) {
-            // A preflight names no application: it is let pass, and the reply to the request itself is kept from other
-            // pages.
+        if !hasKey, first.utf8.elementsEqual(Self.headerBound.utf8) {
+            // A preflight names no application and is allowed. The request itself names one: pages of other origins
+            // cannot read its response.
             return request.headers[.applicationID].flatMap { directory.allowedOrigins(of: $0[...]) }
         }
         return directory.allowedOrigins(of: first)
     }
 
-    package func mount(on router: Router<APIContext>, refusals: RefusalLog) {
-        // The document of docs/openapi/; a test holds it to the routes.
-        router.get("/openapi.json") { _, _ in Response.json(EmbeddedFiles.publicOpenAPI) }
-        let routes = ApplicationRoutes(
-            router: router,
-            directory: directory,
-            refusals: refusals,
-            rateLimiter: federation.rateLimiter
-        )
-        // What checks a session or ends it, and what a provider calls, is not counted: that goes on.
+    package func session(of request: Request) -> String? { request.headers[.userToken] }
+
+    package var securitySchemes: JSONObject {
+        [
+            "userToken": .object([
+                "type": .string("apiKey"), "in": .string("header"), "name": .string("user-token"),
+                "description": .string("The session that a login opened."),
+            ])
+        ]
+    }
+
+    /// `Users` is the only table (`requireUsersTable`).
+    package var fixedParameters: [String: String] { ["table": "Users"] }
+
+    package func mount(on routes: ApplicationRoutes) {
+        // No rate limit counts these routes: session checks and logouts always go on.
         ApplicationInfoRoutes().mount(on: routes)
-        SessionRoutes(sessions: federation.sessions).mount(on: routes)
-        TokenRoutes(tokens: federation.tokens).mount(on: routes)
+        SessionRoutes(sessions: useCases.sessions).mount(on: routes)
+        TokenRoutes(tokens: useCases.tokens).mount(on: routes)
         OutsideRoutes().mount(on: routes)
         let logins = routes.counting(.login)
-        LoginRoutes(signIn: federation.signIn).mount(on: logins)
-        SimpleRegisterRoutes(registrations: federation.registrations, signIn: federation.signIn).mount(on: logins)
-        DialogRoutes(
-            dialog: federation.dialog,
-            factors: federation.dialogFactors,
-            address: federation.address
-        ).mount(on: logins)
-        NonceRoutes(nonces: federation.nonces).mount(on: logins)
-        IdentityRoutes(linking: federation.linking, providerTokens: federation.providerTokens).mount(on: logins)
-        ReverseAuthRoutes(reverseAuthorization: federation.reverseAuthorization).mount(on: logins)
+        LoginRoutes(signIn: useCases.signIn).mount(on: logins)
+        SimpleRegisterRoutes(registrations: useCases.registrations, signIn: useCases.signIn).mount(on: logins)
+        let pages = DialogPages(
+            useCases,
+            errors: errors,
+            code: { String(Problem.row(of: $0).code) },
+            user: { UserReply.writeWithHeaders($0).bytes }
+        )
+        DialogRoutes(pages: pages, address: useCases.address).mount(on: logins)
+        NonceRoutes(nonces: useCases.nonces).mount(on: logins)
+        IdentityRoutes(linking: useCases.linking, providerTokens: useCases.providerTokens).mount(on: logins)
+        ReverseAuthRoutes(reverseAuthorization: useCases.reverseAuthorization).mount(on: logins)
         let passwords = routes.counting(.password)
         PasswordRoutes(
-            serverLogin: federation.serverLogin,
-            passwordLogins: federation.passwordLogins,
-            reauthentication: federation.reauthentication
+            serverLogin: useCases.serverLogin,
+            passwordLogins: useCases.passwordLogins,
+            reauthentication: useCases.reauthentication
         ).mount(on: passwords)
-        SecondFactorRoutes(secondFactor: federation.secondFactor, ownFactors: federation.ownFactors)
+        SecondFactorRoutes(secondFactor: useCases.secondFactor, ownFactors: useCases.ownFactors)
             .mount(on: passwords)
-        RegistrationRoutes(registrations: federation.registrations).mount(on: routes.counting(.registration))
+        RegistrationRoutes(registrations: useCases.registrations).mount(on: routes.counting(.registration))
         PasswordMailRoutes(
-            passwordReset: federation.passwordReset,
-            confirmation: federation.confirmation,
-            reversal: federation.reversal
+            passwordReset: useCases.passwordReset,
+            confirmation: useCases.confirmation,
+            reversal: useCases.reversal
         ).mount(on: routes.counting(.mail))
         let queries = routes.counting(.query)
-        OwnSessionRoutes(sessions: federation.sessions).mount(on: queries)
-        AccountLinkRoutes(links: federation.accountLinks).mount(on: queries)
-        CollectionRoutes(collection: federation.collection).mount(on: queries)
+        OwnSessionRoutes(sessions: useCases.sessions).mount(on: queries)
+        AccountLinkRoutes(links: useCases.accountLinks).mount(on: queries)
+        CollectionRoutes(collection: useCases.collection).mount(on: queries)
         UserRoutes(
-            accountUpdate: federation.accountUpdate,
-            otherRecords: federation.otherRecords,
-            deletions: federation.accountDeletions
+            accountUpdate: useCases.accountUpdate,
+            otherRecords: useCases.otherRecords,
+            deletions: useCases.accountDeletions
         ).mount(on: queries)
-        RoleRoutes(roles: federation.roles).mount(on: queries)
-        ServerRoutes(roles: federation.roles).mount(on: queries)
-        CallbackRoutes(
-            deauthorizations: federation.deauthorizations,
-            deletions: federation.deletions,
-            webhooks: federation.webhooks,
-            address: federation.address
-        ).mount(on: routes)
+        RoleRoutes(roles: useCases.roles).mount(on: queries)
+        ServerRoutes(roles: useCases.roles).mount(on: queries)
     }
 }
 
-extension APIContext {
-    /// Where the request comes from, as far as attempts are counted for it.
-    var source: RequestSource { RequestSource(name: peer.network.name) }
+extension Request {
+    /// The session token in the header; nil when its form is not that of a session token.
+    var userToken: SessionToken? {
+        headers[.userToken].flatMap { SessionToken(received: $0) }
+    }
+}
 
-    /// The same for what each instance counts; nil for a server of the application's, through which many people come.
-    var limitedSource: LimitedSource? { apiKey?.isServer == true ? nil : peer.limitedSource }
+extension JSONObject {
+    /// The mark of an operation that needs a session.
+    static let session: JSONObject = ["security": .array([.object(["userToken": .array([])])])]
+
+    /// The mark of an operation that accepts a session but does not need one.
+    static let mayHaveSession: JSONObject = ["security": .array([.object(["userToken": .array([])]), .object([:])])]
 }

@@ -1,13 +1,12 @@
+import Domain
 import HTTP
 import HTTPTypes
-import Vocabulary
 
-/// The one place where an error becomes a status and a code: the table of docs/api.md#errors.
-struct Problem: ErrorTable {
-    /// Code and status of each reason.
+/// The only table that maps failures to codes and statuses for clients of Backendless: docs/api.md#errors.
+struct Problem: NumberedErrorTable {
+    /// Returns the code and the status of a reason.
     ///
-    /// Client SDKs look at the code. No reason has status 502: one SDK replaces the body of such a reply by a text of
-    /// its own.
+    /// Client SDKs read the code. No reason has status 502: one SDK replaces the body of such a response by its text.
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
         switch reason {
         case .malformedRequest: (8001, .badRequest)
@@ -96,30 +95,12 @@ struct Problem: ErrorTable {
         case .identityTaken: (8170, .conflict)
         case .lastLoginMethod: (8171, .conflict)
         case .tokensOff: (8172, .badRequest)
-        case .operatorTokenInvalid: (8200, .unauthorized)
-        case .operatorForbidden: (8201, .forbidden)
-        case .preconditionRequired: (8202, .preconditionRequired)
-        case .preconditionFailed: (8203, .preconditionFailed)
         case .conflict: (8204, .conflict)
-        case .documentInvalid: (8205, .badRequest)
         case .rateLimited: (999, .tooManyRequests)
-        case .internal: (8000, .internalServerError)
-        }
-    }
-
-    func status(of reason: Failure.Reason) -> HTTPResponse.Status { Self.row(of: reason).status }
-
-    /// Writes the object that stands for a failure: `{"code":…,"message":…,"errorData":{"reason":…,"requestId":…,…}}`.
-    func write(_ failure: Failure, requestID: String, into writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("code", Self.row(of: failure.reason).code)
-            writer.member("message", failure.message)
-            writer.key("errorData")
-            writer.object { writer in
-                writer.member("reason", failure.reason.rawValue)
-                writer.member("requestId", requestID)
-                for member in failure.details.members { writer.member(member.key, member.value) }
-            }
+        // Only operators can get these reasons; to a client they are an internal error.
+        case .operatorTokenInvalid, .operatorForbidden, .preconditionRequired, .preconditionFailed, .documentInvalid,
+            .internal:
+            (8000, .internalServerError)
         }
     }
 }

@@ -1,14 +1,13 @@
-import API
+import AdministrationAPI
 import Crypto
-import HTTP
-import HTTPTypes
+import Encodings
 import Hummingbird
 import NIOCore
-import Vocabulary
+import Pages
 
-/// The style and the scripts, which are parts of the program.
+/// The style sheet and the scripts, which are embedded in the program.
 ///
-/// Their names have a digest of what they hold, so a browser keeps them for good.
+/// Their names contain a digest of their contents, so browsers may cache them for good.
 enum Assets {
     struct Asset {
         fileprivate let name: String
@@ -24,25 +23,25 @@ enum Assets {
 
         fileprivate var path: String { "/console/assets/\(name)" }
 
-        /// A script, as a page asks for it.
+        /// The HTML element that loads a script.
         var element: HTML { "<script type=\"module\" src=\"\(path)\"></script>" }
     }
 
     private static let style = Asset("console", ending: "css", type: "text/css", PackageResources.console_css)
     private static let script = Asset("console", ending: "js", type: "text/javascript", PackageResources.console_js)
-    /// What the editor of mappings has beyond its form.
+    /// The script of the mapping editor.
     static let mapping = Asset("mapping", ending: "js", type: "text/javascript", PackageResources.mapping_js)
-    /// What the log of logins has besides: it follows.
+    /// The script of the log of logins, which loads new logins.
     static let logins = Asset("logins", ending: "js", type: "text/javascript", PackageResources.logins_js)
-    /// What is done to many people, one after the other.
+    /// The script that processes many users, one after the other.
     static let people = Asset("people", ending: "js", type: "text/javascript", PackageResources.people_js)
-    /// Files, whose text goes into forms.
+    /// The script that reads files into form fields.
     static let files = Asset("files", ending: "js", type: "text/javascript", PackageResources.files_js)
-    /// Passkeys, which browsers make and show by scripts alone.
+    /// The script of passkeys, which browsers make and show only by scripts.
     static let passkeys = Asset("passkeys", ending: "js", type: "text/javascript", PackageResources.passkeys_js)
     private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
 
-    /// What stands in the head of each page.
+    /// The elements in the HTML head of each page.
     static var head: HTML {
         """
         <link rel="stylesheet" href="\(style.path)"><link rel="icon" href="\(icon.path)" type="image/svg+xml">\

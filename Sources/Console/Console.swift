@@ -1,25 +1,26 @@
-package import API
+package import AdministrationAPI
+import Domain
+import Encodings
 import HTTP
-import HTTPTypes
 package import Hummingbird
-import Vocabulary
+import Pages
 
 // Console — the web console of operators, on the management listener.
 //
-// It owns its pages and what they are made of: how they look, how an operator signs in to a browser, and that a form
-// comes from a page of ours.
+// It owns its pages and their parts: the layout, the sign-in of an operator in a browser, and the check that a form
+// comes from one of its own pages.
 //
-// It must not know of the database, of a use case, or of what an operator may do: whatever it shows or changes is a
-// call of the administration's routes, by the token of the session, which passes the same gate as one over the network.
-// It asks for the caller's role only to leave out what would be refused.
+// It must not know the database, a use case, or what an operator may do. Everything that it shows or changes is a call
+// of the administration's routes with the session's token, which passes the same checks as a call over the network. It
+// asks for the caller's role only to leave out what would be refused.
 
-/// The console, as it is mounted.
+/// The web console and its configuration.
 package struct Console: Sendable {
-    /// Where browsers reach it, as far as the configuration says, such as `https://admin.example.com`.
+    /// The console's origin in browsers, such as `https://admin.example.com`; nil when it is not configured.
     let origin: String?
-    /// Where clients reach the service, as far as the configuration says.
+    /// The URL at which clients reach the service; nil when it is not configured.
     let publicURL: String?
-    /// The kinds of providers that there are.
+    /// The known provider kinds.
     let kinds: [ProviderCard]
     let calls: AdministrationCalls
 
@@ -30,15 +31,14 @@ package struct Console: Sendable {
         self.calls = calls
     }
 
-    /// Whether browsers reach it by HTTPS.
+    /// Whether browsers reach the console by HTTPS.
     var isReachedByTLS: Bool { origin?.utf8.starts(with: "https://".utf8) ?? false }
 
-    /// What holds the session in a browser.
+    /// The cookie with the session.
     var cookie: BrowserCookie { BrowserCookie("federation-console", isSecure: isReachedByTLS, sameSite: .strict) }
 
     var forms: FormGuard { FormGuard(of: "federation console", at: origin) }
 
-    /// Mounts all pages.
     package func mount(on router: Router<ManagementContext>) {
         Assets.mount(on: router)
         mountSignIn(on: router)
@@ -57,77 +57,79 @@ package struct Console: Sendable {
         mountService(on: router)
     }
 
-    /// A page for who has signed in.
-    func page(
-        _ path: RouterPath,
-        on router: Router<ManagementContext>,
-        _ show: @escaping @Sendable (Visit) async throws -> Page
-    ) {
+    typealias Show = @Sendable (Visit) async throws -> Page
+    typealias Act = @Sendable (Visit, FormFields) async throws -> Outcome
+    typealias ShowAgain = @Sendable (Visit, FormFields, Refusal) async throws -> Page
+
+    /// Adds a page for operators who have signed in.
+    func page(_ path: RouterPath, on router: Router<ManagementContext>, _ show: @escaping Show) {
         router.get(path) { request, context in
             try await answer(request, context) { visit in try await show(visit).response(to: visit) }
         }
     }
 
-    /// What a form of a page of ours does.
+    /// Adds the action of a form on one of the console's pages.
+    ///
+    /// When the action is refused, the page is shown again with the typed values and the reason.
     func action(
         _ path: RouterPath,
         on router: Router<ManagementContext>,
-        _ act: @escaping @Sendable (Visit, FormFields) async throws -> Outcome
+        again: ShowAgain? = nil,
+        _ act: @escaping Act
     ) {
         router.post(path) { request, context in
             try await answer(request, context) { visit in
                 let form = try await request.formBody(upTo: Self.formLimit, fields: Self.mostFields)
                 try forms.check(form, of: request, secret: visit.token)
-                func again(_ refusal: Refusal) async throws -> Response {
-                    // The form comes along, so that nothing that was typed is lost.
-                    try await FactorForm.page(for: form, at: request.uri.path, refusal, visit).response(to: visit)
+                func asking(_ refusal: Refusal) async throws -> Response {
+                    // The form is kept, so that no typed value is lost.
+                    let page = try await FactorForm.page(for: form, at: request.uri.path, refusal, visit)
+                    return try page.response(to: visit)
                 }
                 do { try await FactorForm.show(with: form, visit) } catch let refusal as Refusal {
-                    return try await again(refusal)
+                    return try await asking(refusal)
                 }
                 do {
-                    return switch try await act(visit, form) {
-                    case .redirect(let path): Page.redirect(to: path)
-                    case .done(let notice, let path): Page.redirect(to: notice.path(path))
-                    case .page(let page): try page.response(to: visit)
-                    case .file(let name, let text): Page.file(name, text)
-                    }
+                    return try await Refusal.ofFailures { try await act(visit, form) }.response(to: visit)
                 } catch let refusal as Refusal where refusal.asksForFactor {
-                    return try await again(refusal)
+                    return try await asking(refusal)
+                } catch let refusal as Refusal {
+                    guard let again, !refusal.endsSession else { throw refusal }
+                    return try await again(visit, form, refusal).saying(refusal).response(to: visit)
                 }
             }
         }
     }
 
-    /// The pages above those of an application.
+    /// Returns the pages above those of an application.
     static func trail(of application: String) -> [(title: String, path: String)] {
         [("Applications", "/console/applications"), (application, consolePath("applications", application))]
     }
 
-    /// The pages above those of a person.
+    /// Returns the pages above those of a user.
     static func peopleTrail(of application: String) -> [(title: String, path: String)] {
         trail(of: application) + [("People", consolePath("applications", application, "users"))]
     }
 
-    /// Reads JSON that somebody has typed.
+    /// Parses typed JSON.
     ///
-    /// - Throws: `malformed_request`, which says where it goes wrong.
+    /// - Throws: `malformed_request`, whose message names the place of the error.
     static func parsed(_ text: String, _ what: String) throws(Failure) -> JSONValue {
         do { return try JSONParser.parse(text, limits: .document) } catch {
             throw Failure(.malformedRequest, "The \(what) is no JSON: \(error)")
         }
     }
 
-    /// Bytes of the largest form: a document of an application, percent-encoded.
+    /// Bytes of the largest form, which is an application document, percent-encoded.
     private static let formLimit = 3_145_728
 
-    /// The fields of the longest form: a mapping into all properties that an application can have.
+    /// The most fields of a form, which is a mapping to all properties that an application can have.
     private static let mostFields = 4096
 
-    /// Finds out who asks, and makes a page of whatever is refused.
+    /// Identifies the operator, and turns every refusal into a page.
     ///
-    /// Who it is need not be known (`identifies`) where no more is shown than a call answers, which is refused to
-    /// whoever is nobody.
+    /// The identity is not needed (`identifies`) where the page shows only the result of a call, which is refused
+    /// without a valid session.
     func answer(
         _ request: Request,
         _ context: ManagementContext,
@@ -140,11 +142,9 @@ package struct Console: Sendable {
         }
         var visit = Visit(token: token, console: self, request: request, context: context)
         do {
-            do {
+            return try await Refusal.ofFailures {
                 if identifies { try await visit.identify() }
                 return try await body(visit)
-            } catch let failure as Failure {
-                throw Refusal(failure)
             }
         } catch let refusal as Refusal {
             if refusal.endsSession {
@@ -160,14 +160,23 @@ package struct Console: Sendable {
     }
 }
 
-/// What a form leads to.
+/// The result of a form.
 enum Outcome {
-    /// To another page.
+    /// A redirect to another page.
     case redirect(String)
-    /// To another page, which says what was done.
+    /// A redirect to another page, which says what was done.
     case done(Notice, String)
-    /// The page once more, with what was wrong or what would be.
+    /// The page again, with problems or a preview.
     case page(Page)
-    /// JSON to be kept, under a name.
+    /// A download of JSON with a file name.
     case file(String, String)
+
+    fileprivate func response(to visit: Visit) throws -> Response {
+        switch self {
+        case .redirect(let path): Page.redirect(to: path)
+        case .done(let notice, let path): Page.redirect(to: notice.path(path))
+        case .page(let page): try page.response(to: visit)
+        case .file(let name, let text): Page.file(name, text)
+        }
+    }
 }

@@ -1,19 +1,20 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// Asks an operator for a second factor: before a page, or together with a form that needs it, which is sent again with
-/// the code.
+/// A request for an operator's second factor: before a page, or together with a form that needs it.
+///
+/// The form is sent again with the code.
 enum FactorForm {
-    /// The fields by which it comes: a code and of which factor it is, or what a passkey gave and what it was asked by.
+    /// The fields of the factor: a code and the factor's id, or a passkey's response and its pending login.
     private static let code = "factor-code"
     private static let factor = "factor-id"
     private static let credential = "factor-credential"
     private static let pending = "factor-pending"
 
-    /// The last word of the names of fields into which secrets are typed, with what people call them.
+    /// The last word of the names of secret fields, with their labels.
     static let secrets = [
         "appSecret": "App secret", "consumerSecret": "Consumer secret",
         "webhookVerifyToken": "Verify token of the webhook", "accessToken": "Access token",
@@ -21,7 +22,7 @@ enum FactorForm {
     ]
 
     static let path = "/console/second-factor"
-    /// The page of the own factors.
+    /// The page of the operator's own factors.
     static let ownPath = "/console/factors"
 
     static func path(returningTo path: String) -> String { HTML.link(Self.path, [("to", path)]) }
@@ -29,18 +30,15 @@ enum FactorForm {
     static func mount(on router: Router<ManagementContext>, _ console: Console) {
         console.page(RouterPath(path), on: router) { visit in
             let target = SignInPage.target(visit.query["to"])
-            return page(
-                visit.form(
-                    to: path,
-                    "\(HTML.hidden("to", target))\(try await fields(visit))"
-                ),
-                "Show your second factor to go on."
-            )
+            let form = visit.form(to: path, "\(HTML.hidden("to", target))\(try await fields(visit))")
+            return page(form, "Show your second factor to go on.")
         }
         console.action(RouterPath(path), on: router) { _, form in .redirect(SignInPage.target(try form.value("to"))) }
     }
 
-    /// A form once more, with all that it held and the code besides; secrets are typed again, and so stand in no page.
+    /// Returns a page with a refused form and a field for the code.
+    ///
+    /// Secrets must be typed again, so no page contains them.
     static func page(for form: FormFields, at path: String, _ refusal: Refusal, _ visit: Visit) async throws -> Page {
         let own = [code, factor, credential, pending, FormGuard.field]
         let kept = form.all.filter { !own.contains($0.name) }
@@ -49,35 +47,33 @@ enum FactorForm {
                 guard let name = secrets[word], !field.value.isEmpty else {
                     return HTML.hidden(field.name, field.value)
                 }
-                // Not one that the browser keeps, such as the operator's own token, which it would fill in. A token for
-                // a preview is nothing that is saved, and may be left out.
+                // No value that the browser has saved, such as the operator's own token, which it would fill in. A
+                // token for a preview is not saved, and may be left out.
                 let attributes: HTML = "autocomplete=\"new-password\"\(" required", if: word != "accessToken")"
-                let label = "\(name), once more; this counts"
+                let label: HTML = "\(name), once more; this counts"
                 return HTML.field(field.name, label, type: "password", attributes: attributes)
             }
         return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)
     }
 
-    /// Shows the factor that comes with a form, if one does.
+    /// Verifies the factor that was sent with a form, if there is one.
     static func show(with form: FormFields, _ visit: Visit) async throws {
         var shown: JSONObject
         if let credential = try form.value(credential), !credential.isEmpty {
-            do throws(Failure) {
-                shown = [
-                    "pending": .string(try form.value(pending) ?? ""),
+            shown = try await Refusal.ofFailures {
+                [
+                    "pending": .string(try form.text(pending)),
                     "credential": try Console.parsed(credential, "passkey's reply"),
                 ]
-            } catch {
-                throw Refusal(error)
             }
         } else if let code = try form.value(code) {
-            let asked = try await visit.call(.init(.post, ["operator", "secondFactor", "start"])).body?.object
-            shown = ["pending": asked?["pending"] ?? .null, "code": .string(code.filter { $0 != " " })]
+            let asked = try await visit.call(.post, ["operator", "secondFactor", "start"]).object
+            shown = ["pending": asked["pending"] ?? .null, "code": .string(code.filter { $0 != " " })]
             if let factor = try form.value(factor) { shown.append("factorId", .string(factor)) }
         } else {
             return
         }
-        try await visit.call(.init(.post, ["operator", "secondFactor", "finish"], body: .object(shown)))
+        try await visit.call(.post, ["operator", "secondFactor", "finish"], shown)
     }
 
     private static func page(_ form: HTML, _ text: String, _ status: HTTPResponse.Status = .ok) -> Page {
@@ -90,36 +86,35 @@ enum FactorForm {
         )
     }
 
-    /// What can be shown: a code of one of the factors that have codes, or a passkey.
+    /// Returns the fields for a code of one of the factors with codes, or for a passkey.
     private static func fields(_ visit: Visit) async throws -> HTML {
-        let asked = try await visit.call(.init(.post, ["operator", "secondFactor", "start"])).body?.object
-        let factors = asked?["factors"]?.array?.compactMap(\.object).filter { $0["kind"]?.string != "passkey" } ?? []
-        let options = factors.map { factor -> HTML in
-            let name = kind(factor["kind"]?.string)
+        let asked = try await visit.call(.post, ["operator", "secondFactor", "start"]).object
+        let factors = asked.objects("factors").filter { $0["kind"]?.string != "passkey" }
+        let options = factors.map { factor in
             let label = factor["label"]?.string.map { " (\($0))" } ?? ""
-            return "<option value=\"\(factor["id"]?.string ?? "")\">\(name + label)</option>"
+            return (value: factor.string("id"), title: kind(factor["kind"]?.string) + label)
         }
         let codes: HTML = """
-            <p class="field"><label for="\(factor)">Factor</label><select id="\(factor)" name="\(factor)">\(options)</select></p>
+            \(HTML.select(factor, "Factor", options))
             \(HTML.field(code, "Code", attributes: "autocomplete=\"one-time-code\" required autofocus spellcheck=\"false\""))
-            <p><button>Go on</button></p>
+            \(HTML.submit("Go on"))
             """
-        let passkey = asked?["publicKey"].map { options -> HTML in
+        let passkey = asked["publicKey"].map { options -> HTML in
             """
-            \(HTML.hidden(pending, asked?["pending"]?.string ?? ""))\
+            \(HTML.hidden(pending, asked.string("pending")))\
             \(passkeyButton("get", options, "Show a passkey", into: credential))
             """
         }
         guard !factors.isEmpty || passkey != nil else {
             return """
                 <p role="alert">Your only factor is a passkey, and nothing says where this console is reached: set \
-                FEDERATION_OPERATOR_ORIGIN. <code>federation operator factor remove</code> is the way back.</p>
+                FEDERATION_OPERATOR_ORIGIN. <code>federation delete operators/NAME/factors</code> is the way back.</p>
                 """
         }
-        return "\(codes, if: !factors.isEmpty)\(passkey ?? "")"
+        return "\(codes, if: !factors.isEmpty)\(passkey)"
     }
 
-    /// A kind of factor in words.
+    /// Returns the title of a factor kind.
     static func kind(_ kind: String?) -> String {
         switch kind {
         case "totp": "Authenticator app"
@@ -129,7 +124,7 @@ enum FactorForm {
         }
     }
 
-    /// A button that has the browser make or show a passkey, and the field for what it gives; scripts alone can.
+    /// Returns a button that makes or shows a passkey, and the field for its response; both need scripts.
     static func passkeyButton(_ what: String, _ options: JSONValue, _ label: String, into field: String) -> HTML {
         """
         \(HTML.hidden(field, ""))<p><button type="button" class="primary" data-what="\(what)" \

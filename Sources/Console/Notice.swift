@@ -1,15 +1,15 @@
-import HTTP
+import Pages
 
-/// What was just done, as the page after it says.
+/// A message about a completed action, shown by the next page.
 ///
-/// It comes by the address, of a closed list: nobody puts another text there.
+/// The page's URL names one of a closed list, so nobody can put another text there.
 enum Notice: String {
     case saved, made, applied, declared, dropped, renamed, revoked, ended, removed, enrolled
     case roleGiven, roleTaken, roleChanged, rolledBack
     case disabled, enabled, signedOut, refreshed, mailed, unlinked, erased
     case userMade, userMadeAndMailed
 
-    /// The field of an address that names it.
+    /// The query parameter with the notice.
     static let field = "done"
 
     private var text: HTML {
@@ -40,9 +40,9 @@ enum Notice: String {
         }
     }
 
-    var html: HTML { "<p class=\"notice\" role=\"status\">\(text)</p>" }
+    var html: HTML { .notice(text) }
 
-    /// The address of the page that says it.
+    /// Returns the URL of a page that shows the notice.
     func path(_ path: String) -> String {
         "\(path)\(path.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(Self.field)=\(rawValue)"
     }

@@ -1,12 +1,12 @@
-import HTTP
+import Domain
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Vocabulary
+import Pages
 
 /// A page of the console.
 struct Page {
-    /// Where it stands.
+    /// The section of the console that a page belongs to.
     enum Section: String, CaseIterable {
         case overview
         case applications
@@ -31,25 +31,27 @@ struct Page {
 
     let title: String
     let section: Section
-    /// The pages above it, the outermost first.
+    /// The pages above this page, the outermost first.
     var trail: [(title: String, path: String)] = []
     var content: HTML
+    /// The alert about a refusal, before the content; nil where the page shows the refusal elsewhere.
+    var alert: HTML?
     var status = HTTPResponse.Status.ok
-    /// Seconds after which what was refused may be tried again.
+    /// Seconds after which a refused action may be retried.
     var retryAfter: String?
-    /// The command that does the same.
+    /// The equivalent command.
     var command: String?
-    /// The call that does the same, such as `GET /admin/v1/audit`.
+    /// The equivalent call, such as `GET /admin/v1/audit`.
     var call: String?
-    /// What the page has of scripts besides those of every page.
+    /// The page's scripts, besides those of every page.
     var scripts: [Assets.Asset] = []
 
-    /// Says what was refused in place of a page.
+    /// Returns a page that shows only a refusal.
     static func refused(_ refusal: Refusal) -> Page {
         Page(title: "This did not work", section: .overview, content: refusal.alert).answering(refusal)
     }
 
-    /// The same page as the answer to what was refused, if anything was.
+    /// Returns the page with the status of a refusal, if there is one.
     func answering(_ refusal: Refusal?) -> Page {
         guard let refusal else { return self }
         var page = self
@@ -58,7 +60,14 @@ struct Page {
         return page
     }
 
-    /// JSON to be kept, under a name.
+    /// Returns the page with the status and the alert of a refusal; the page's own alert takes precedence.
+    func saying(_ refusal: Refusal) -> Page {
+        var page = answering(refusal)
+        page.alert = alert ?? refusal.alert
+        return page
+    }
+
+    /// Returns a download of JSON with a file name.
     static func file(_ name: String, _ text: String) -> Response {
         let headers: HTTPFields = [
             .contentType: name.hasSuffix(".jsonl") ? "application/jsonl" : "application/json",
@@ -67,7 +76,7 @@ struct Page {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
-    /// To another page, by GET.
+    /// Returns a redirect to another page, by GET.
     static func redirect(to path: String) -> Response {
         Response(status: .seeOther, headers: [.location: path, .cacheControl: "no-store"])
     }
@@ -83,8 +92,8 @@ struct Page {
         let crumbs = trail.map { crumb -> HTML in "<li><a href=\"\(crumb.path)\">\(crumb.title)</a></li>" }
         let same: HTML = """
             <aside class="same" aria-label="The same by other means">\
-            \(command.map { "<p>Command <code>\($0)</code></p>" } ?? "" as HTML)\
-            \(call.map { "<p>Call <code>\($0)</code></p>" } ?? "" as HTML)</aside>
+            \(command.map { "<p>Command <code>\($0)</code></p>" as HTML })\
+            \(call.map { "<p>Call <code>\($0)</code></p>" as HTML })</aside>
             """
         var response = Self.document(
             title: title,
@@ -98,7 +107,7 @@ struct Page {
             \(visit.form(to: "/console/sign-out", "<button class=\"quiet\">Sign out</button>"))</div></header>
             <main id="main">\("<nav aria-label=\"Path\"><ol class=\"trail\">\(crumbs)</ol></nav>", if: !crumbs.isEmpty)
             <h1>\(title)</h1>
-            \(notice.map(\.html) ?? "")\(content)
+            \(notice?.html)\(alert)\(content)
             \(same, if: command != nil || call != nil)
             </main>
             """
@@ -107,7 +116,21 @@ struct Page {
         return response
     }
 
-    /// A document with the policy of all pages.
+    /// Returns a page for visitors who have not signed in.
+    static func card(
+        _ heading: String,
+        title: String? = nil,
+        refusal: Refusal? = nil,
+        _ content: HTML
+    ) -> Response {
+        document(
+            title: title ?? heading,
+            status: refusal?.status ?? .ok,
+            "<main id=\"main\" class=\"card\"><h1>\(heading)</h1>\(refusal?.alert)\(content)</main>"
+        )
+    }
+
+    /// Returns a document with the security policy of all pages.
     static func document(
         title: String,
         status: HTTPResponse.Status = .ok,
@@ -115,41 +138,21 @@ struct Page {
         _ body: HTML
     ) -> Response {
         fragment(
-            """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">
-            <title>\(title) – federation</title>
-            \(Assets.head)\(scripts.map(\.element))
-            </head>
-            <body>
-            \(body)
-            </body>
-            </html>
-
-            """,
+            .document("\(title) – federation", head: "\(Assets.head)\(scripts.map(\.element))", body),
             status: status
         )
     }
 
-    /// A part of a document, for a script, with the policy of all pages: it loads nothing but our own style and
-    /// scripts, is shown in no frame, sends forms to us alone, and is kept by nobody.
+    /// Returns a part of a document, for a script, with the security policy of all pages.
+    ///
+    /// The policy allows only the console's own styles, scripts and form targets, and forbids frames and caching.
     static func fragment(_ html: HTML, status: HTTPResponse.Status = .ok) -> Response {
-        let headers: HTTPFields = [
-            .contentType: "text/html; charset=utf-8",
-            .cacheControl: "no-store",
-            .contentSecurityPolicy: """
-            default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
-            form-action 'self'; base-uri 'none'; frame-ancestors 'none'
-            """,
-            // With none at all, browsers would not say of a form where it comes from.
-            .referrerPolicy: "same-origin",
-            .openerPolicy: "same-origin",
-            .resourcePolicy: "same-origin",
-        ]
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html.text)))
+        .page(
+            html,
+            status: status,
+            headers: .ofSessions,
+            sources: "style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'",
+            forms: "'self'"
+        )
     }
 }

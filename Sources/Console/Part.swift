@@ -1,15 +1,14 @@
-import API
-import HTTP
+import AdministrationAPI
+import Encodings
 import HTTPTypes
-import Vocabulary
+import Pages
 
-/// What a part of a page is made of, or what is said in its place: a page whose parts stand by themselves is there
-/// although one of them is not.
+/// The data of a page's part, or a text in its place: a failed part does not prevent the rest of the page.
 enum Part {
     case there(JSONObject)
     case missing(HTML)
 
-    /// The part as it is shown.
+    /// Returns the HTML of the part, or the text in its place.
     func html(_ make: (JSONObject) -> HTML) -> HTML {
         switch self {
         case .there(let object): make(object)
@@ -17,31 +16,31 @@ enum Part {
         }
     }
 
-    /// What it is made of, for who goes on without it.
+    /// The data, for callers that can continue without it; nil when it is missing.
     var object: JSONObject? {
         guard case .there(let object) = self else { return nil }
         return object
     }
 
-    /// How long a page waits for a part of it.
+    /// How long a page waits for a part.
     ///
     /// Statements of operators may take longer; pages of their own wait for those.
     static let patience = Duration.seconds(3)
 }
 
 extension Visit {
-    /// Reads what a part of a page needs, and waits for it no longer than a page may.
+    /// Reads the data of a part, within the time that a page waits for it.
     ///
-    /// - Throws: The refusals that are about the session, and so about all of the page.
+    /// - Throws: Only refusals about the session, which concern the whole page.
     func part(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Part {
         try await part(.init(.get, path, query: query))
     }
 
-    /// The same by another call.
+    /// Makes a call for the data of a part, within the time that a page waits for it.
     func part(_ call: AdministrationCalls.Call) async throws -> Part {
         do {
             return try await withThrowingTaskGroup(of: Part.self) { group in
-                group.addTask { .there(try await self.call(call).body?.object ?? JSONObject()) }
+                group.addTask { .there(try await self.call(call).object) }
                 group.addTask {
                     try await Task.sleep(for: Part.patience)
                     return .missing(Self.late)
@@ -54,16 +53,18 @@ extension Visit {
         }
     }
 
-    /// The ids of all applications; nil where there are too many for a list, or they cannot be had.
+    /// Returns the ids of all applications; nil where there are too many for a list, or the call fails.
     func applicationIDs() async throws -> [String]? {
         guard let list = try await part(["applications"], query: [("limit", "100")]).object,
             list["next"]?.string == nil
         else { return nil }
-        return list["items"]?.array?.compactMap { $0.object?["application"]?.string }
+        return list.objects("items").compactMap { $0["application"]?.string }
     }
 
-    private static let late: HTML = """
-        <div class="alert" role="alert"><p>This took longer than \(Part.patience.components.seconds) s, and the page did not \
-        wait for it. The rest of the page is complete; load it again for this part.</p></div>
+    private static let late = HTML.alert(
         """
+        This took longer than \(Part.patience.components.seconds) s, and the page did not wait for it. The rest of the page \
+        is complete; load it again for this part.
+        """
+    )
 }

@@ -1,12 +1,14 @@
-/// What the console says of a kind of provider.
+package import Description
+
+/// The console's description of a provider kind.
 package struct ProviderCard: Sendable {
     /// An address of the service that is entered at the provider.
     package struct Address: Sendable {
         /// The page of the provider's console.
         let place: String
-        /// What the page calls it.
+        /// The title of the field on that page.
         let title: String
-        /// The end of the address.
+        /// The last path segment of the address.
         let name: String
 
         package init(place: String, title: String, name: String) {
@@ -15,22 +17,34 @@ package struct ProviderCard: Sendable {
     }
 
     let name: String
-    /// The name for people.
+    /// The displayed name.
     let title: String
-    /// Where people come back to from the provider's dialog; nil where it has none.
+    /// The redirect address of the provider's dialog; nil where there is no dialog.
     let dialogReturn: Address?
-    /// The others.
+    /// The addresses of the provider's callbacks.
     let callbacks: [Address]
+    /// The options of a provider of this kind, besides its apps.
+    let settings: [FieldDescription]
+    /// The members of an app, the id first.
+    let app: [FieldDescription]
 
-    package init(name: String, title: String, dialogReturn: Address?, callbacks: [Address]) {
+    package init(
+        name: String,
+        title: String,
+        dialogReturn: Address?,
+        callbacks: [Address],
+        settings: [FieldDescription],
+        app: [FieldDescription]
+    ) {
         (self.name, self.title, self.dialogReturn, self.callbacks) = (name, title, dialogReturn, callbacks)
+        (self.settings, self.app) = (settings, app)
     }
 }
 
 extension Console {
-    /// A login method as people know it: a provider by its name, or one of ours.
+    /// Returns the displayed name of a login method: a provider's name, or one of the service's own methods.
     func methodTitle(_ name: String) -> String {
-        // The property `socialAccount` has the words of client SDKs, such as BACKENDLESS of who registered.
+        // `socialAccount` has the words of client SDKs, such as BACKENDLESS for registered users.
         let name = name.lowercased()
         return switch name {
         case "password", "backendless": "Password"

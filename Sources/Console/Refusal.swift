@@ -1,15 +1,16 @@
-import API
-import HTTP
+import AdministrationAPI
+import Domain
+import Encodings
 import HTTPTypes
-import Vocabulary
+import Pages
 
-/// What an operator is told when something cannot be done: the answer of the administration, in its own words.
+/// The refusal of an operator's action: the administration's response, with its own message.
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let reason: String
     let message: String
     let details: JSONObject
-    /// Seconds after which it may be tried again.
+    /// Seconds after which the action may be retried.
     let retryAfter: String?
 
     init(_ failure: Failure) {
@@ -21,50 +22,56 @@ struct Refusal: Error {
     }
 
     init(_ answer: AdministrationCalls.Answer) {
-        let body = answer.body?.object
         status = answer.status
-        details = body?["errorData"]?.object ?? JSONObject()
-        reason = details["reason"]?.string ?? ""
-        message = body?["message"]?.string ?? "The service answered with status \(answer.status.code)."
+        details = answer.object.object("errorData")
+        reason = details.string("reason")
+        message = answer.object["message"]?.string ?? "The service answered with status \(answer.status.code)."
         retryAfter = answer.retryAfter
+    }
+
+    /// Runs a body, and turns its failures into refusals.
+    static func ofFailures<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch let failure as Failure { throw Refusal(failure) }
     }
 
     /// Whether a second factor has to be shown first.
     var asksForFactor: Bool { reason == Failure.Reason.factorReauthenticationRequired.rawValue }
 
-    /// Whether the session is over.
+    /// Whether the session has expired or was revoked.
     var endsSession: Bool { reason == Failure.Reason.operatorTokenInvalid.rawValue }
 
-    /// Whether somebody else has changed the resource meanwhile.
+    /// Whether another operator has changed the resource meanwhile.
     var isOutdated: Bool { reason == Failure.Reason.preconditionFailed.rawValue }
 
-    /// What is wrong with a document, and where.
+    /// A problem of a document, with its place.
     struct Problem {
         /// A JSON pointer.
         let place: String
         let text: String
-        /// Of a mapping: which of its entries, counted from 0.
+        /// The position of the mapping's entry, counted from 0; nil outside mappings.
         let entry: Int?
     }
 
     var problems: [Problem] {
-        (details["problems"]?.array ?? []).compactMap(\.object).compactMap { problem in
+        details.objects("problems").compactMap { problem in
             guard let text = problem["message"]?.string else { return nil }
             let entry = problem["entry"]?.object?["position"]?.integer.map { Int(clamping: $0) }
-            return Problem(place: problem["pointer"]?.string ?? "", text: text, entry: entry)
+            return Problem(place: problem.string("pointer"), text: text, entry: entry)
         }
     }
 
-    /// An alert that says it all.
+    /// An alert with the message and all problems.
     var alert: HTML {
         let items = problems.map { problem -> HTML in
             "<li>\("<code>\(problem.place)</code> ", if: !problem.place.isEmpty)\(problem.text)</li>"
         }
-        let id = details["requestId"]?.string
-        let wait = retryAfter.map { seconds -> HTML in "<p>Try again in \(seconds) s.</p>" }
-        return """
-            <div class="alert" role="alert"><p>\(message)</p>\("<ul>\(items)</ul>", if: !items.isEmpty)\
-            \(wait ?? "")\(id.map { "<p class=\"fine\">Request \($0)</p>" } ?? "" as HTML)</div>
+        return .alert(
+            "\(message)",
             """
+            \("<ul>\(items)</ul>", if: !items.isEmpty)\
+            \(retryAfter.map { "<p>Try again in \($0) s.</p>" as HTML })\
+            \(details["requestId"]?.string.map { "<p class=\"fine\">Request \($0)</p>" as HTML })
+            """
+        )
     }
 }

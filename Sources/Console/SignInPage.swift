@@ -1,14 +1,15 @@
-import API
+import AdministrationAPI
+import Domain
+import Encodings
 import HTTP
-import HTTPTypes
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// Signing in to a browser, by a link of the command line or by a token, and signing out.
+/// The pages for signing in and out in a browser; signing in takes a link of the command line, or a token.
 enum SignInPage {
     static let path = "/console/sign-in"
 
-    /// The commands by which somebody gets in.
+    /// The commands that print a link for signing in.
     static let firstOperator = "federation console"
     private static let signInLink = "federation console NAME"
 
@@ -16,7 +17,7 @@ enum SignInPage {
         HTML.link(Self.path, [("to", path == "/console" ? "" : path)])
     }
 
-    /// A path of the console that was asked for before; anything else leads to the overview.
+    /// Returns the console path that was requested before; the overview for any other path.
     static func target(_ path: String?) -> String {
         guard let path, path == "/console" || path.hasPrefix("/console/") || path.hasPrefix("/console?"),
             path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }), !path.hasPrefix(Self.path)
@@ -34,7 +35,7 @@ enum SignInPage {
                     "Token of an operator",
                     type: "password",
                     hint:
-                        "Made by: federation operator token NAME; a link in its place by: federation console NAME",
+                        "Made by: federation set operators/NAME/tokens; a link in its place by: federation console NAME",
                     attributes: "autocomplete=\"current-password\" required autofocus spellcheck=\"false\""
                 )
             }
@@ -44,13 +45,13 @@ enum SignInPage {
             <p>A link that signs in once is made by <code>\(signInLink)</code>.</p>
             <p>Where there is an owner already, they make further operators here, under "Operators".</p></details>
             """
-        return Page.document(
+        return Page.card(
+            "federation",
             title: "Sign in",
-            status: refusal?.status ?? .ok,
+            refusal: refusal,
             """
-            <main id="main" class="card"><h1>federation</h1>\(refusal?.alert ?? "")
             <form method="post" action="\(path)">\(HTML.hidden("to", target))\(token)
-            <p><button>Sign in</button></p></form>\(help, if: link == nil)</main>
+            \(HTML.submit("Sign in"))</form>\(help, if: link == nil)
             """
         )
     }
@@ -58,7 +59,7 @@ enum SignInPage {
 
 extension Console {
     func mountSignIn(on router: Router<ManagementContext>) {
-        // To look at the page uses up no link: programs that look at links before people do would.
+        // A GET does not use up the link: programs that follow links before users do would spend it.
         router.get(RouterPath(SignInPage.path)) { request, _ in
             let query = Visit.query(of: request)
             return SignInPage.document(link: query["link"], to: SignInPage.target(query["to"]))
@@ -67,25 +68,22 @@ extension Console {
             try await signIn(request, context)
         }
         action("/console/sign-out", on: router) { visit, _ in
-            try await visit.call(.init(.delete, ["operator", "sessions", "current"]))
+            try await visit.call(.delete, ["operator", "sessions", "current"])
             return .redirect("/console/signed-out")
         }
         router.get("/console/signed-out") { _, _ in
-            var response = Page.document(
-                title: "Signed out",
-                """
-                <main id="main" class="card"><h1>Signed out</h1><p>The session has ended.</p>
-                <p><a class="button" href="/console/sign-in">Sign in again</a></p></main>
-                """
+            var response = Page.card(
+                "Signed out",
+                "<p>The session has ended.</p><p>\(HTML.button("Sign in again", to: SignInPage.path))</p>"
             )
             response.headers[.setCookie] = cookie.removal
-            // Nothing that was seen is shown once more by the button "back".
+            // The browser's "back" button must not show any page again.
             response.headers[.clearSiteData] = "\"cache\""
             return response
         }
         page("/console/sessions", on: router) { visit in try await sessions(visit) }
         action("/console/sessions/{id}/end", on: router) { visit, _ in
-            try await visit.call(.init(.delete, ["operator", "sessions", visit.parameter("id")]))
+            try await visit.call(.delete, ["operator", "sessions", visit.parameter("id")])
             return .done(.ended, "/console/sessions")
         }
         mountFirstOperator(on: router)
@@ -93,28 +91,38 @@ extension Console {
         mountFactors(on: router)
     }
 
-    private func signIn(_ request: Request, _ context: ManagementContext) async throws -> Response {
-        var target = "/console"
+    /// Handles a form of a visitor who has not signed in, over a protected connection.
+    func strangersForm(
+        of request: Request,
+        _ act: (FormFields) async throws -> Response,
+        refused: (Refusal, FormFields?) -> Response
+    ) async throws -> Response {
+        var form: FormFields?
         do {
-            do {
+            return try await Refusal.ofFailures {
                 try forms.checkOrigin(of: request)
-                let form = try await request.formBody(upTo: 16_384)
-                target = SignInPage.target(try form.value("to"))
+                let sent = try await request.formBody(upTo: 16_384)
+                form = sent
                 try requireProtection(of: request)
-                let token = try Self.bearer(form.value("token"))
-                var response = Page.redirect(to: target)
-                response.headers[.setCookie] = try await openSession(by: token, context)
-                return response
-            } catch let failure as Failure {
-                throw Refusal(failure)
+                return try await act(sent)
             }
         } catch let refusal as Refusal {
-            return SignInPage.document(link: nil, to: target, refusal)
+            return refused(refusal, form)
         }
     }
 
-    /// Refuses what would let a session go over the network for everybody to read.
-    func requireProtection(of request: Request) throws(Failure) {
+    private func signIn(_ request: Request, _ context: ManagementContext) async throws -> Response {
+        try await strangersForm(of: request) { form in
+            var response = Page.redirect(to: SignInPage.target(try form.value("to")))
+            response.headers[.setCookie] = try await openSession(by: try Self.bearer(form.value("token")), context)
+            return response
+        } refused: { refusal, form in
+            SignInPage.document(link: nil, to: SignInPage.target(form.typed("to")), refusal)
+        }
+    }
+
+    /// Refuses a connection on which others could read the session's token.
+    private func requireProtection(of request: Request) throws(Failure) {
         guard isReachedByTLS || Self.isLoopback(request.head.authority) else {
             throw Failure(
                 .malformedRequest,
@@ -126,7 +134,7 @@ extension Console {
         }
     }
 
-    /// A token that can stand in a header.
+    /// Returns a token that is valid in a header.
     static func bearer(_ token: String?) throws(Failure) -> String {
         guard let token, !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Failure(.operatorTokenInvalid, "This is no token of an operator.")
@@ -134,14 +142,14 @@ extension Console {
         return token
     }
 
-    /// Opens a session by a token.
+    /// Opens a session with a token.
     ///
-    /// - Returns: The cookie that holds it.
+    /// - Returns: The cookie with the session.
     /// - Throws: `Refusal`.
     func openSession(by token: String, _ context: ManagementContext) async throws -> String {
         let call = AdministrationCalls.Call(.post, ["operator", "sessions"])
         let answer = try await calls.send(call, as: token, context: context)
-        guard answer.status.kind == .successful, let session = answer.body?.object?["token"]?.string else {
+        guard answer.status.kind == .successful, let session = answer.object["token"]?.string else {
             throw Refusal(answer)
         }
         return cookie.header(Secret(session))
@@ -155,27 +163,22 @@ extension Console {
 
     private func sessions(_ visit: Visit) async throws -> Page {
         let sessions = try await visit.read(["operator", "sessions"]).array?.compactMap(\.object) ?? []
-        let rows = sessions.map { session -> [HTML] in
-            let id = session["id"]?.string ?? ""
+        let table = HTML.table("Your sessions", of: sessions, ifEmpty: "There is none.") { session in
+            let id = session.string("id")
             return [
-                "<code>\(id)</code>", .moment(session["created"]), .moment(session["lastUsed"]),
-                .moment(session["expires"]),
-                visit.form(to: consolePath("sessions", id, "end"), "<button class=\"danger\">End</button>"),
+                ("Session", "<code>\(id)</code>"), ("Signed in", .moment(session["created"])),
+                ("Last used", .moment(session["lastUsed"])), ("Ends", .moment(session["expires"])),
+                ("End it", visit.form(to: consolePath("sessions", id, "end"), "<button class=\"danger\">End</button>")),
             ]
         }
         return Page(
             title: "Your sessions",
             section: .operators,
             content: """
-                \(HTML.table(
-                    "Your sessions",
-                    ["Session", "Signed in", "Last used", "Ends", "End it"],
-                    rows,
-                    ifEmpty: "There is none."
-                ))
-                <p><a class="button" href="\(FactorForm.ownPath)">Your second factors</a></p>
+                \(table)
+                <p>\(HTML.button("Your second factors", to: FactorForm.ownPath))</p>
                 """,
-            command: "federation operator show \(visit.name)",
+            command: "federation get operators/\(visit.name)",
             call: "GET /admin/v1/operator/sessions"
         )
     }

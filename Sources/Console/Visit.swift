@@ -1,12 +1,12 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
 /// A request of an operator who has signed in.
 struct Visit: Sendable {
-    /// Of the session.
+    /// The token of the session.
     let token: String
     let console: Console
     private let context: ManagementContext
@@ -21,31 +21,41 @@ struct Visit: Sendable {
         query = Self.query(of: request)
     }
 
-    /// Asks who it is.
+    /// Reads the operator's name and role.
     ///
-    /// - Throws: A `Refusal` for who is nobody any more.
+    /// - Throws: A `Refusal` for an invalid session.
     mutating func identify() async throws {
-        let caller = try await read(["operator"]).object
-        // The token of a program, or a link, is no session: its cookie would outlive what it was made for.
-        guard caller?["purpose"]?.string == OperatorTokenPurpose.session.rawValue else {
+        let caller = try await object(["operator"])
+        // A program's token or a link is no session: its cookie would outlive the token's purpose.
+        guard caller["purpose"]?.string == OperatorTokenPurpose.session.rawValue else {
             throw Failure(.operatorTokenInvalid, "This is no session of the console.")
         }
-        name = caller?["name"]?.string ?? ""
-        role = caller?["role"]?.string.flatMap { OperatorRole(rawValue: $0) } ?? .viewer
+        name = caller.string("name")
+        role = caller["role"]?.string.flatMap { OperatorRole(rawValue: $0) } ?? .viewer
     }
 
-    /// The parameters of a query; of one that is there twice the first, of what cannot be decoded none.
+    /// Refuses a page to operators who may use nothing on it.
+    func require(_ role: OperatorRole) throws(Failure) {
+        guard self.role >= role else {
+            throw Failure(.operatorForbidden, "This needs the role \(role.rawValue); yours is \(self.role.rawValue).")
+        }
+    }
+
+    /// Returns the query parameters; of a repeated one the first, and none of an undecodable query.
     static func query(of request: Request) -> [String: String] {
         let fields = try? FormFields(request.uri.query ?? "")
         return (fields?.all ?? []).reduce(into: [:]) { $0[$1.name] = $0[$1.name] ?? $1.value }
     }
 
-    /// A parameter of the path, decoded.
+    /// Returns a decoded parameter of the path.
     func parameter(_ name: String) -> String {
         context.parameters[name[...]].flatMap { PercentEncoding.decode($0) } ?? ""
     }
 
-    /// Calls the administration.
+    /// The application in the path.
+    var application: String { parameter("application") }
+
+    /// Calls the administration API.
     ///
     /// - Throws: `Refusal`.
     @discardableResult
@@ -55,34 +65,75 @@ struct Visit: Sendable {
         return answer
     }
 
-    /// Reads something of the administration.
-    func read(_ path: [String], query: [(name: String, value: String)] = []) async throws -> JSONValue {
-        try await call(.init(.get, path, query: query)).body ?? .null
+    /// Calls the administration API with an object as the body.
+    @discardableResult
+    func call(
+        _ method: HTTPRequest.Method,
+        _ path: [String],
+        _ body: JSONObject? = nil,
+        query: [(name: String, value: String)] = [],
+        tag: String? = nil
+    ) async throws -> AdministrationCalls.Answer {
+        try await call(.init(method, path, query: query, body: body.map(JSONValue.object), tag: tag))
     }
 
-    /// Where a list goes on, as the page was asked for it.
+    /// Reads a value from the administration API.
+    func read(_ path: [String], query: [(name: String, value: String)] = []) async throws -> JSONValue {
+        try await call(.get, path, query: query).body ?? .null
+    }
+
+    /// Reads an object from the administration API.
+    func object(_ path: [String], query: [(name: String, value: String)] = []) async throws -> JSONObject {
+        try await call(.get, path, query: query).object
+    }
+
+    /// Returns the response with a resource; nil where the resource does not exist.
+    func found(_ path: [String]) async throws -> AdministrationCalls.Answer? {
+        do { return try await call(.get, path) } catch let refusal as Refusal where refusal.status == .notFound {
+            return nil
+        }
+    }
+
+    /// The cursor of the page's query, as a query parameter.
     var cursor: [(name: String, value: String)] { query["cursor"].map { [("cursor", $0)] } ?? [] }
 
-    /// Reads a part of a list.
+    /// Reads a page of a list.
     func list(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Listing {
-        let body = try await read(path, query: query).object
-        return Listing(items: body?["items"]?.array?.compactMap(\.object) ?? [], next: body?["next"]?.string)
+        let body = try await object(path, query: query)
+        return Listing(items: body.objects("items"), next: body["next"]?.string)
     }
 
     // MARK: Forms
 
-    /// A form of ours that is sent to a path.
+    /// Returns a form of the console that is sent to a path.
     func form(to path: String, class name: String = "", _ content: HTML) -> HTML {
         """
-        <form method="post" action="\(path)" class="\(name)"><input type="hidden" name="\(FormGuard.field)" \
-        value="\(console.forms.token(of: token))">\(content)</form>
+        <form method="post" action="\(path)" class="\(name)">\(console.forms.hidden(for: token))\(content)</form>
         """
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 struct Listing {
     let items: [JSONObject]
-    /// The cursor of the next part; nil on the last.
+    /// The cursor of the next page; nil on the last.
     let next: String?
+}
+
+extension AdministrationCalls.Answer {
+    /// The response's body if it is an object; otherwise an empty object.
+    var object: JSONObject { body?.object ?? JSONObject() }
+}
+
+extension FormFields {
+    /// Returns the text of a field; empty for an absent field.
+    func text(_ name: String) throws(Failure) -> String { try value(name) ?? "" }
+
+    /// Returns the texts of all fields of a name.
+    func texts(_ name: String) -> [String] { all.filter { $0.name == name }.map(\.value) }
+}
+
+extension FormFields? {
+    /// Returns the typed text of a field; empty before a form was sent.
+    func typed(_ name: String) -> String { (try? self?.value(name)) ?? "" }
 }

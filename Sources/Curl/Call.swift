@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// One call on its way to the thread, there, and back; its identity is the name of the call.
+/// One call of the client; the identity of this object identifies the call.
 final class Call: Sendable {
-    /// Set before the thread is told, so that a call whose cancellation overtakes its start is not started.
+    /// Set before the thread is notified, so that a call cancelled before its start is not started.
     private let cancelled = Atomic<Bool>(false)
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
@@ -10,5 +10,5 @@ final class Call: Sendable {
     func cancel() { cancelled.store(true, ordering: .releasing) }
 }
 
-/// Where the outcome of a call goes, exactly once.
+/// The continuation of a call's caller, resumed exactly once with the outcome.
 typealias CallContinuation<Success: Sendable, Failure: Error> = CheckedContinuation<Result<Success, Failure>, Never>

@@ -1,38 +1,37 @@
 internal import CLibCurl
 
-/// A client of HTTP and SMTP servers: one thread, one set of connections, as many calls at once as the configuration
-/// allows.
+/// A client for HTTP and SMTP servers, with one thread, one set of connections, and a limit of concurrent calls.
 ///
-/// Mails deserve a client of their own: libcurl waits up to a second for the answer to their last word, and the thread
-/// with it.
+/// Mails should have a client of their own: libcurl blocks the thread for up to a second to wait for the response to
+/// QUIT.
 ///
-/// It is the actor that owns libcurl's handles, on the thread that libcurl runs on; hence no lock guards them. The
-/// thread ends, and the connections close, when the client is released.
+/// The actor owns libcurl's handles and runs on libcurl's thread; hence no lock guards the handles. When the client is
+/// released, the thread ends and the connections close.
 package actor CurlClient {
     private let configuration: CurlConfiguration
     private let thread: LoopThread
-    /// By the identity of their calls, which the transfers keep alive.
+    /// The transfers in flight, by the identity of their calls, which the transfers keep alive.
     private var inFlight: [ObjectIdentifier: any Transfer] = [:]
     private var idle: [HTTPTransfer] = []
     private var hasNewTransfers = false
     private var isShutDown = false
     private var nextSweep = ContinuousClock.now
 
-    /// Handles kept for the next calls; a handle costs some kilobytes of memory and some microseconds to make.
+    /// The most idle handles; a handle costs some kilobytes of memory and some microseconds to create.
     private static let maxIdle = 128
-    /// How often overdue calls are looked for, in milliseconds, while there are calls.
+    /// The interval of the search for overdue calls while calls are in flight, in milliseconds.
     private static let sweepInterval: Int32 = 100
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Starts the thread of a client.
+    /// Creates a client and starts its thread.
     ///
-    /// Throws `CurlError.library` when libcurl or the thread does not come up.
+    /// Throws `CurlError.library` if libcurl or the thread does not start.
     package init(configuration: CurlConfiguration = CurlConfiguration()) throws(CurlError) {
         self.configuration = configuration
         thread = try LoopThread()
         Self.setLimits(configuration, on: thread.multi)
-        // Without an owner the thread has nothing to do but the job that ends it, which may be a moment away.
+        // After the release of the client, only the job that ends the thread is left, which may be a moment away.
         try thread.start { [weak self] polled in
             self?.assumeIsolated { $0.turn(polled: polled) } ?? 1
         }
@@ -43,22 +42,22 @@ package actor CurlClient {
         thread.stop()
     }
 
-    /// Makes one call.
+    /// Sends a request.
     ///
-    /// Returns any reply, whatever its status. Returns at the latest a tenth of a second after the request's `timeout`.
-    /// When the calling task is cancelled, the transfer is taken down and the call throws `CurlError.cancelled`.
+    /// Returns any response, whatever its status, at the latest a tenth of a second after the request's `timeout`. When
+    /// the calling task is cancelled, the transfer ends and the call throws `CurlError.cancelled`.
     package nonisolated func send(_ request: HTTPRequest) async throws(CurlError) -> HTTPReply {
         let call = Call()
         return try await outcome(of: call) { $0.start(request, call, $1) }.get()
     }
 
-    /// Hands one mail to a server, over a connection of its own and never twice.
+    /// Sends a mail to a server, over a connection of its own and never twice.
     ///
-    /// When the calling task is cancelled, the transfer is taken down, and the call throws what that means for the
-    /// mail.
+    /// When the calling task is cancelled, the transfer ends, and the thrown error tells whether the server may have
+    /// the mail.
     ///
-    /// - Returns: What the server said when it took the mail.
-    /// - Throws: Why it has not taken it, or that nobody knows.
+    /// - Returns: The server's reply that accepts the mail.
+    /// - Throws: The reason of the refusal or failure, or that the outcome is unknown.
     package nonisolated func send(_ mail: SMTPMail, by server: SMTPServer) async throws(SMTPFailure) -> SMTPReply {
         let call = Call()
         return try await outcome(of: call) { $0.start(mail, server, call, $1) }.get()
@@ -69,8 +68,8 @@ package actor CurlClient {
         start: @escaping @Sendable (isolated CurlClient, CallContinuation<Success, Failure>) -> Void
     ) async -> Result<Success, Failure> {
         await withTaskCancellationHandler {
-            // Checked not for the check alone: ThreadSanitizer reports the unchecked one, resumed before it waits, as a
-            // race.
+            // Checked not only for safety: ThreadSanitizer reports a race for an unchecked continuation that is resumed
+            // before its task waits.
             await withCheckedContinuation { continuation in
                 thread.submit { self.assumeIsolated { start($0, continuation) } }
             }
@@ -114,7 +113,7 @@ package actor CurlClient {
 
     private func begin(_ transfer: any Transfer, for call: Call, isPrepared: Bool) {
         guard isPrepared, curl_multi_add_handle(thread.multi, transfer.handle) == CURLM_OK else {
-            // The handle may hold a part of the request's options, so it is not used again.
+            // The handle may hold part of the request's options, so it is not reused.
             return transfer.finish(.library(code: CURLE_OUT_OF_MEMORY.rawValue))
         }
         if inFlight.isEmpty { nextSweep = .now + .milliseconds(Self.sweepInterval) }
@@ -140,14 +139,14 @@ package actor CurlClient {
         }
     }
 
-    /// Takes a call away from libcurl; its outcome is still to be told.
+    /// Removes a call from libcurl; the caller still has to be resumed.
     private func remove(_ call: ObjectIdentifier) -> (any Transfer)? {
         guard let transfer = inFlight.removeValue(forKey: call) else { return nil }
         curl_multi_remove_handle(thread.multi, transfer.handle)
         return transfer
     }
 
-    /// A handle of SMTP is used once: it holds the user and the password.
+    /// Keeps the handle of an HTTP transfer for reuse; an SMTP handle holds user and password, and is used once.
     private func keep(_ transfer: any Transfer) {
         guard idle.count < Self.maxIdle, let transfer = transfer as? HTTPTransfer else { return }
         idle.append(transfer)
@@ -155,7 +154,7 @@ package actor CurlClient {
 
     // MARK: The thread's turn
 
-    /// Lets libcurl work, ends what is done or overdue, and returns how long the thread may sleep.
+    /// Lets libcurl work, ends calls that are done or overdue, and returns how many milliseconds the thread may sleep.
     private func turn(polled: Bool) -> Int32 {
         if polled || hasNewTransfers {
             hasNewTransfers = false
@@ -172,7 +171,7 @@ package actor CurlClient {
         var left: Int32 = 0
         while let message = curl_multi_info_read(thread.multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
-            // The message dies when its handle is removed.
+            // The message is freed when its handle is removed.
             let code = curl_message_result(message)
             var context: UnsafeMutablePointer<CChar>?
             guard curl_getinfo_pointer(handle, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { continue }
@@ -183,8 +182,10 @@ package actor CurlClient {
         }
     }
 
-    /// Ends the calls that libcurl leaves overdue: up to 8.8 at least it does not apply the limits to a transfer that
-    /// waits for a connection (curl/curl#13227), but lets those that wait try one after another.
+    /// Ends the calls that libcurl leaves overdue.
+    ///
+    /// libcurl, up to 8.8 at least, does not apply the limits to a transfer that waits for a connection
+    /// (curl/curl#13227), but lets the waiting transfers try one after another.
     private func sweep() {
         let now = ContinuousClock.now
         guard now >= nextSweep else { return }
@@ -199,8 +200,8 @@ package actor CurlClient {
         curl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         curl_multi_setopt_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maxConnections)
         curl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
-        // The cache counts connections in use, too: a smaller one would close an idle connection after every call as
-        // soon as many hang.
+        // The cache also counts connections in use: with a smaller cache, an idle connection would be closed after
+        // every call as soon as many calls hang.
         curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxConnections)
     }
 }

@@ -1,36 +1,36 @@
-/// The limits and the identity of a `CurlClient`.
+/// The limits of a `CurlClient`, and its `User-Agent`.
 package struct CurlConfiguration: Sendable {
-    /// Calls that may be under way at once; one more ends in `CurlError.overloaded` at once.
+    /// The most calls in flight; a further call fails at once with `CurlError.overloaded`.
     package var maxInFlight: Int
 
-    /// Connections that may be open at once, in use or kept for reuse.
+    /// The most open connections, in use or kept for reuse.
     ///
-    /// Further calls wait for one, within their connect limit. Over HTTP/1.1 every call under way has a connection to
-    /// itself, so a value below `maxInFlight` makes calls wait.
+    /// Further calls wait for a connection, within their connect limit. Over HTTP/1.1 every call in flight has a
+    /// connection to itself, so a value below `maxInFlight` makes calls wait.
     package var maxConnections: Int
 
-    /// Connections to one host that may be open at once; see `maxConnections`.
+    /// The most open connections to one host; see `maxConnections`.
     ///
-    /// Over HTTP/2 a connection takes about a hundred calls, but libcurl 7.88 opens one for each further call of a
-    /// burst, so a host known to speak it deserves a limit of some dozens.
+    /// An HTTP/2 connection carries about a hundred calls, but in a burst libcurl 7.88 opens a connection for each
+    /// further call. So a host known to support HTTP/2 should have a limit of some dozens.
     package var maxConnectionsPerHost: Int
 
-    /// PEM file of the authorities to trust instead of the system's.
+    /// The PEM file of the authorities to trust instead of the system's.
     package var caFile: String?
 
     /// The `User-Agent` header of every request.
     package var userAgent: String
 
-    /// Seconds after which an address that DNS no longer gives has been left.
+    /// The seconds until the client stops using an address that was removed from DNS.
     ///
-    /// One half is the life of a cached address, the other that of a connection: one that is older is not taken up
-    /// again once it is idle. An HTTP/2 connection that never falls idle stays until the server or the network ends it.
+    /// One half is the lifetime of a cached address, the other half that of a connection: an older connection is not
+    /// reused once it is idle. An HTTP/2 connection that is never idle stays until the server or the network closes it.
     package var addressSeconds: Int
 
-    /// Seconds for which sent bytes may stay unacknowledged before the connection counts as broken.
+    /// The seconds for which sent bytes may stay unacknowledged before the connection counts as broken.
     package var unacknowledgedSeconds: Int
 
-    /// Makes a configuration; every number below 1 counts as 1.
+    /// Creates a configuration; every number below 1 counts as 1.
     package init(
         maxInFlight: Int = 4096,
         maxConnections: Int = 4096,

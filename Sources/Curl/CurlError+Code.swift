@@ -1,15 +1,15 @@
 internal import CLibCurl
 
 extension CurlError {
-    /// What libcurl's verdict on a transfer means.
+    /// Creates the error for libcurl's result code of a transfer.
     ///
     /// - Parameters:
-    ///   - code: The verdict; not `CURLE_OK`.
-    ///   - phase: How far the call had come.
+    ///   - code: The result code; not `CURLE_OK`.
+    ///   - phase: The phase that the call had reached.
     ///   - isRequestSent: Whether the server may have the whole request.
     ///   - hasReplyBegun: Whether a header line was read.
-    ///   - errno: The system's number of a failed connect, or 0.
-    ///   - certificateVerdict: OpenSSL's number for what is wrong with the certificate, or 0.
+    ///   - errno: The system's error number of a failed connect, or 0.
+    ///   - certificateVerdict: OpenSSL's verification error for the certificate, or 0.
     init(
         _ code: CURLcode,
         phase: TimeoutPhase,
@@ -37,10 +37,10 @@ extension CurlError {
             self = .reset(requestSent: isRequestSent || hasReplyBegun)
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
             self = .badReply
-        // libcurl's word for a reply that does not begin with `HTTP/`.
+        // libcurl's code for a response that does not begin with `HTTP/`.
         case CURLE_UNSUPPORTED_PROTOCOL where phase == .waiting:
             self = .badReply
-        // A single header line beyond libcurl's own limit, which is above ours.
+        // A single header line beyond libcurl's own limit, which is above the limit of this client.
         case CURLE_OUT_OF_MEMORY where phase == .waiting:
             self = .replyTooLarge
         default:
@@ -50,9 +50,9 @@ extension CurlError {
 }
 
 extension CurlError.TLSFailure {
-    /// Reads an `X509_V_ERR_` number of OpenSSL.
+    /// Creates the failure for an `X509_V_ERR_` number of OpenSSL.
     ///
-    /// libcurl looks at the name before it asks for the number, which until then is 1.
+    /// libcurl checks the host name before it gets the number, which until then is 1.
     init(certificateVerdict: Int) {
         switch certificateVerdict {
         case 0, 1, 62: self = .certificateOfAnotherHost

@@ -1,24 +1,24 @@
-/// Why a call has no reply.
+/// The reason why a call has no response.
 ///
-/// No value of it carries a query, a header or a body, nor any text that a server sent.
+/// No value contains a query, a header, a body, or text from a server.
 package enum CurlError: Error, Equatable, Sendable {
     /// The request breaks a rule of this client; nothing was sent.
     case invalidRequest(InvalidRequest)
-    /// The host name has no address, or asking for one failed.
+    /// The host name has no address, or its resolution failed.
     case resolve
-    /// No connection came about: refused, unreachable, closed. `errno` is the system's number, 0 when there is none.
+    /// The connection failed: refused, unreachable, closed. `errno` is the system's error number, or 0.
     case connect(errno: Int32)
     /// The server could not be authenticated, or the handshake failed; no byte of the request was sent.
     case tls(TLSFailure)
-    /// The connect limit or the deadline of the call passed.
+    /// The connect limit or the deadline of the call has passed.
     case timeout(TimeoutPhase)
-    /// The connection broke, or the framing of the reply did, which libcurl does not tell apart.
+    /// The connection broke, or the framing of the response was invalid, which libcurl does not distinguish.
     ///
     /// With `requestSent` the server may have acted on the request; without it, it cannot have.
     case reset(requestSent: Bool)
-    /// The head of the reply, or its decoded body, is larger than allowed.
+    /// The headers of the response, or its decoded body, are larger than allowed.
     case replyTooLarge
-    /// The reply is not HTTP, or its content encoding is broken.
+    /// The response is not HTTP, or its content encoding is invalid.
     case badReply
     /// As many calls are in flight as the configuration allows; nothing was sent.
     case overloaded
@@ -26,18 +26,18 @@ package enum CurlError: Error, Equatable, Sendable {
     case cancelled
     /// The client was shut down.
     case shutDown
-    /// Any other failure of libcurl, as its `CURLcode`.
+    /// Any other failure of libcurl, with its `CURLcode`.
     case library(code: UInt32)
 
-    /// How far a call had come when its time was up.
+    /// The phase of a call when its deadline passed.
     package enum TimeoutPhase: Sendable {
-        /// Resolving, connecting, shaking hands, or waiting for a connection; the request was not sent.
+        /// Resolving, connecting, TLS handshake, or waiting for a connection; the request was not sent.
         case connecting
         /// The request, or a part of it, was sent.
         case waiting
     }
 
-    /// The rule that a request breaks.
+    /// The rule that a request violates.
     package enum InvalidRequest: Sendable {
         case malformedURL
         case urlTooLong
@@ -51,12 +51,12 @@ package enum CurlError: Error, Equatable, Sendable {
         case headersTooLarge
         case bodyNotAllowed
         case mailAddress
-        /// A mail is empty, or has a CR or LF of its own, which servers take for different ends of a line.
+        /// A mail is empty, or has a bare CR or LF, which servers interpret differently as a line end.
         case mailContent
         case limitNotPositive
     }
 
-    /// What is wrong with the server's certificate or its handshake.
+    /// The problem with the server's certificate or the handshake.
     package enum TLSFailure: Sendable {
         case certificateExpired
         case certificateNotYetValid
@@ -65,7 +65,7 @@ package enum CurlError: Error, Equatable, Sendable {
         case certificateOfAnotherHost
         case certificateInvalid
         case handshake
-        /// The file of trusted authorities cannot be read; a fault of our own set-up.
+        /// The file of trusted authorities cannot be read, because of the service's own set-up.
         case authorityFileUnreadable
     }
 }

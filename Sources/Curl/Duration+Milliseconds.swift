@@ -1,5 +1,5 @@
 extension Duration {
-    /// Milliseconds, rounded up so that a limit is never 0, which libcurl takes for none; at most 2³¹−1.
+    /// Whole milliseconds, at most 2³¹−1; rounded up to at least 1, since libcurl takes 0 for no limit.
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 2_147_483 else { return Int(Int32.max) }

@@ -1,10 +1,10 @@
-/// What a server answered.
+/// The response of an HTTP server.
 package struct HTTPReply: Sendable {
-    /// The status code, as the server wrote it: 100 to 999.
+    /// The status code from the server: 100 to 999.
     package let status: Int
     /// The body, decoded.
     package let body: [UInt8]
-    /// Status line and header lines as they came, each with its line end.
+    /// Status line and header lines as received, each with its line end.
     private let head: [UInt8]
 
     init(status: Int, head: [UInt8], body: [UInt8]) {
@@ -13,11 +13,12 @@ package struct HTTPReply: Sendable {
         self.body = body
     }
 
-    /// The value of the first header of that name, in either case, without the white space around it.
+    /// Returns the value of the first header of a name, case-insensitively, without surrounding white space.
     ///
-    /// Bytes that are not UTF-8 come as U+FFFD.
+    /// Bytes that are not UTF-8 become U+FFFD.
     package func header(_ name: String) -> String? {
-        // A reply has a dozen headers and is asked for one or two: one pass over the bytes, without a list of lines.
+        // A response has a dozen headers, of which one or two are read: one pass over the bytes, without a list of
+        // lines.
         var rest = head[...]
         while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
             rest = rest[(newline + 1)...]
@@ -38,7 +39,7 @@ package struct HTTPReply: Sendable {
 }
 
 extension HTTPReply: CustomStringConvertible, CustomReflectable {
-    /// The status and the size of the body; nothing of what the server wrote.
+    /// The status and the size of the body, and no text of the server.
     package var description: String { "\(status), \(body.count) bytes" }
 
     package var customMirror: Mirror { Mirror(self, children: ["status": status, "bytes": body.count]) }

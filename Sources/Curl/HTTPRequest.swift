@@ -1,11 +1,10 @@
-/// One call, checked: whatever could change the meaning of the bytes on the wire is refused when the value is made.
+/// An HTTP request, checked on creation for everything that could change the meaning of the bytes on the wire.
 package struct HTTPRequest: Sendable {
-    /// What is asked of the server.
     package enum Method: Sendable {
         case get, post, delete
     }
 
-    /// Most bytes of all header lines together.
+    /// The most bytes of all header lines together.
     package static let maxHeaderBytes = 32768
 
     package let method: Method
@@ -16,22 +15,22 @@ package struct HTTPRequest: Sendable {
     package let maxReplyBytes: Int
     package let reusesConnection: Bool
 
-    /// The headers in libcurl's notation, where `name;` stands for an empty value.
+    /// The headers in libcurl's notation, in which `name;` stands for an empty value.
     let headerLines: [String]
 
-    /// Makes a request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - method: A `get` has no body; a `post` without one sends an empty one.
-    ///   - url: Where to.
-    ///   - headers: Names are HTTP tokens, values printable ASCII. Those that frame or route the message (`Host`,
+    ///   - url: The URL to call.
+    ///   - headers: Names are HTTP tokens, values printable ASCII. Headers that frame or route the message (`Host`,
     ///     `Content-Length`, `Transfer-Encoding`, `Connection`, …) belong to the client and are refused.
     ///   - body: The bytes of the body; its type is `application/x-www-form-urlencoded` unless a header names another.
     ///   - timeout: Limit of the whole call, from name resolution to the last byte.
     ///   - connectTimeout: Limit for waiting for a connection, resolving, connecting and the TLS handshake.
-    ///   - maxReplyBytes: Most bytes of the decoded body.
-    ///   - reusesConnection: False opens a connection for this call alone to begin with, so that libcurl has no reason
-    ///     to repeat the request on its own: what the server gets, it gets once.
+    ///   - maxReplyBytes: The most bytes of the decoded body.
+    ///   - reusesConnection: False opens a new connection for this call, so that libcurl has no reason to repeat the
+    ///     request: the server gets it once.
     /// - Throws: `CurlError.invalidRequest`.
     package init(
         method: Method = .get,
@@ -77,7 +76,7 @@ package struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
-    /// Method, scheme, host and port; nothing else of the request.
+    /// Method, scheme, host and port, and no other part of the request.
     package var description: String { "\(method) \(url)" }
 
     package var customMirror: Mirror { Mirror(self, children: ["method": method, "url": url]) }

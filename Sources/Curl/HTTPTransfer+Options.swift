@@ -1,7 +1,7 @@
 internal import CLibCurl
 
 extension HTTPTransfer {
-    /// Sets what holds for every call; returns whether libcurl took all of it.
+    /// Sets the options that apply to every call; returns whether libcurl accepted all of them.
     func setLastingOptions(_ configuration: CurlConfiguration) -> Bool {
         let own = Unmanaged.passUnretained(self).toOpaque()
         let halfLife = max(1, configuration.addressSeconds / 2)
@@ -10,7 +10,7 @@ extension HTTPTransfer {
             && set(CURLOPT_FOLLOWLOCATION, 0)
             && set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
             && set(CURLOPT_PATH_AS_IS, 1)
-            // The empty name switches proxies off, those of the environment too.
+            // The empty name turns proxies off, also those of the environment.
             && set(CURLOPT_PROXY, "")
             && set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
             && set(CURLOPT_SSL_VERIFYPEER, 1)
@@ -24,10 +24,10 @@ extension HTTPTransfer {
             && set(CURLOPT_TCP_KEEPINTVL, 5)
             && set(CURLOPT_DNS_CACHE_TIMEOUT, halfLife)
             && set(CURLOPT_MAXLIFETIME_CONN, halfLife)
-            // Without it, ending a call whose name is still being resolved waits for the resolver, and all calls with
-            // it.
+            // Without this, ending a call during name resolution blocks until the resolver is done, and blocks all
+            // other calls.
             && set(CURLOPT_QUICK_EXIT, 1)
-            // Small, since replies are small and thousands of calls may hang at once.
+            // Small, since responses are small and thousands of calls may be in flight.
             && set(CURLOPT_BUFFERSIZE, 2048)
             && set(CURLOPT_UPLOAD_BUFFERSIZE, 16384)
             && curl_setopt_write(handle, CURLOPT_HEADERFUNCTION, receiveHeader) == CURLE_OK
@@ -47,7 +47,7 @@ extension HTTPTransfer {
             set(CURLOPT_POST, 1)
                 && set(CURLOPT_CUSTOMREQUEST, verb)
                 && curl_setopt_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)) == CURLE_OK
-                // Never null, which would make libcurl read the body from standard input.
+                // Never null: libcurl would read the body from standard input.
                 && curl_setopt_bytes(handle, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress ?? UnsafeRawPointer(handle))
                     == CURLE_OK
         }

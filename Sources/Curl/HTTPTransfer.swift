@@ -1,16 +1,16 @@
 internal import CLibCurl
 
-/// An HTTP call: one easy handle with what its callbacks write to, used for one call after another.
+/// An HTTP transfer: one easy handle with the state of its callbacks, used for one call after another.
 ///
-/// Options that never differ are set when the handle is made; `prepare` sets every other one, so that nothing of a call
-/// reaches the next. Only the thread of the client touches it; libcurl's callbacks run on that thread.
+/// Constant options are set on creation. `prepare` sets all other options, so that nothing of a call reaches the next.
+/// Only the thread of the client uses a transfer; libcurl's callbacks run on that thread.
 final class HTTPTransfer: Transfer {
-    /// Most bytes of status line and headers, those of interim replies and trailers included.
+    /// The most bytes of status line and headers, including interim responses and trailers.
     static let maxHeadBytes = 65536
 
     let handle: UnsafeMutableRawPointer
 
-    /// The call that the handle is used for; nil between two.
+    /// The current call; nil between two calls.
     private(set) var call: Call?
     private var continuation: CallContinuation<HTTPReply, CurlError>?
     private var deadline = ContinuousClock.now
@@ -19,7 +19,7 @@ final class HTTPTransfer: Transfer {
     private var isPlain = false
     private var uploadBytes = 0
     private var maxReplyBytes = 0
-    /// What `CURLOPT_HTTPHEADER` points to.
+    /// The list that `CURLOPT_HTTPHEADER` points to.
     var headerList: UnsafeMutablePointer<curl_slist>?
     private let unacknowledgedMilliseconds: Int32
 
@@ -27,10 +27,10 @@ final class HTTPTransfer: Transfer {
     private var headBytes = 0
     private var isHeadComplete = false
     private var body: [UInt8] = []
-    /// Why a callback ended the transfer, in place of libcurl's own reason.
+    /// The error of a callback that ended the transfer, in place of libcurl's code.
     private var verdict: CurlError?
 
-    /// Makes a handle with the options that hold for every call; nil when libcurl refuses one.
+    /// Creates a handle with the options for every call; nil if libcurl fails.
     init?(_ configuration: CurlConfiguration) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
@@ -47,9 +47,9 @@ final class HTTPTransfer: Transfer {
 
     // MARK: A call's life
 
-    /// Makes the handle ready for `request`, whose outcome goes to `continuation` by `finish`.
+    /// Prepares the handle for `request`, whose outcome goes to `continuation` by `finish`.
     ///
-    /// Returns whether libcurl took all options. With false, too, `finish` has to be called.
+    /// Returns whether libcurl accepted all options. `finish` must be called in either case.
     func prepare(
         _ request: HTTPRequest,
         for call: Call,
@@ -70,19 +70,20 @@ final class HTTPTransfer: Transfer {
             && set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
             && set(CURLOPT_FRESH_CONNECT, request.reusesConnection ? 0 : 1)
             && set(CURLOPT_HTTP_VERSION, Int(isPlain ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
-            // Rather a stream on the connection that is being made than one more handshake. In plain text nobody would
-            // know before the first reply whether streams are to be had, and a server that hangs never tells.
+            // A call waits for a stream on a connection that is being opened, which saves a handshake. Without TLS it
+            // is unknown before the first response whether the server supports streams, and a server that hangs never
+            // responds.
             && set(CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
     }
 
-    /// Gives the caller the outcome that libcurl's `code` stands for, and forgets the call.
+    /// Resumes the caller with the outcome for libcurl's `code`, and resets the transfer.
     func finish(_ code: CURLcode) {
         if let verdict {
             finish(verdict)
         } else if code != CURLE_OK {
             finish(failure(code))
         } else if !isHeadComplete {
-            // libcurl takes a connection that ends within the head for the end of a reply without a body.
+            // libcurl takes a connection that ends within the headers for the end of a response without a body.
             finish(.reset(requestSent: true))
         } else if let status = number(CURLINFO_RESPONSE_CODE), (100...999).contains(status) {
             resume(.success(HTTPReply(status: status, head: head, body: body)))
@@ -91,12 +92,12 @@ final class HTTPTransfer: Transfer {
         }
     }
 
-    /// Gives the caller `error` and forgets the call.
+    /// Resumes the caller with `error`, and resets the transfer.
     func finish(_ error: CurlError) {
         resume(.failure(error))
     }
 
-    /// How far a call has come whose time is up; nil for one that still has some.
+    /// Returns the phase of a call whose deadline has passed; nil before the deadline.
     func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase? {
         guard now > min(deadline, connectDeadline) else { return nil }
         let phase = phase
@@ -134,9 +135,9 @@ final class HTTPTransfer: Transfer {
         return curl_getinfo_offset(handle, info, &value) == CURLE_OK ? value : nil
     }
 
-    /// Whether the request may have reached the server as a whole.
+    /// Whether the server may have received the whole request.
     ///
-    /// True when in doubt: a part of the head that was written counts as all of it.
+    /// True when in doubt: partly written headers count as complete.
     private var isRequestSent: Bool {
         guard let head = number(CURLINFO_REQUEST_SIZE), head > 0 else { return false }
         return uploadBytes == 0 || (microseconds(CURLINFO_SIZE_UPLOAD_T) ?? 0) >= uploadBytes
@@ -155,7 +156,7 @@ final class HTTPTransfer: Transfer {
 
     // MARK: Callbacks
 
-    /// Takes one header line; returns whether the transfer may go on.
+    /// Takes one header line; returns whether the transfer may continue.
     func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         guard line.count <= Self.maxHeadBytes - headBytes else {
             verdict = .replyTooLarge
@@ -163,11 +164,11 @@ final class HTTPTransfer: Transfer {
         }
         headBytes += line.count
         if line.starts(with: "HTTP/".utf8), head.isEmpty || isHeadComplete {
-            // Also the head of the next reply when the one before was an interim one.
+            // An interim response may come before; then this line begins the next response.
             head.removeAll(keepingCapacity: true)
             isHeadComplete = false
         }
-        // What comes after the empty line are trailers: a sender's afterthought that must not pass for a header.
+        // Lines after the empty line are trailers, which must not pass for headers.
         guard !isHeadComplete else { return true }
         isHeadComplete = line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n")
         if head.isEmpty { head.reserveCapacity(512) }
@@ -175,7 +176,7 @@ final class HTTPTransfer: Transfer {
         return true
     }
 
-    /// Takes a piece of the decoded body; returns whether the transfer may go on.
+    /// Takes a piece of the decoded body; returns whether the transfer may continue.
     func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
         guard piece.count <= maxReplyBytes - body.count else {
             verdict = .replyTooLarge
@@ -185,8 +186,9 @@ final class HTTPTransfer: Transfer {
         return true
     }
 
-    /// Opens the socket for a connection, or refuses: plain http never leaves this machine, whatever a name resolves
-    /// to.
+    /// Opens the socket for a connection.
+    ///
+    /// Refuses plain http to other machines, whatever the name resolves to.
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard !isPlain || LoopbackAddress.contains(address) else {
             verdict = .invalidRequest(.plainHTTPBeyondLoopback)

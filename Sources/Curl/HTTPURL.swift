@@ -1,22 +1,22 @@
 internal import CLibCurl
 
-/// An absolute URL that this client may call.
+/// An absolute URL that the client may call.
 ///
-/// It is parsed by the parser that libcurl itself uses for the call, so that what was checked is what is called: https,
-/// or http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; printable ASCII that needs no
-/// escaping. The path and query go out byte for byte as they are written here.
+/// The parser is the one that libcurl uses for the call, so that the checked URL is the called one. Accepted are https,
+/// and http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; only printable ASCII that needs
+/// no escaping. The path and query are sent byte for byte as they are written here.
 package struct HTTPURL: Sendable {
-    /// Longest URL, in bytes.
+    /// The longest URL, in bytes.
     package static let maxBytes = 16384
 
-    /// The URL as it is handed to libcurl.
+    /// The URL that is passed to libcurl.
     let text: String
-    /// Length of `scheme://host:port` within `text`.
+    /// The length of `scheme://host:port` within `text`.
     private let originBytes: Int
-    /// Whether the scheme is http; the connection's address is then checked to be a loopback one.
+    /// Whether the scheme is http; the connection's address must then be a loopback address.
     let isPlain: Bool
 
-    /// Checks and keeps `text`.
+    /// Creates a URL after checking `text`.
     ///
     /// - Throws: `CurlError.invalidRequest`.
     package init(_ text: String) throws(CurlError) {
@@ -37,10 +37,10 @@ package struct HTTPURL: Sendable {
         self.isPlain = isPlain
     }
 
-    /// The same scheme, host and port with another path and query.
+    /// Returns a URL of the same scheme, host and port with another path and query.
     ///
-    /// `target` begins with `/`, which ends the authority, so nothing in it can name another host; hence its characters
-    /// are checked and nothing is parsed again. Throws `CurlError.invalidRequest`.
+    /// `target` begins with `/`, which ends the authority, so `target` cannot name another host. Hence its characters
+    /// are checked, and the URL is not parsed again. Throws `CurlError.invalidRequest`.
     package func withTarget(_ target: String) throws(CurlError) -> HTTPURL {
         guard target.utf8.first == UInt8(ascii: "/") else { throw .invalidRequest(.malformedURL) }
         guard originBytes + target.utf8.count <= Self.maxBytes else { throw .invalidRequest(.urlTooLong) }
@@ -48,10 +48,10 @@ package struct HTTPURL: Sendable {
         return HTTPURL(text: origin + target, originBytes: originBytes, isPlain: isPlain)
     }
 
-    /// `scheme://host:port`, as it was written.
+    /// `scheme://host:port`, as written.
     package var origin: String { String(decoding: text.utf8.prefix(originBytes), as: UTF8.self) }
 
-    /// The path as it was written, without the query; `/` when there is none.
+    /// The path as written, without the query; `/` if there is none.
     package var path: String {
         let path = text.utf8.dropFirst(originBytes).prefix { $0 != UInt8(ascii: "?") }
         return path.isEmpty ? "/" : String(decoding: path, as: UTF8.self)
@@ -71,9 +71,9 @@ package struct HTTPURL: Sendable {
         }
     }
 
-    /// Bytes up to the end of the authority.
+    /// Returns the number of bytes up to the end of the authority.
     ///
-    /// Nil where only libcurl's parser finds a host, which takes one or three slashes for two.
+    /// Nil if the URL does not have two slashes; libcurl's parser also accepts one or three.
     private static func originLength(_ text: String) -> Int? {
         let bytes = text.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
@@ -91,11 +91,11 @@ extension HTTPURL: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["origin": origin]) }
 }
 
-/// The parts of a URL on which the rules depend.
+/// The parts of a URL that the rules depend on.
 private struct URLParts {
     /// Whether the scheme is http, not https.
     let isPlain: Bool
-    /// With the number forms of IPv4 brought to four decimals, IPv6 in brackets.
+    /// The host, with IPv4 number forms normalized to four decimals, and IPv6 in brackets.
     let host: String
 
     init(_ text: String) throws(CurlError) {

@@ -1,8 +1,8 @@
 /// The grammar of header fields (RFC 9110 §5), on bytes.
 enum HeaderSyntax {
-    /// Headers that frame the message or manage the connection, in lower case.
+    /// The names of headers that frame the message or manage the connection, in lower case.
     ///
-    /// A caller that could set them could make the server see another message than the one that was checked.
+    /// If callers could set these headers, the server could see another message than the one that was checked.
     private static let ofTheClient: [StaticString] = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
         "upgrade", "expect", "accept-encoding", "http2-settings",
@@ -14,7 +14,7 @@ enum HeaderSyntax {
         }
     }
 
-    /// Whether `name` is a `token`: what a field name may be made of.
+    /// Whether `name` is a `token`, the grammar of field names.
     static func isToken(_ name: String) -> Bool {
         !name.utf8.isEmpty
             && name.utf8.allSatisfy { byte in
@@ -36,7 +36,7 @@ enum HeaderSyntax {
         value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
     }
 
-    /// Whether two names are the same, ASCII letters of either case being equal.
+    /// Whether two names are equal, ignoring the case of ASCII letters.
     static func equal(_ one: some Sequence<UInt8>, _ other: some Sequence<UInt8>) -> Bool {
         one.elementsEqual(other) { lowercase($0) == lowercase($1) }
     }

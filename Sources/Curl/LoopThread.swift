@@ -4,13 +4,14 @@ internal import NIOConcurrencyHelpers
 
 /// The thread that sleeps in `curl_multi_poll`, as the executor of one actor.
 ///
-/// The thread alternates between the work that is queued, a *turn* in which the actor lets libcurl work, and sleep,
-/// from which a socket, a timer or new work wakes it. Work for a thread that is awake costs no system call.
+/// The thread alternates between queued work, a *turn* in which the actor lets libcurl work, and sleep, until a socket,
+/// a timer or new work wakes it. Queueing work while the thread is awake costs no system call.
 ///
-/// `@unchecked Sendable`: what the comments below give to the lock is touched under it, the rest by the thread alone.
+/// `@unchecked Sendable`: the members marked below are accessed under the lock, all others only by the thread.
 final class LoopThread: SerialExecutor, @unchecked Sendable {
-    /// Lets libcurl work and returns how many milliseconds the thread may sleep; `polled` says whether it has slept
-    /// since the last turn.
+    /// Lets libcurl work and returns how many milliseconds the thread may sleep.
+    ///
+    /// `polled` tells whether the thread has slept since the last turn.
     typealias Turn = @Sendable (_ polled: Bool) -> Int32
 
     private enum Work {
@@ -19,17 +20,19 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
     }
 
     private let lock = NIOLock()
-    /// Under the lock.
+    /// Guarded by the lock.
     private var queue: [Work] = []
-    /// Under the lock: whether new work has to wake the thread.
+    /// Whether new work has to wake the thread; guarded by the lock.
     private var isAsleep = false
-    /// Written by the thread under the lock; read by the thread, and by others under the lock.
+    /// The libcurl multi handle.
+    ///
+    /// The thread writes it under the lock. The thread reads it without the lock, other threads under the lock.
     private(set) var multi: UnsafeMutableRawPointer
-    /// Under the lock until the thread runs.
+    /// Guarded by the lock until the thread runs.
     private var thread: pthread_t?
     /// Set before the thread runs.
     private var turn: Turn = { _ in 0 }
-    /// Touched by the thread alone.
+    /// Accessed only by the thread.
     private var isStopped = false
 
     init() throws(CurlError) {
@@ -48,10 +51,10 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         append(.job(UnownedJob(job)))
     }
 
-    /// Runs `body` on the thread, in the order of submission and as isolated to the actor as a job is.
+    /// Runs `body` on the thread, in the order of submission, isolated to the actor like a job.
     ///
-    /// A call comes and goes this way without being a job: a task that waits for a continuation within an actor is
-    /// woken elsewhere first and comes to the actor's thread a second time.
+    /// Calls start and end this way rather than as jobs: a task that waits for a continuation inside an actor is
+    /// resumed on another thread first, and reaches the actor's thread only afterwards.
     func submit(_ body: @escaping @Sendable () -> Void) {
         append(.body(body))
     }
@@ -61,7 +64,8 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
             queue.append(work)
             guard isAsleep else { return }
             isAsleep = false
-            // Under the lock, because the thread could otherwise do the work, end, and free the handle before the call.
+            // Under the lock, because the thread could otherwise do the work, end, and free the handle before this
+            // call.
             curl_multi_wakeup(multi)
         }
     }
@@ -74,7 +78,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         lock.withLock { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
-    /// Starts the thread, which keeps this object until it ends.
+    /// Starts the thread, which retains this object until it ends.
     func start(turn: @escaping Turn) throws(CurlError) {
         self.turn = turn
         var attributes = pthread_attr_t()
@@ -101,9 +105,9 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
 
     // MARK: Called on the thread
 
-    /// Closes every connection, by putting an empty multi handle in the place of the one that holds them.
+    /// Closes every connection by replacing the multi handle that holds them.
     ///
-    /// No transfer may be left in the old one. Without memory for a new one, the old one stays.
+    /// The old handle must have no transfers left. If memory for a new handle is lacking, the old one stays.
     func closeConnections() {
         guard let fresh = curl_multi_init() else { return }
         let old = multi
@@ -111,7 +115,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         curl_multi_cleanup(old)
     }
 
-    /// Ends the thread after the job or the turn that calls this, which is the last: the actor's `deinit`.
+    /// Ends the thread after the current job or turn, which is the last: the actor's `deinit`.
     func stop() {
         isStopped = true
     }
@@ -134,7 +138,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
             }
             guard !isStopped else { return }
             let sleep = turn(polled)
-            // The actor is released within its turn when its last owner lets go of it meanwhile.
+            // The actor is released within its turn if its last owner releases it meanwhile.
             polled = lock.withLock {
                 isAsleep = queue.isEmpty && !isStopped
                 return isAsleep
@@ -143,7 +147,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Puts what is queued in the place of what is in `batch`, which is done.
+    /// Swaps the queued work into `batch`, whose former work is done.
     private func takeQueue(into batch: inout [Work]) {
         batch.removeAll(keepingCapacity: true)
         lock.withLock {
@@ -158,7 +162,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         Glibc.poll(nil, 0, 10)
     }
 
-    /// Leaves all signals to the other threads; for SIGPIPE of a write to a closed connection it means that none comes.
+    /// Leaves all signals to the other threads; a write to a closed connection then causes no SIGPIPE.
     private func blockSignals() {
         var all = sigset_t()
         sigfillset(&all)

@@ -1,7 +1,7 @@
 internal import CLibCurl
 internal import Glibc
 
-/// The addresses that never leave this machine.
+/// Addresses that never leave this machine.
 enum LoopbackAddress {
     /// Whether `address` is in 127.0.0.0/8.
     static func contains(_ address: in_addr) -> Bool {
@@ -15,16 +15,16 @@ enum LoopbackAddress {
         }
     }
 
-    /// Whether the address that libcurl is about to connect to is one of them.
+    /// Whether the address that libcurl is about to connect to is a loopback address.
     static func contains(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
         let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
         let target = (UnsafeRawPointer(address) + offset).assumingMemoryBound(to: sockaddr.self)
         return contains(target, length: socklen_t(address.pointee.addrlen))
     }
 
-    /// Whether a host, as libcurl's parser writes it, is certain to be this machine.
+    /// Whether a host, in the form of libcurl's parser, is certain to be this machine.
     ///
-    /// libcurl answers `localhost` with the loopback addresses without asking a resolver.
+    /// libcurl resolves `localhost` to the loopback addresses without a resolver.
     static func contains(host: String) -> Bool {
         if host.utf8.elementsEqual("localhost".utf8) { return true }
         var v4 = in_addr()
@@ -34,7 +34,7 @@ enum LoopbackAddress {
         return inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &v6) == 1 && contains(v6)
     }
 
-    /// Whether a socket address is one of them.
+    /// Whether a socket address is a loopback address.
     static func contains(_ address: UnsafePointer<sockaddr>, length: socklen_t) -> Bool {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {

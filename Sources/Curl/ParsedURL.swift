@@ -1,6 +1,6 @@
 internal import CLibCurl
 
-/// A URL as the parser reads it that libcurl itself uses for a call, so that what was checked is what is called.
+/// A URL, parsed by the parser that libcurl uses for a call, so that the checked URL is the called one.
 final class ParsedURL {
     private let handle: OpaquePointer
 
@@ -20,11 +20,10 @@ final class ParsedURL {
 
     deinit { curl_url_cleanup(handle) }
 
-    /// A part as it was written, except that the number forms of an IPv4 host are brought to four decimals; nil when it
-    /// is not there.
+    /// Returns a part as written, except that IPv4 number forms are normalized to four decimals; nil if absent.
     func part(_ part: CURLUPart) -> String? { read(part, flags: 0) }
 
-    /// A part without percent-encoding; nil when it is not there, or holds a control character.
+    /// Returns a part after percent-decoding; nil if it is absent or contains a control character.
     func decodedPart(_ part: CURLUPart) -> String? { read(part, flags: CURLU_URLDECODE) }
 
     private func read(_ part: CURLUPart, flags: Int32) -> String? {

@@ -1,23 +1,22 @@
-/// One mail for one recipient, checked: neither the addresses nor the content can say anything to the server but what
-/// they are.
+/// A mail to one recipient, checked against injection of SMTP commands by its addresses or its content.
 package struct SMTPMail: Sendable {
     let sender: String
     let recipient: String
-    /// What the client calls itself: the domain of the sender.
+    /// The client's name for the server's greeting: the domain of the sender.
     let clientName: String
     let content: [UInt8]
     let timeout: Duration
     let connectTimeout: Duration
 
-    /// Makes a mail.
+    /// Creates a mail.
     ///
     /// - Parameters:
-    ///   - sender: The address that hears of failures, without brackets, in printable ASCII.
-    ///   - recipient: Likewise.
+    ///   - sender: The address for delivery failures, without brackets, in printable ASCII.
+    ///   - recipient: The recipient's address, in the same form.
     ///   - content: Headers, an empty line and the body; every line ends with CRLF.
-    ///   - timeout: Limit of the whole call. It should be generous: a server that was given a mail may examine it for a
-    ///     while, and who stops listening meanwhile never knows whether it was taken.
-    ///   - connectTimeout: Limit for resolving, connecting and the server's first word.
+    ///   - timeout: Limit of the whole call. It should be generous: a server may examine a mail for a while, and a
+    ///     client that stops waiting meanwhile never learns whether the mail was accepted.
+    ///   - connectTimeout: Limit for resolving, connecting and the server's greeting.
     /// - Throws: `CurlError.invalidRequest`.
     package init(
         sender: String,
@@ -39,7 +38,7 @@ package struct SMTPMail: Sendable {
         self.connectTimeout = connectTimeout
     }
 
-    /// What stands behind the `@` of an address that ends neither itself nor the command that it stands in.
+    /// Returns the part after the `@`; nil if the address could break out of its SMTP command.
     private static func domain(of address: String) -> String? {
         let bytes = address.utf8
         guard bytes.count <= 254, let at = bytes.firstIndex(of: UInt8(ascii: "@")), at != bytes.startIndex,
@@ -49,8 +48,9 @@ package struct SMTPMail: Sendable {
         return domain.isEmpty || domain.utf8.contains(where: { "@/?#%".utf8.contains($0) }) ? nil : String(domain)
     }
 
-    /// Whether CR and LF come in pairs only, and there is no NUL: a server that took a bare LF for the end of a line
-    /// could be made to see two mails (SMTP smuggling).
+    /// Whether CR and LF occur only in pairs, and NUL not at all.
+    ///
+    /// A server that accepts a bare LF as the end of a line could be made to see two mails (SMTP smuggling).
     private static func hasWholeLines(_ content: [UInt8]) -> Bool {
         var previous: UInt8 = 0
         for byte in content {

@@ -1,15 +1,15 @@
-/// What a mail server said: a code and words.
+/// A reply of an SMTP server: a code and a text.
 package struct SMTPReply: Sendable, Equatable {
-    /// 200…599; from 400 on it is a no, which below 500 may be another one later.
+    /// The reply code, 200…599; from 400 on a refusal, which is temporary below 500.
     package let code: Int
-    /// The code of RFC 3463, such as `5.1.1`; nil when the reply has none.
+    /// The enhanced status code of RFC 3463, such as `5.1.1`; nil if the reply has none.
     package let enhancedCode: String?
-    /// The words behind the code, in printable ASCII; they may hold addresses.
+    /// The text after the code, in printable ASCII; it may contain addresses.
     package let words: String
 
     private static let maxWordBytes = 1000
 
-    /// Makes a reply of its code and the words of its lines, as they were sent.
+    /// Creates a reply from its code and the text of its lines, as received.
     init(code: Int, lines: [[UInt8]]) {
         self.code = code
         let text = lines.map { String(decoding: $0.map { (0x20...0x7E).contains($0) ? $0 : 0x20 }, as: UTF8.self) }
@@ -28,22 +28,21 @@ package struct SMTPReply: Sendable, Equatable {
 }
 
 extension SMTPReply: CustomStringConvertible, CustomReflectable {
-    /// The codes, without the words.
+    /// The codes, without the text.
     package var description: String { enhancedCode.map { "\(code) \($0)" } ?? String(code) }
 
     package var customMirror: Mirror { Mirror(self, children: ["code": code]) }
 }
 
-/// Why a server has not taken a mail, or whether it has.
+/// The reason why a server has not accepted a mail, or may not have.
 package enum SMTPFailure: Error, Equatable, Sendable {
-    /// The server never had the whole mail: there was no connection, it could not be authenticated, the connection
-    /// broke.
+    /// The server never got the whole mail: no connection, failed authentication of the server, or a broken connection.
     case notSent(CurlError)
-    /// The server refused us before it came to the mail: at its greeting, or at the login.
+    /// The server refused the client before the mail: at the greeting, or at the login.
     case refused(SMTPReply)
-    /// The server refused the mail: its sender, its recipient or its content.
+    /// The server refused the mail: its sender, recipient or content.
     case mailRefused(SMTPReply)
-    /// The whole mail was sent and no answer came: it may have been accepted and may not.
+    /// The whole mail was sent, but no reply came: the server may or may not have accepted it.
     case uncertain(CurlError)
 }
 

@@ -1,10 +1,10 @@
 internal import CLibCurl
 
-/// A server that takes mails, and how to talk to it.
+/// An SMTP server and the settings of the connection.
 ///
-/// From `smtps://user:password@mail.example.com` (TLS from the first byte, port 465) or `smtp://…` (TLS after STARTTLS,
-/// without which nothing is sent, port 587). Only to this machine itself, `smtp://127.0.0.1:25?starttls=off` does
-/// without.
+/// The URL is `smtps://user:password@mail.example.com` (TLS from the first byte, port 465) or `smtp://…` (TLS after
+/// STARTTLS, without which nothing is sent, port 587). `smtp://127.0.0.1:25?starttls=off` works without TLS, for this
+/// machine only.
 package struct SMTPServer: Sendable {
     enum Security: Sendable {
         case tls, startTLS, none
@@ -16,9 +16,9 @@ package struct SMTPServer: Sendable {
     let user: String?
     let password: String?
 
-    /// Checks and keeps `url`.
+    /// Parses and checks `url`.
     ///
-    /// - Throws: `InvalidSMTPServer` with what is wrong, without repeating the text.
+    /// - Throws: `InvalidSMTPServer` with the problem, without repeating the text.
     package init(url: String) throws(InvalidSMTPServer) {
         let parsed: ParsedURL
         do { parsed = try ParsedURL(url, flags: CURLU_PATH_AS_IS) } catch {
@@ -70,7 +70,7 @@ extension SMTPServer: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["origin": origin]) }
 }
 
-/// Why a text names no mail server that may be used.
+/// The reason why a text is not the URL of a usable mail server.
 package struct InvalidSMTPServer: Error, CustomStringConvertible {
     package let problem: String
     package var description: String { problem }

@@ -1,31 +1,31 @@
 internal import CLibCurl
 
-/// A mail on its way to a server: one easy handle, used once.
+/// A transfer of one mail to a server: one easy handle, used once.
 ///
-/// What a failure means depends on how far the conversation came, which libcurl's codes do not tell: so every line that
-/// the server says is heard here, and how much of the content libcurl has taken is counted.
+/// The meaning of a failure depends on the progress of the SMTP dialogue, which libcurl's codes do not tell. So the
+/// transfer reads every line of the server and counts the content bytes that libcurl has taken.
 final class SMTPTransfer: Transfer {
     let handle: UnsafeMutableRawPointer
     private let mail: SMTPMail
     private let continuation: CallContinuation<SMTPReply, SMTPFailure>
     private let recipients: UnsafeMutablePointer<curl_slist>
-    /// Libcurl's messages name the call by its address.
+    /// The call that libcurl's messages refer to, by its address.
     private var call: Call?
     private let deadline: ContinuousClock.Instant
     private let connectDeadline: ContinuousClock.Instant
     private var isPlain = false
     private var unacknowledgedMilliseconds: Int32 = 0
 
-    /// Bytes of the content that libcurl has taken.
+    /// The number of content bytes that libcurl has taken.
     private var taken = 0
-    /// The lines of a reply that goes on.
+    /// The lines so far of an incomplete reply.
     private var lines: [[UInt8]] = []
     private var lastReply: SMTPReply?
-    /// The server's answer to the whole mail.
+    /// The server's reply to the whole mail.
     private var answer: SMTPReply?
     private var isFinished = false
 
-    /// Nil without memory.
+    /// Creates a transfer; nil if memory is lacking.
     init?(_ mail: SMTPMail, _ continuation: CallContinuation<SMTPReply, SMTPFailure>) {
         guard let recipients = curl_slist_append(nil, "<\(mail.recipient)>") else { return nil }
         guard let handle = curl_easy_init() else {
@@ -45,9 +45,9 @@ final class SMTPTransfer: Transfer {
         curl_slist_free_all(recipients)
     }
 
-    /// Sets all options; returns whether libcurl took them.
+    /// Sets all options; returns whether libcurl accepted them.
     ///
-    /// With false, too, `finish` has to be called.
+    /// `finish` must be called in either case.
     func prepare(for call: Call, by server: SMTPServer, _ configuration: CurlConfiguration) -> Bool {
         self.call = call
         isPlain = server.security == .none
@@ -61,7 +61,7 @@ final class SMTPTransfer: Transfer {
         let usesTLS = server.security == .startTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE
         return set(CURLOPT_NOSIGNAL, 1)
             && set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
-            // The path is what the client calls itself.
+            // libcurl sends the path as the client's name.
             && set(CURLOPT_URL, "\(server.origin)/\(mail.clientName)")
             && (server.user.map { set(CURLOPT_USERNAME, $0) } ?? true)
             && (server.password.map { set(CURLOPT_PASSWORD, $0) } ?? true)
@@ -72,7 +72,7 @@ final class SMTPTransfer: Transfer {
             && (configuration.caFile.map { set(CURLOPT_CAINFO, $0) } ?? true)
             && set(CURLOPT_PROXY, "")
             && set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-            // Nothing is sent on a connection that libcurl could repeat it on.
+            // libcurl could repeat the mail on a reused connection.
             && set(CURLOPT_FRESH_CONNECT, 1)
             && set(CURLOPT_FORBID_REUSE, 1)
             && set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -82,7 +82,7 @@ final class SMTPTransfer: Transfer {
             && set(CURLOPT_SERVER_RESPONSE_TIMEOUT, responseSeconds)
     }
 
-    /// For one reply; the limit of the whole call is the narrower one.
+    /// The limit for one reply, in seconds; the limit of the whole call is narrower.
     private var responseSeconds: Int { mail.timeout.wholeMilliseconds / 1000 + 1 }
 
     private func setMail() -> Bool {
@@ -103,12 +103,12 @@ final class SMTPTransfer: Transfer {
 
     func finish(_ code: CURLcode) {
         if let answer {
-            // Whatever came after it, the answer stands.
+            // The server's reply to the mail counts, whatever came after it.
             return finish(answer.code < 400 ? .success(answer) : .failure(.mailRefused(answer)))
         }
         if taken < mail.content.count, let lastReply, lastReply.code >= 400 {
             switch code {
-            // libcurl's word for a no to the sender, the recipient, or the beginning of the content.
+            // libcurl's code when the server refuses the sender, the recipient, or the start of the content.
             case CURLE_SEND_ERROR: return finish(.failure(.mailRefused(lastReply)))
             case CURLE_LOGIN_DENIED, CURLE_WEIRD_SERVER_REPLY, CURLE_REMOTE_ACCESS_DENIED:
                 return finish(.failure(.refused(lastReply)))
@@ -150,7 +150,7 @@ final class SMTPTransfer: Transfer {
 
     // MARK: Callbacks
 
-    /// Gives libcurl the next piece of the content; returns its size.
+    /// Passes the next piece of the content to libcurl; returns its size.
     func give(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let piece = mail.content[taken...].prefix(buffer.count)
         buffer.copyBytes(from: piece)
@@ -158,28 +158,29 @@ final class SMTPTransfer: Transfer {
         return piece.count
     }
 
-    /// Hears one line of the server's.
+    /// Takes one line from the server.
     func hear(_ line: UnsafeRawBufferPointer) {
         let bytes = line.prefix { $0 != 0x0D && $0 != 0x0A }
         guard bytes.count >= 3, let code = Int(String(decoding: bytes.prefix(3), as: UTF8.self)),
             (200...599).contains(code)
         else { return }
-        // Longer replies are cut: what decides is the code.
+        // Longer replies are cut: only the code matters.
         if lines.count < 10 { lines.append(Array(bytes.dropFirst(4).prefix(512))) }
         guard bytes.count == 3 || bytes[bytes.startIndex + 3] == UInt8(ascii: " ") else { return }
         let reply = SMTPReply(code: code, lines: lines)
         lines = []
-        // It answers our goodbye, which libcurl says on the way to its verdict.
+        // This is the reply to QUIT, which libcurl sends before it reports the outcome.
         guard code != 221 else { return }
         lastReply = reply
         let isAnswer = taken == mail.content.count && !(300...399).contains(code)
         if isAnswer, answer == nil { answer = reply }
-        // For the answer to a goodbye libcurl waits on the thread of all calls, so that is soon given up.
+        // libcurl waits for the reply to QUIT on the thread of all calls, so this wait gets a short limit.
         _ = set(CURLOPT_SERVER_RESPONSE_TIMEOUT, isAnswer || code >= 400 ? 1 : responseSeconds)
     }
 
-    /// Opens the socket for a connection, or refuses: what is not encrypted never leaves this machine, whatever a name
-    /// resolves to.
+    /// Opens the socket for a connection.
+    ///
+    /// Refuses unencrypted connections to other machines, whatever the name resolves to.
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard !isPlain || LoopbackAddress.contains(address) else { return CURL_SOCKET_BAD }
         return Socket.open(for: address, unacknowledgedMilliseconds: unacknowledgedMilliseconds)

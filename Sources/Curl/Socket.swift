@@ -3,8 +3,7 @@ internal import Glibc
 
 /// Sockets for libcurl's connections.
 enum Socket {
-    /// Opens a socket whose peer may leave sent bytes unacknowledged for so long; `CURL_SOCKET_BAD` when there is none
-    /// to be had.
+    /// Opens a socket with a limit for unacknowledged bytes; returns `CURL_SOCKET_BAD` if the system has none.
     static func open(
         for address: UnsafeMutablePointer<curl_sockaddr>,
         unacknowledgedMilliseconds: Int32

@@ -1,22 +1,22 @@
 internal import CLibCurl
 
-/// An easy handle of libcurl's and the call that it is used for.
+/// An easy handle of libcurl and its current call.
 ///
-/// Only the thread of the client touches it; libcurl's callbacks run on that thread.
+/// Only the thread of the client uses a transfer; libcurl's callbacks run on that thread.
 protocol Transfer: AnyObject {
     var handle: UnsafeMutableRawPointer { get }
 
-    /// Gives the caller the outcome that libcurl's `code` stands for, and forgets the call.
+    /// Resumes the caller with the outcome for libcurl's `code`, and resets the transfer.
     func finish(_ code: CURLcode)
 
-    /// Gives the caller an outcome of the client's, and forgets the call.
+    /// Resumes the caller with an error of the client, and resets the transfer.
     func finish(_ error: CurlError)
 
-    /// How far a call has come whose time is up; nil for one that still has some.
+    /// Returns the phase of a call whose deadline has passed; nil before the deadline.
     func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase?
 }
 
-/// Options, each by a function for its type of argument; they return whether libcurl took the value.
+/// Setters of options, one for each type of argument; they return whether libcurl accepted the value.
 extension Transfer {
     func set(_ option: CURLoption, _ value: Int) -> Bool {
         curl_setopt_long(handle, option, value) == CURLE_OK
@@ -30,7 +30,7 @@ extension Transfer {
         curl_setopt_pointer(handle, option, value) == CURLE_OK
     }
 
-    /// Names the call to which a message of libcurl's belongs.
+    /// Stores the call in the handle, so that a libcurl message can be matched to its call.
     func set(_ option: CURLoption, _ call: Call) -> Bool {
         curl_setopt_pointer(handle, option, Unmanaged.passUnretained(call).toOpaque()) == CURLE_OK
     }

@@ -1,10 +1,10 @@
 internal import CEmbeddedFiles
 
-/// Large files of the repository that are a part of the program, as bytes.
+/// Large files of the repository, embedded in the program as bytes.
 ///
-/// This module owns the way of files into the program and knows nothing of their contents. The C compiler embeds them.
-/// SwiftPM's `embedInCode` makes a file an array literal, for which the Swift compiler needs 0.2 ms a byte: 48 s for
-/// the larger OpenAPI document. Small files, such as the texts of mails, are embedded so by the modules that own them.
+/// This module owns the embedding and knows nothing of the files' contents. The C compiler embeds them: SwiftPM's
+/// `embedInCode` makes a file an array literal, for which the Swift compiler needs 0.2 ms a byte, 48 s for the larger
+/// OpenAPI document. Modules with small files, such as the texts of mails, embed those with `embedInCode`.
 package enum EmbeddedFiles {
     /// `mappings/application.schema.json`.
     package static var applicationSchema: [UInt8] { bytes(of: embedded_application_schema()) }

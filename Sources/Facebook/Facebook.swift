@@ -1,11 +1,11 @@
-// Facebook — everything that is Facebook's.
+// Facebook — the provider kind for Facebook.
 //
-// Owns: the kind of provider `facebook` and what an application's own is (`FacebookKind`, `FacebookProvider`); in
-// `Graph` what is asked of Facebook and the meaning of its errors; in `Credentials` the telling apart of token kinds
-// and decision D2 (the two replies about an access token and the application must agree); in `Callbacks` what Facebook
-// calls us with; in `Settings` the options and their form in documents; the fields of a person, and what kept tokens
-// are still worth.
+// Owns: the provider kind `facebook` and its provider in an application (`FacebookKind`, `FacebookProvider`); the
+// fields of a profile; the checks of kept tokens. Folder `Graph`: requests to Facebook and the meaning of its errors.
+// Folder `Credentials`: telling kinds of tokens apart, and decision D2 (the two responses about an access token must
+// agree with each other and with the application). Folder `Callbacks`: Facebook's callbacks. Folder `Settings`: the
+// options and their form in documents.
 //
-// Must not know: what is done with a person who was verified (mappings, the database), or who asks. What asks passes no
-// judgement, and what judges cannot ask: `Credentials` and `Callbacks` are pure functions of evidence, secrets and
-// time.
+// Must not know: what a login does with the verified user (mappings, the database), nor the client. Code that sends
+// requests decides nothing, and code that decides sends no requests: `Credentials` and `Callbacks` are pure functions
+// of evidence, secrets and time.

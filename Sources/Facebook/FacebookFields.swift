@@ -1,7 +1,7 @@
+import Encodings
 package import Mapping
-import Vocabulary
 
-// Facebook's user fields (docs/protocols/facebook.md §2).
+// The fields of a Facebook user (docs/protocols/facebook.md §2).
 
 extension ProfileFields {
     private static let named = FieldShape.object(["id": .digits, "name": .text])

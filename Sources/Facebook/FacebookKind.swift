@@ -1,31 +1,42 @@
+package import Description
+package import Domain
+package import Encodings
 package import Mapping
 package import Providers
 package import SignedTokens
-package import Upstream
-package import Vocabulary
 
 extension ProviderName {
-    /// The kind, and what its instance is usually called.
+    /// The name of the provider kind, and the usual name of a provider of that kind.
     package static let facebook = ProviderName(known: "facebook")
 }
 
-/// Facebook: access tokens, authorization codes, ID tokens of Limited Login, and our own use of its login dialog.
+/// The provider kind for Facebook.
+///
+/// It accepts access tokens, authorization codes and ID tokens of Limited Login, and opens Facebook's login dialog
+/// itself.
 package struct FacebookKind: ProviderKind {
     package let name = ProviderName.facebook
     package let title = FacebookProvider.title
     package let fields = ProfileFields.facebook
     package let subjects = SubjectRule(isDecimal: true)
     package let appTerms = AppTerms(
-        id: "appId",
-        secret: "appSecret",
-        secretTitle: "the app secret",
-        configID: "configId",
-        idRule: "must be a text of \(FacebookID.form)",
-        isID: FacebookID.isValid
+        id: ("appId", "App id", "The app id as text; no id twice."),
+        TextRule(
+            "must be a text of \(FacebookID.form)",
+            pattern: "^[0-9]{1,32}$",
+            example: "1234567890",
+            isValid: FacebookID.isValid
+        ),
+        secret: ("appSecret", "App secret", "The app secret."),
+        called: "the app secret",
+        configID: (
+            "configId", "Configuration id",
+            "The configuration of Facebook Login for Business that the app's login dialog follows."
+        )
     )
-    package let optionNames = FacebookOptionsDocument.names
+    package let optionShape = FacebookOptions.description.shape
     package let secretOptions = [verifyToken]
-    package let exportedOptions = [FacebookOptionsDocument.graphVersion]
+    package let exportedOptions = ["graphVersion"]
     package let dialogReturn: EnteredAddress? =
         EnteredAddress(place: login, title: "Valid OAuth Redirect URIs", name: "authorize")
     package let callbacks = [
@@ -40,20 +51,16 @@ package struct FacebookKind: ProviderKind {
 
     private static let login = "Facebook Login, Settings"
 
-    /// What Facebook repeats when it sets up the webhook.
+    /// The text that Facebook repeats when it sets up the webhook.
     static let verifyToken = SecretOption(
         name: "webhookVerifyToken",
+        "Verify token of the webhook",
+        "The text that Facebook repeats when it sets up the webhook.",
         title: "the verify token",
         variable: "WEBHOOK_VERIFY_TOKEN",
         bytes: 16...128
     )
 
-    /// Makes the kind.
-    ///
-    /// - Parameters:
-    ///   - graph: Asks Facebook.
-    ///   - keys: Facebook's keys of ID tokens.
-    ///   - clock: The time of day.
     package init(graph: GraphClient, keys: SigningKeys, clock: WallClock) {
         self.graph = graph
         self.keys = keys
@@ -65,13 +72,12 @@ package struct FacebookKind: ProviderKind {
         at place: JSONPointer,
         problems: inout DocumentProblems
     ) -> JSONValue {
-        FacebookOptionsDocument.document(
-            of: FacebookOptionsDocument.read(object, at: place, problems: &problems)
-        )
+        let options = FacebookOptions.description.read(membersOf: object, at: place, problems: &problems)
+        return FacebookOptions.description.document(of: options)
     }
 
     package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
-        guard let options = try? FacebookOptionsDocument.parse(options) else { return }
+        guard let options = try? FacebookOptions(options) else { return }
         let needs = [
             ("longLivedTokens", options.longLivedTokens), ("returnTokens", options.returnTokens),
             ("refreshHours", options.refreshHours != nil),
@@ -88,7 +94,7 @@ package struct FacebookKind: ProviderKind {
             settings: FacebookSettings(
                 enabled: setup.isEnabled,
                 apps: setup.apps,
-                options: try FacebookOptionsDocument.parse(setup.options),
+                options: try FacebookOptions(setup.options),
                 webhookVerifyToken: setup.secrets[Self.verifyToken.name]
             ),
             graph: graph,
@@ -99,6 +105,9 @@ package struct FacebookKind: ProviderKind {
 }
 
 extension FacebookKind: UpstreamKind {
+    package static let settingShape = ObjectShape(settingFields(FacebookOptions.description.shape, [verifyToken]))
+    package static var variables: [any DeclaredVariable] { FacebookVariables.all }
+
     package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
         guard let configuration = GraphConfiguration(&settings) else { return nil }
         return UpstreamSetup(usesTLS: configuration.usesTLS) { parts in

@@ -1,7 +1,8 @@
+package import Domain
+package import Encodings
 package import Providers
-package import Vocabulary
 
-// What Facebook calls: the app whose secret signed a call says for whom it is.
+// Facebook's callbacks. The app whose secret signed a callback is the app that the callback concerns.
 
 extension FacebookProvider: RemovalReporting {
     package var endsSessionsWhenRevoked: Bool { settings.options.endSessionsWhenRevoked }
@@ -16,7 +17,7 @@ extension FacebookProvider: RemovalReporting {
         )
     }
 
-    /// As Facebook wants it (docs/protocols/facebook.md §5.3).
+    /// Returns the response in Facebook's form (docs/protocols/facebook.md §5.3).
     package func receipt(code: String, statusURL: String) -> JSONObject {
         ["url": .string(statusURL), "confirmation_code": .string(code)]
     }

@@ -1,9 +1,10 @@
 import Crypto
+package import Domain
+import Encodings
 package import Providers
-package import Vocabulary
 
-// The login dialog, and what its codes come to. A client may open a dialog of its own and send the code, or let us open
-// one.
+// The login dialog, and the exchange of its codes. A client may open a dialog of its own and send the code, or let the
+// service open the dialog.
 
 extension FacebookProvider: DialogOffering {
     package var kind: ProviderName { .facebook }
@@ -18,7 +19,7 @@ extension FacebookProvider: DialogOffering {
                 version: settings.graphVersion,
                 redirectURI: dialog.redirectURI,
                 state: dialog.state,
-                // A configuration says itself what is asked for.
+                // A configuration names the permissions itself.
                 permissions: dialog.wishes.permissions ?? (configID == nil ? settings.options.permissions : nil),
                 authType: dialog.wishes.authType,
                 configID: configID,
@@ -42,7 +43,7 @@ extension FacebookProvider: DialogOffering {
         }
     }
 
-    /// Facebook's own text stays out of it.
+    /// Returns the failure in our words; Facebook's own text is left out.
     package func failure(in answer: DialogAnswer) -> Failure? {
         func details(_ code: Int64?) -> JSONObject { code.map { ["graphCode": .integer($0)] } ?? JSONObject() }
         switch DialogReply.refusal(in: answer) {
@@ -86,9 +87,9 @@ extension FacebookProvider: DialogOffering {
         return try await exchange(code, fields: fields, question, claim: claim)
     }
 
-    /// Verifies an authorization code of the client's own dialog.
+    /// Verifies an authorization code from a dialog that the client opened.
     ///
-    /// Nothing is sent unless the redirect URI is one of the operator's, to the byte.
+    /// No request is sent unless the redirect URI equals one of the operator's, byte for byte.
     func authenticate(
         by code: DialogCode,
         _ question: ProviderQuestion,
@@ -107,18 +108,18 @@ extension FacebookProvider: DialogOffering {
         let code = try AuthorizationCode(code.code, redirectURI: code.redirectURI, codeVerifier: code.codeVerifier)
         switch try await exchange(code, fields: fields, question, claim: claim) {
         case .authenticated(let result): return result
-        // A dialog of the client's is the client's to open otherwise.
+        // Only the client can open its dialog again without a challenge.
         case .challengeLost(_, let failure): throw failure
         }
     }
 
-    /// Seconds for which an authorization code that came once is refused here; after that Facebook has long ended it.
+    /// Seconds in which a used authorization code is refused here; Facebook's codes expire much earlier.
     private static let codeSeconds: Int64 = 3600
 
     /// Exchanges a code and verifies the access token that it gives.
     ///
-    /// A code cannot be tried at one app after another, so it counts for the app that the client names, or for the
-    /// first one. It counts once, on whatever instance and whatever comes of it (decision D13).
+    /// A code cannot be tried with several apps, so it belongs to the app that the client names, or to the first app.
+    /// The code is single-use on all instances, whatever the outcome (decision D13).
     private func exchange(
         _ code: AuthorizationCode,
         fields: String,

@@ -1,14 +1,16 @@
+package import Domain
 package import Providers
 import SignedTokens
-package import Vocabulary
 
 extension FacebookProvider: SettingsReviewing, AppChecking, FieldChecking {
     package func endings(on day: CalendarDate) -> [String] {
         GraphVersions.ending(of: settings.graphVersion, today: day).map { [$0] } ?? []
     }
 
-    /// Of the version of Graph by the calendar and by what has answered this instance, and of a nonce that nobody holds
-    /// anything to.
+    /// Returns warnings about the Graph version and about the option `nonce`.
+    ///
+    /// The version is checked by the calendar and by the versions that answered this instance. The nonce gives a
+    /// warning when it is `off`, so that none is required.
     package func warnings(on day: CalendarDate) -> [String] {
         let version = settings.graphVersion
         let answered = apps.compactMap { graph.answeredVersion(of: $0.id, application: application, asked: version) }

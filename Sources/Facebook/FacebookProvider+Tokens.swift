@@ -1,7 +1,7 @@
+package import Domain
 package import Providers
-package import Vocabulary
 
-// Kept tokens, and the permissions behind them.
+// Checks of kept tokens, and revocation of the consent behind them.
 
 extension FacebookProvider: TokenChecking, PermissionRevoking {
     package var tokenPolicy: TokenPolicy? {

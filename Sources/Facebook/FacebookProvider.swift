@@ -1,10 +1,9 @@
+package import Domain
 package import Mapping
 package import Providers
 import SignedTokens
-import Upstream
-package import Vocabulary
 
-/// Facebook as one application has set it up.
+/// The provider Facebook of one application.
 package struct FacebookProvider: Provider {
     package let name: ProviderName
     let application: ApplicationID
@@ -35,7 +34,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             let fields = try question.fields()
             return try await authenticate(by: token, of: apps(named: question.appID), fields: fields, question)
         case .idToken(let token, let nonce):
-            // A mapping that is wrong is told before a token is used up.
+            // Errors in the mapping are reported before the single-use token is consumed.
             _ = try question.fields()
             return try await authenticate(byIDToken: token, nonce: nonce, question)
         case .code(let code, let redirectURI, let codeVerifier):
@@ -45,7 +44,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
                 claim: claim
             )
         case .loginCode:
-            // It is the service's own, which takes it itself where a login may end with one.
+            // The service issued the code itself, and accepts it only where a login may end with one.
             throw Failure(.credentialInvalid, "A loginCode is taken from a login through the server alone.")
         }
     }
@@ -68,7 +67,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         )
     }
 
-    /// Verifies an access token that is of one of these apps (decision D2).
+    /// Verifies an access token that was issued for one of these apps (decision D2).
     func authenticate(
         by token: Secret,
         of apps: [ProviderApp],
@@ -85,12 +84,12 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         )
     }
 
-    /// Asks each app in turn whether the token is its own; one that is of no app of ours does not count.
+    /// Verifies an access token with each app in turn; a token of none of the apps is refused.
     ///
-    /// A login and its preview share it, so that they come to the same verdict.
+    /// Logins and previews share this method, so that they come to the same verdict.
     ///
-    /// - Returns: The person, with the fields.
-    /// - Throws: Why the token does not count.
+    /// - Returns: The verified user, with the fields.
+    /// - Throws: The reason why the token is refused.
     private func person(
         by token: Secret,
         of apps: [ProviderApp],
@@ -122,9 +121,10 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         )
     }
 
-    /// Verifies an ID token of Limited Login (decision D3): nobody is asked about it once Facebook's keys are known.
+    /// Verifies an ID token of Limited Login (decision D3).
     ///
-    /// That it counts once is left to the login.
+    /// Facebook is not asked about the token; only its key set may have to be fetched. The login makes the token
+    /// single-use.
     private func authenticate(
         byIDToken text: Secret,
         nonce: Secret?,

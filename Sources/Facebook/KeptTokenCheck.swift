@@ -1,25 +1,25 @@
+import Domain
+import Encodings
 import Providers
-import Vocabulary
 
-/// What Facebook's answers about a kept token mean for its identity; a pure function of them.
+/// The meaning of Facebook's responses about a kept token for its identity.
 ///
-/// The rules of a login decide (`AccessTokenCheck`): what counts there counts here, and it must be the identity's own
-/// person. What a login refuses is then one of three things: the person has withdrawn the token, the token has come to
-/// its end, or nobody can tell.
+/// A pure function of the responses. The rules of a login apply (`AccessTokenCheck`), and the token must belong to the
+/// user of the identity. A token that a login would refuse is revoked by the user, expired, or in an unknown state.
 struct KeptTokenCheck: Sendable {
-    /// Whose token it was when it was kept.
+    /// The identity that the token was kept for.
     let identity: IdentityKey
-    /// The app as which Graph was asked.
+    /// The app whose credentials were sent to Graph.
     let app: ProviderApp
     /// Unix seconds.
     let now: Int64
 
-    /// Judges what `debug_token` said, and what `/me` said; nil when it was not asked.
+    /// Returns the verdict on the responses of `debug_token` and `/me`; the profile is nil when `/me` was not asked.
     func verdict(
         on inspection: AccessTokenEvidence.Inspection,
         _ profile: AccessTokenEvidence.Profile?
     ) -> TokenVerdict {
-        // The person whom we know stands in for what /me says.
+        // The known user of the identity stands in for the response of `/me`.
         let known = AccessTokenEvidence.Profile.user(["id": .string(identity.subject.text)])
         let alone = AccessTokenEvidence(inspection: inspection, profile: known)
         let judgement = AccessTokenCheck.verify(evidence: alone, app: app, of: identity.provider, now: now)
@@ -51,7 +51,7 @@ struct KeptTokenCheck: Sendable {
         }
     }
 
-    /// What it means that the token itself is refused.
+    /// Returns the verdict for a token that the login's rules refuse.
     private func refused(
         _ failure: Failure,
         _ token: TokenInspection,
@@ -61,13 +61,13 @@ struct KeptTokenCheck: Sendable {
         case .credentialRevoked:
             return .revoked(failure)
         case .credentialExpired:
-            // Access to the person's data ends 90 days after they came last; the token stays good for less
-            // (docs/protocols/facebook.md §6).
+            // Access to the user's data expires 90 days after the user's last use of the app. The token stays valid for
+            // requests that need no such access (docs/protocols/facebook.md §6).
             let hasEnded = token.expiresAt.map { $0 != 0 && $0 <= now } ?? false
             guard token.isValid, token.refusal == nil, !hasEnded else { return .worthless(failure) }
             guard case .failed(let failure) = profile else { return .stands(token.facts, .notAsked) }
             return .stands(token.facts, .failed(failure))
-        // Not the person's doing, as far as Facebook says: a new app secret, for one, ends all tokens of the app.
+        // Not revoked by the user, as far as Facebook says: a new app secret, for one, ends all tokens of the app.
         case .credentialInvalid, .credentialWrongKind:
             return .worthless(failure)
         default:
@@ -91,7 +91,7 @@ extension TokenInspection {
     fileprivate var facts: TokenFacts {
         TokenFacts(
             scopes: scopes,
-            // 0 is never.
+            // 0 means never.
             dataAccessExpiresAt: dataAccessExpiresAt == 0 ? nil : dataAccessExpiresAt,
             expiresAt: expiresAt == 0 ? nil : expiresAt
         )

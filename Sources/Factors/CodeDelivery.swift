@@ -1,18 +1,16 @@
 package import Applications
-import Mailing
-package import Notifications
-import OneTimeCodes
 import Crypto
+package import Domain
+package import Messaging
+import OneTimeCodes
 import Secrets
 import Store
-package import Texting
-package import Vocabulary
 
-/// Codes on their way to people.
+/// The delivery of one-time codes to users, by SMS or mail.
 package struct CodeDelivery: Sendable {
     let attempts: AttemptCounter
     let queue: MailQueue
-    /// Nil when the deployment sends no messages to telephones.
+    /// Nil if the deployment sends no text messages.
     let gateway: SMSGateway?
     let limits: Limits
     let random: RandomSource
@@ -31,31 +29,31 @@ package struct CodeDelivery: Sendable {
         self.random = random
     }
 
-    /// Whether codes of a kind can be sent at all.
+    /// Returns whether the deployment can send codes of a kind.
     func canSend(_ kind: FactorKind) -> Bool { kind == .sms ? gateway != nil : queue.canSendMail }
 
-    /// What a code is for.
+    /// The purpose of a code.
     enum Purpose {
-        /// A factor of a user's, who is to show it.
+        /// A factor of the user, who is to show it.
         case showing
-        /// A telephone or a mailbox that this user says is theirs: it may be a stranger's.
+        /// A telephone or a mailbox that this user claims; it may belong to someone else.
         case enrolment(by: ObjectID)
     }
 
     /// Sends the code of an occasion.
     ///
     /// - Parameters:
-    ///   - occasion: What the code is for.
-    ///   - factor: Which factor it is of.
-    ///   - kind: By which way it goes.
+    ///   - occasion: The occasion that the code is valid for.
+    ///   - factor: The id of the factor.
+    ///   - kind: The kind of delivery.
     ///   - target: The number or the address.
-    ///   - purpose: What it is for; codes that enrol use up nothing that people log in by.
-    ///   - user: Whose it is, as far as there is a user.
-    ///   - seconds: For how long it counts.
-    ///   - source: Where the request comes from.
+    ///   - purpose: The purpose of the code; codes for enrolment do not use up the limits of codes for logins.
+    ///   - user: The user, if the user exists already.
+    ///   - seconds: The seconds until the code's expiry.
+    ///   - source: The source of the request.
     ///   - loaded: The application.
-    /// - Throws: `too_many_attempts` where the price guards or the mailbox's have it, `factor_not_offered` for a number
-    ///   that gets none, `code_not_delivered`, `mail_off`.
+    /// - Throws: `too_many_attempts` beyond the limits of text messages or of a mailbox; `factor_not_offered` for a
+    ///   number that may get no code; `code_not_delivered`, `mail_off`.
     func send(
         _ occasion: FactorOccasion,
         of factor: ObjectID,
@@ -172,7 +170,7 @@ package struct CodeDelivery: Sendable {
 }
 
 extension CodeDelivery.Purpose {
-    /// What an enrolment is counted for besides.
+    /// Returns the additional counts of an enrolment.
     fileprivate func counts(to target: String) -> [AttemptCount] {
         guard case .enrolment(let user) = self else { return [] }
         return [
@@ -183,7 +181,7 @@ extension CodeDelivery.Purpose {
 }
 
 extension FactorOccasion {
-    /// The code that is sent for it to one factor.
+    /// Returns the occasion's code for one factor.
     func code(of factor: ObjectID) -> Secret { codes.code(for: factor.handle) }
 
     func isCode(_ text: String, of factor: ObjectID) -> Bool { codes.isCode(text, for: factor.handle) }

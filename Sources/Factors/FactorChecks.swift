@@ -1,14 +1,15 @@
 package import Applications
-package import Notifications
+package import Domain
+package import Encodings
+package import Messaging
 import OneTimeCodes
 import Secrets
 package import Store
-package import Vocabulary
 import WebAuthn
 
-/// Factors that people are asked for and show.
+/// The challenges and checks of second factors.
 ///
-/// A class, since what waits for a provider would have it in the frame of each function that waits.
+/// A class, since each function that waits for a provider would have a copy in its frame.
 package final class FactorChecks: Sendable {
     let store: Store
     let delivery: CodeDelivery
@@ -33,26 +34,26 @@ package final class FactorChecks: Sendable {
         self.clock = clock
     }
 
-    /// The factors of a user that the application takes and that can be asked for, from the oldest on.
+    /// Returns the factors that the application accepts and the deployment can use, from the oldest to the newest.
     package func usable(_ factors: [StoredFactor], in application: Application) -> [StoredFactor] {
         let policy = application.settings.secondFactor
         let allowed = factors.filter { policy.allows($0.kind) && offers($0.kind) }
         return allowed.filter { $0.kind != .recoveryCode || !$0.codes.isEmpty }
     }
 
-    /// Whether this deployment has what a kind needs.
+    /// Returns whether this deployment has the means for a kind.
     package func offers(_ kind: FactorKind) -> Bool { !kind.isDelivered || delivery.canSend(kind) }
 
-    /// Asks a person for one of their factors: sends a code, or makes a challenge.
+    /// Starts the challenge for a factor: sends a code, or makes a passkey challenge.
     ///
     /// - Parameters:
-    ///   - id: The factor; of a passkey, all of the user's are as good.
-    ///   - user: Whose it is.
-    ///   - occasion: What it is asked for.
-    ///   - source: Where the request comes from.
+    ///   - id: The id of the factor; for a passkey, the challenge allows all passkeys of the user.
+    ///   - user: The id of the user.
+    ///   - occasion: The occasion of the request.
+    ///   - source: The source of the request.
     ///   - loaded: The application.
-    /// - Returns: What the person needs to know.
-    /// - Throws: `not_found`, `too_many_attempts`, `code_not_delivered` and what else stands in the way of a code.
+    /// - Returns: The challenge for the user.
+    /// - Throws: `not_found`, `too_many_attempts`, `code_not_delivered` and other errors of sending a code.
     package func challenge(
         _ id: ObjectID,
         of user: ObjectID,
@@ -86,7 +87,7 @@ package final class FactorChecks: Sendable {
         }
     }
 
-    /// What a factor asks for by itself: of a passkey the challenge, and nothing that would be sent.
+    /// Returns the challenge of a factor without sending a code: only a passkey has one.
     package func challenge(
         _ factor: Factor,
         among factors: [StoredFactor],
@@ -113,27 +114,28 @@ package final class FactorChecks: Sendable {
         )
     }
 
-    /// Seconds for which a factor that was asked for may be shown.
+    /// Seconds in which a requested factor may be shown.
     package static let seconds: Int64 = 300
 
-    /// The one place where what somebody shows is held against a factor.
+    /// Checks a response against a factor; no other code does.
     ///
-    /// The guess is counted for the factor before it is looked at, on whatever instance, and counts until what was
-    /// shown is used up: every road goes through here, so none leads around the limit. The source and the occasion must
-    /// not have to wait; what was wrong counts for them when it is known to be, so guesses under way at once can be
-    /// more than they allow, and never more than the factor does. A passkey that is none of the user's is no guess.
+    /// The guess is counted for the factor before the check, across all instances, until the shown factor is used up.
+    /// Every path goes through here, so no path bypasses the limit. The source and the occasion must be below their
+    /// limits, but count only wrong guesses, after the check. So concurrent guesses may exceed these limits, but never
+    /// that of the factor. A passkey of another user is not a guess.
     ///
     /// - Parameters:
-    ///   - response: What was shown.
-    ///   - id: The factor; nil where the credential of a passkey says which.
-    ///   - user: Whose it is.
-    ///   - factors: Those that count, where they are not those that the user has now.
-    ///   - occasion: What it was asked for.
-    ///   - use: What that is: guesses of who knows a password shut out no session and no link.
-    ///   - source: Where the request comes from.
+    ///   - response: The response of the user.
+    ///   - id: The id of the factor; nil if the credential of a passkey identifies the factor.
+    ///   - user: The id of the user.
+    ///   - factors: The valid factors, if they differ from the user's present factors.
+    ///   - occasion: The occasion of the request.
+    ///   - use: The use of the factor. Each use has a count of its own, so that guesses by an attacker with the
+    ///     password lock out neither sessions nor links.
+    ///   - source: The source of the request.
     ///   - loaded: The application.
-    /// - Returns: What the write of the occasion uses up.
-    /// - Throws: `second_factor_invalid`; `pending_sign_in_invalid` when the occasion has had its guesses;
+    /// - Returns: The checked factor, which the write of the occasion uses up.
+    /// - Throws: `second_factor_invalid`; `pending_sign_in_invalid` when the occasion has no guesses left;
     ///   `too_many_attempts`.
     package func check(
         _ response: FactorResponse,
@@ -180,9 +182,9 @@ package final class FactorChecks: Sendable {
         }
     }
 
-    /// Which factor of a user's is shown.
+    /// Returns the id of the factor in a response.
     ///
-    /// - Throws: `malformed_request` for a code of nothing; `second_factor_invalid` for a passkey of nobody's.
+    /// - Throws: `malformed_request` for a code without a factor id; `second_factor_invalid` for an unknown passkey.
     package func factor(
         of response: FactorResponse,
         by id: ObjectID?,
@@ -203,14 +205,14 @@ package final class FactorChecks: Sendable {
         return factor.id
     }
 
-    /// The passkey by which somebody logs in who has not said who they are; it has made sure who holds it.
+    /// Checks the passkey of a login without a user name; the passkey must have verified its user.
     ///
     /// - Parameters:
-    ///   - credential: What an authenticator gave.
-    ///   - occasion: What it was asked for.
-    ///   - isRepeated: Whether it has logged in before, for the same occasion: it was checked then.
-    ///   - application: Whose user it may be.
-    /// - Returns: Whose passkey it is, and what the write of the login uses up.
+    ///   - credential: The credential from the authenticator.
+    ///   - occasion: The occasion of the request.
+    ///   - isRepeated: Whether the credential has already logged in for the same occasion, and so was checked before.
+    ///   - application: The application of the user.
+    /// - Returns: The user of the passkey, and the factor, which the write of the login uses up.
     /// - Throws: `second_factor_invalid`, for every reason alike.
     package func checkLogin(
         by credential: JSONValue,
@@ -228,7 +230,7 @@ package final class FactorChecks: Sendable {
         return (found.user, shown.0)
     }
 
-    /// What somebody gets who is to log in by a passkey.
+    /// Returns the options for a login by passkey; nil if no relying party is configured.
     package func loginOptions(for occasion: FactorOccasion, in application: Application) -> JSONObject? {
         RelyingParty(of: application, verifying: true)?.requestOptions(
             challenge: occasion.challenge,
@@ -267,13 +269,13 @@ package final class FactorChecks: Sendable {
     }
 }
 
-/// What a factor is shown for.
+/// The use of a second factor.
 package enum FactorUse: String, Sendable {
     case login, session, link
 }
 
 extension FactorResponse {
-    /// Whether it may be tried until it is right: 80 bits and signatures may not.
+    /// Whether the response can be guessed: recovery codes of 80 bits and signatures cannot.
     var canBeGuessed: Bool {
         guard case .code(let code) = self else { return false }
         return RecoveryCode(typed: code) == nil
@@ -281,17 +283,17 @@ extension FactorResponse {
 }
 
 extension FactorOccasion {
-    /// For what guesses are counted within it.
+    /// The key for which the occasion's guesses are counted.
     var attemptKey: [UInt8] { Digest.sha256("occasion " + Base64URL.encode(bytes)) }
 }
 
 extension RecoveryCode {
-    /// As it stands in the list of those that are left.
+    /// Returns the code as it is stored in the list of unused codes.
     func stored(of user: ObjectID) -> String { Base64URL.encode(hash(of: user)) }
 }
 
 extension AttemptCount {
-    /// For what a wrong guess is counted beside the factor.
+    /// Returns the counts of a wrong guess, besides the count of the factor.
     static func failures(for occasion: FactorOccasion, from source: RequestSource) -> [AttemptCount] {
         [
             AttemptCount(for: source.attemptKey, by: .source),
@@ -301,10 +303,10 @@ extension AttemptCount {
 }
 
 extension AttemptRefusal {
-    /// The position of the occasion among `AttemptCount.failures`.
+    /// The position of the occasion's count in `AttemptCount.failures`.
     private static let occasion = 1
 
-    /// Why nothing may be guessed now; of the occasion itself, nothing ever.
+    /// The failure for a refused guess; a refused occasion stays refused.
     fileprivate var failure: Failure {
         guard position != Self.occasion else {
             return Failure(.pendingSignInInvalid, "Too many wrong codes: this login has ended. Log in again.")
@@ -326,7 +328,7 @@ extension Failure {
         .notFound,
         "There is no such second factor here. Choose one of those that were offered."
     )
-    /// That nobody said which factor a code is of.
+    /// The failure for a code without a factor id.
     package static let noFactorNamed = Failure(
         .malformedRequest,
         "factorId must be the id of one of the factors that were offered."

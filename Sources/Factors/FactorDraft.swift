@@ -1,20 +1,22 @@
+import Domain
+import Encodings
 import Secrets
-import Vocabulary
 
-/// A factor that is to be enrolled and of which nothing is kept before its person has shown to hold it: sealed, it is
-/// the factor's id until then.
+/// A factor that is being enrolled and that its user has not confirmed yet.
+///
+/// Nothing is stored until then: the encrypted draft is the factor's id.
 struct FactorDraft: SealedInTransit {
-    /// What the factor will be called.
+    /// The id of the future factor.
     let id: ObjectID
     let kind: FactorKind
-    /// Whose it will be.
+    /// The id of the future factor's user.
     let user: ObjectID
-    /// The session or the pending sign-in that it was begun by, which alone can confirm it.
+    /// The hash of the session or the pending login that began the enrolment; only the same one can confirm the factor.
     let owner: [UInt8]
     let label: String?
-    /// The seed of an authenticator app, or where codes are sent to; nil for a passkey.
+    /// The seed of an authenticator app, or the target of codes; nil for a passkey.
     let secret: Secret?
-    /// What its first code or challenge is for.
+    /// The occasion of the first code or challenge.
     let occasion: FactorOccasion
     let endsAt: Int64
 

@@ -1,18 +1,18 @@
 package import Applications
-package import Notifications
+package import Domain
+package import Encodings
+package import Messaging
 import OneTimeCodes
-import Texting
 package import Secrets
 package import Store
-package import Vocabulary
 import WebAuthn
 
-/// What somebody wants to enrol, parsed at the edge.
+/// A request to enrol a factor, parsed at the edge.
 package struct FactorWish: Sendable {
     package let kind: FactorKind
-    /// What the person calls it.
+    /// The user's name for the factor.
     package let label: String?
-    /// Where codes shall be sent to; nil where the kind needs none, or for the user's own address.
+    /// The target of codes; nil if the kind needs none, or for the user's own address.
     package let target: String?
 
     package init(kind: FactorKind, label: String?, target: String?) {
@@ -23,7 +23,7 @@ package struct FactorWish: Sendable {
 
     private static let mostLabelBytes = 200
 
-    /// Holds the label to what can be kept and shown.
+    /// Checks that the label can be stored and displayed.
     ///
     /// - Throws: `malformed_request`.
     func checkLabel() throws(Failure) {
@@ -36,19 +36,19 @@ package struct FactorWish: Sendable {
     }
 }
 
-/// For whom a factor is enrolled.
+/// The user for whom a factor is enrolled.
 package struct FactorOwnership: Sendable {
-    /// The user, who may not be there yet.
+    /// The id of the user, who may not exist yet.
     package let id: ObjectID
-    /// Nil while there is no such user.
+    /// Nil before the user exists.
     package let user: User?
-    /// The session or the pending sign-in by which it is done.
+    /// The hash of the session or the pending login that enrols the factor.
     package let owner: [UInt8]
-    /// What the person logs in by, for the authenticator to show.
+    /// The user's login, which the authenticator displays.
     package let account: String?
-    /// Whether a login waits for it, which takes only what the application asks for.
+    /// Whether a pending login waits for the factor; such a login accepts only the kinds that the application asks for.
     package let finishesLogin: Bool
-    /// The factors that there are.
+    /// The user's present factors.
     package let factors: [StoredFactor]
 
     package init(
@@ -68,26 +68,26 @@ package struct FactorOwnership: Sendable {
     }
 }
 
-/// What a person needs to show that a factor is theirs.
+/// A begun enrolment, with the data that the user needs to confirm it.
 package struct BegunFactor: Sendable {
-    /// The factor's id until it is confirmed.
+    /// The factor's id until the confirmation.
     package let id: Secret
     package let kind: FactorKind
-    /// `otpauth://…`, of an authenticator app.
+    /// The `otpauth://…` address for an authenticator app.
     package let address: Secret?
-    /// The same as a picture, in SVG.
+    /// The QR code of the address, in SVG.
     package let picture: Secret?
-    /// PublicKeyCredentialCreationOptionsJSON, of a passkey.
+    /// PublicKeyCredentialCreationOptionsJSON, for a passkey.
     package let publicKey: JSONObject?
-    /// Where a code was sent, so far as it may be shown.
+    /// The masked target of a sent code.
     package let sentTo: String?
-    /// Milliseconds since 1970 at which it can be confirmed no more.
+    /// The expiry of the enrolment, in milliseconds since 1970.
     package let expires: Int64
 }
 
-/// How factors come to people.
+/// The enrolment of second factors of users.
 ///
-/// A class, since what waits for a provider would have it in the frame of each function that waits.
+/// A class, since each function that waits for a provider would have a copy in its frame.
 package final class FactorEnrolment: Sendable {
     let masterKeys: MasterKeys
     let delivery: CodeDelivery
@@ -112,14 +112,14 @@ package final class FactorEnrolment: Sendable {
         self.random = random
     }
 
-    /// Factors that a user may have.
+    /// The maximum number of factors of a user.
     package static let most = 10
-    /// Seconds within which a factor is confirmed.
+    /// Seconds in which a factor must be confirmed.
     package static let seconds: Int64 = 900
 
-    /// Begins to enrol a factor; nothing is kept before it is confirmed.
+    /// Begins to enrol a factor; nothing is stored before the confirmation.
     ///
-    /// - Throws: `factor_not_offered`, `too_many_factors`, `malformed_request`, and what stands in the way of a code.
+    /// - Throws: `factor_not_offered`, `too_many_factors`, `malformed_request`, and the errors of sending a code.
     package func begin(
         _ wish: FactorWish,
         for person: FactorOwnership,
@@ -162,7 +162,7 @@ package final class FactorEnrolment: Sendable {
         return try begun(draft, for: person, in: application)
     }
 
-    /// What was begun, once more: its person has made a mistake.
+    /// Returns a begun enrolment again, after a mistake of the user.
     ///
     /// - Throws: `not_found` as `confirm`.
     package func begun(
@@ -188,11 +188,10 @@ package final class FactorEnrolment: Sendable {
         )
     }
 
-    /// The factor of a draft that its person has shown to hold.
+    /// Confirms a draft and returns the new factor.
     ///
-    /// - Throws: `not_found` for what was not begun by the same session or sign-in, or too long ago;
-    ///   `factor_not_offered` when the application has the kind no more; `second_factor_invalid`, `passkey_invalid`,
-    ///   `too_many_attempts`.
+    /// - Throws: `not_found` if another session or login began the enrolment, or too long ago; `factor_not_offered` if
+    ///   the application no longer offers the kind; `second_factor_invalid`, `passkey_invalid`, `too_many_attempts`.
     package func confirm(
         _ id: String,
         by response: FactorResponse,
@@ -207,7 +206,7 @@ package final class FactorEnrolment: Sendable {
         return try draft.confirmed(by: response, in: realm, under: masterKeys, at: clock.seconds)
     }
 
-    /// Recovery codes: as they are shown, once, and as they are kept.
+    /// Makes recovery codes: the texts, which are shown once, and the factor for storage.
     package func recoveryCodes(of user: ObjectID) -> (shown: [Secret], factor: NewFactor) {
         Self.recoveryCodes(of: user, random)
     }
@@ -241,7 +240,9 @@ package final class FactorEnrolment: Sendable {
         }
     }
 
-    /// A code that was sent shows whose the telephone or the mailbox is, so it is guessed as seldom as at a login.
+    /// Counts a guess at a sent code, under the limits of a login.
+    ///
+    /// The code shows who owns the telephone or the mailbox.
     private func countGuess(
         for draft: FactorDraft,
         from source: RequestSource,
@@ -259,9 +260,9 @@ package final class FactorEnrolment: Sendable {
 }
 
 extension CodeDelivery {
-    /// A number as it is kept.
+    /// Returns a telephone number in its stored form.
     ///
-    /// - Throws: `malformed_request` with what is wrong with it.
+    /// - Throws: `malformed_request` with the error.
     static func number(_ text: String) throws(Failure) -> String {
         do throws(InvalidPhoneNumber) {
             return try PhoneNumber(text).text

@@ -1,17 +1,17 @@
 import Applications
+package import Domain
+import Messaging
 import OneTimeCodes
 package import Secrets
 package import Store
-import Texting
-package import Vocabulary
 
-/// What may be shown of factors.
+/// The displayable parts of factors.
 package struct FactorHints: Sendable {
     let masterKeys: MasterKeys
 
     package init(masterKeys: MasterKeys) { self.masterKeys = masterKeys }
 
-    /// A factor as its person sees it.
+    /// Returns a factor as its user sees it.
     package func shown(_ factor: StoredFactor, of application: ApplicationID?) -> Factor {
         Factor(
             id: factor.id,
@@ -24,7 +24,7 @@ package struct FactorHints: Sendable {
         )
     }
 
-    /// A factor of a person as operators see it.
+    /// Returns a user's factor as operators see it.
     package func shown(
         _ factor: StoredPerson.Factor,
         of user: ObjectID,
@@ -42,7 +42,7 @@ package struct FactorHints: Sendable {
         )
     }
 
-    /// Where codes of a factor are sent; nil where none are.
+    /// Returns the target of a factor's codes; nil if the kind has none.
     package func target(of factor: StoredFactor, of application: ApplicationID?) -> String? {
         guard factor.kind.isDelivered else { return nil }
         return secret(of: factor, of: application)?.reveal()
@@ -61,7 +61,7 @@ package struct FactorHints: Sendable {
         secret.flatMap { masterKeys.open($0, at: .factor(application: application, user: user, id: id)) }
     }
 
-    /// So much of an address or a number that its owner knows it, and nobody else learns it.
+    /// Masks an address or a number: its owner recognizes it, and nobody else learns it.
     package static func masked(_ target: String) -> String? {
         if let number = try? PhoneNumber(target) { return number.masked }
         guard let email = EmailAddress(target) else { return nil }

@@ -1,16 +1,17 @@
+import Domain
+import Encodings
 import OneTimeCodes
 import Secrets
 import Store
-import Vocabulary
 import WebAuthn
 
-/// Whose factors they are: of the users of one application, or of operators.
+/// The owners of factors: the users of one application, or the operators.
 struct FactorRealm: Sendable {
     /// Nil for operators.
     let application: ApplicationID?
-    /// What authenticators show.
+    /// The name that authenticators display.
     let name: String
-    /// Nil where nobody has said what passkeys are for.
+    /// Nil if no relying party is configured for passkeys.
     let relyingParty: RelyingParty?
 
     init(application: ApplicationID?, name: String, relyingParty: RelyingParty?) {
@@ -27,16 +28,17 @@ struct FactorRealm: Sendable {
         )
     }
 
-    /// Holds what was shown against a factor; its guess has been counted.
+    /// Checks a response against a factor, after the guess was counted.
     ///
     /// - Parameters:
-    ///   - response: What was shown.
-    ///   - assertion: The same, where it is what an authenticator gave.
+    ///   - response: The response of the user.
+    ///   - assertion: The parsed response of an authenticator, if there is one.
     ///   - factor: The factor.
-    ///   - occasion: What it was asked for.
-    ///   - hints: Opens what is secret of it.
+    ///   - occasion: The occasion of the request.
+    ///   - hints: Decrypts the secret of the factor.
     ///   - now: Unix seconds.
-    /// - Returns: What the write of the occasion uses up, and whether the authenticator has made sure who holds it.
+    /// - Returns: The shown factor, which the write of the occasion uses up, and whether the authenticator has verified
+    ///   its user.
     /// - Throws: `second_factor_invalid`, `stored_value_unreadable`.
     func hold(
         _ response: FactorResponse,
@@ -74,7 +76,7 @@ struct FactorRealm: Sendable {
 // MARK: - Enrolment
 
 extension FactorDraft {
-    /// What its person needs to show that the factor is theirs.
+    /// Returns the data that the user needs to confirm the factor.
     func begun(
         for person: FactorOwnership,
         in realm: FactorRealm,
@@ -106,9 +108,9 @@ extension FactorDraft {
         )
     }
 
-    /// The draft that an id stands for, from who began it.
+    /// Decrypts the draft of an id, for the session or login that began it.
     ///
-    /// - Throws: `not_found` for what was not begun by the same session or sign-in, or too long ago.
+    /// - Throws: `not_found` if another session or login began the enrolment, or too long ago.
     init(
         _ id: String,
         of person: FactorOwnership,
@@ -128,7 +130,7 @@ extension FactorDraft {
         self = draft
     }
 
-    /// The factor, when its person has shown to hold it.
+    /// Checks the confirmation and returns the new factor.
     ///
     /// - Throws: `second_factor_invalid`, `passkey_invalid`, `malformed_request`.
     func confirmed(

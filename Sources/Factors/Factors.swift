@@ -1,32 +1,33 @@
-// Factors — what people show beside what they log in by.
+// Factors — second factors of users and operators.
 //
-// It owns how a factor is enrolled (a draft that its person confirms), asked for (a code that is sent, a challenge) and
-// checked, under counts that no road leads around, and what of it may be shown.
+// This module owns the enrolment of a factor (a draft that its user confirms), its challenge (a sent code, or a passkey
+// challenge), its check under limits that no path bypasses, and its displayable parts.
 //
-// It must not know of logins, of sessions, or of what is finished when a factor has been shown: its callers say for
-// which occasion it is asked, and write what was shown with what they write.
+// It must not know logins, sessions, or what a shown factor completes: callers name the occasion of a factor, and write
+// the shown factor with their own writes.
 
+package import Domain
+package import Encodings
 package import Store
-package import Vocabulary
 
-/// Whatever a factor is asked for: one login, one step of a session, one enrolment.
+/// The occasion of a second factor: one login, one step-up of a session, one enrolment.
 ///
-/// Codes that are sent and challenges come of its bytes, so nothing is kept of them, and they are good for it alone.
+/// Sent codes and challenges are derived from its bytes. So they are not stored, and are valid for this occasion alone.
 package struct FactorOccasion: Sendable {
-    /// 32 random bytes that nobody knows but whoever has it sealed.
+    /// 32 random bytes, known only to the holder of the encrypted occasion.
     package let bytes: [UInt8]
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
     package init(_ random: RandomSource) { bytes = random.bytes(32) }
 }
 
-/// What somebody answers.
+/// A user's response for a factor.
 package enum FactorResponse: Sendable {
     case code(String)
     /// RegistrationResponseJSON or AuthenticationResponseJSON (WebAuthn level 3 §5.1).
     case credential(JSONValue)
 
-    /// What a form of ours says: what an authenticator gave, or else a code.
+    /// Creates a response from the fields of a form: the authenticator's credential, or else a code.
     package init(credential: String?, code: String?) {
         if let credential, !credential.isEmpty {
             self = .credential((try? JSONParser.parse(credential, limits: .request)) ?? .null)
@@ -36,22 +37,22 @@ package enum FactorResponse: Sendable {
     }
 }
 
-/// What a person gets who is to show a factor.
+/// The challenge for a factor.
 package struct FactorChallenge: Sendable {
-    /// Where a code was sent, so far as it may be shown; nil where none was.
+    /// The masked target of a sent code; nil if no code was sent.
     package let sentTo: String?
-    /// PublicKeyCredentialRequestOptionsJSON; nil where none is asked for.
+    /// PublicKeyCredentialRequestOptionsJSON; nil without a passkey challenge.
     package let publicKey: JSONObject?
 }
 
-/// A factor that was shown, before it is used up.
+/// A checked factor, before it is used up.
 package struct CheckedFactor: Sendable {
     package let kind: FactorKind
     package let shown: ShownFactor
-    /// Whether the authenticator has made sure who holds it.
+    /// Whether the authenticator has verified its user.
     package let isUserVerified: Bool
-    /// SHA-256 of that for which the guess was counted, to be taken back when it is used up.
+    /// The SHA-256 key for which the guess was counted; the count is taken back when the factor is used up.
     ///
-    /// Nil where nothing was guessed.
+    /// Nil if the response cannot be guessed.
     package let guess: [UInt8]?
 }

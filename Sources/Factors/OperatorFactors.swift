@@ -1,14 +1,15 @@
 package import Applications
+package import Domain
+package import Encodings
 import OneTimeCodes
 package import Secrets
 package import Store
-package import Vocabulary
 import WebAuthn
 
-/// The second factors of operators, as they see and show them with a token of their own.
+/// The second factors of operators, managed and shown with an operator's own token.
 ///
-/// They belong to people: routes refuse the token of a program before it comes here. They are checked as users' are. No
-/// code is sent to an operator, since the deployment knows neither telephone nor mailbox.
+/// They belong to humans: routes refuse a program's token before this code runs. They are checked like those of users.
+/// No code is sent to an operator, since the deployment knows neither telephone nor mailbox.
 package struct OperatorFactors: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -17,14 +18,14 @@ package struct OperatorFactors: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    /// Makes the use case.
+    /// Creates the use case.
     ///
     /// - Parameters:
     ///   - store: The database.
-    ///   - masterKeys: Seal and open secrets.
-    ///   - origin: Where operators' passkeys are made and shown, such as `https://admin.example.com`; nil for nowhere.
+    ///   - masterKeys: The keys that encrypt secrets.
+    ///   - origin: The origin of operators' passkeys, such as `https://admin.example.com`; nil for no passkeys.
     ///   - clock: The time of day.
-    ///   - random: Where what must not be guessed comes from.
+    ///   - random: The source of unguessable values.
     package init(
         store: Store,
         masterKeys: MasterKeys,
@@ -44,7 +45,7 @@ package struct OperatorFactors: Sendable {
         self.random = random
     }
 
-    /// What authenticators show.
+    /// The name that authenticators display.
     private static let name = "Federation"
 
     private static let rule = FactorProofRule(
@@ -52,12 +53,12 @@ package struct OperatorFactors: Sendable {
         most: FactorEnrolment.most
     )
 
-    /// What can be enrolled.
+    /// The kinds that operators can enrol.
     private var kinds: [FactorKind] {
         realm.relyingParty == nil ? [.totp, .recoveryCode] : [.totp, .recoveryCode, .passkey]
     }
 
-    /// The factors of who calls, and the kinds that can be enrolled.
+    /// Returns the factors of the requesting operator, and the kinds that operators can enrol.
     package func list(
         of caller: CallingOperator
     ) async throws(Failure) -> (factors: [Factor], offered: [FactorKind]) {
@@ -65,7 +66,7 @@ package struct OperatorFactors: Sendable {
         return (factors.map { hints.shown($0, of: nil) }, kinds)
     }
 
-    /// The factors of an operator.
+    /// Returns the factors of an operator.
     ///
     /// - Throws: `not_found`.
     package func list(of name: OperatorName) async throws(Failure) -> [Factor] {
@@ -73,7 +74,7 @@ package struct OperatorFactors: Sendable {
         return try await store.operatorFactors(of: id).factors.map { hints.shown($0, of: nil) }
     }
 
-    /// Begins to enrol a factor; nothing is kept before it is confirmed.
+    /// Begins to enrol a factor; nothing is stored before the confirmation.
     ///
     /// - Throws: `factor_not_offered`, `too_many_factors`, `malformed_request`.
     package func begin(_ wish: FactorWish, by caller: CallingOperator) async throws(Failure) -> BegunFactor {
@@ -96,9 +97,9 @@ package struct OperatorFactors: Sendable {
         return try draft.begun(for: person, in: realm, residentKey: .preferred, under: masterKeys)
     }
 
-    /// Enrols a factor that its person has shown to hold.
+    /// Enrols a factor that the operator has confirmed.
     ///
-    /// - Returns: The factor, and recovery codes for who had none.
+    /// - Returns: The factor, and recovery codes for an operator without any.
     /// - Throws: `not_found`, `second_factor_invalid`, `passkey_invalid`, `too_many_factors`,
     ///   `second_factor_reauthentication_required`.
     package func confirm(
@@ -117,7 +118,7 @@ package struct OperatorFactors: Sendable {
         return (hints.shown(added, of: nil), hasCodes ? shown : [])
     }
 
-    /// Gives ten new recovery codes, in place of those that are left.
+    /// Gives the requesting operator ten new recovery codes, which replace the remaining ones.
     package func renewRecoveryCodes(
         of caller: CallingOperator,
         actor: Actor
@@ -127,14 +128,14 @@ package struct OperatorFactors: Sendable {
         return (factor.id, shown)
     }
 
-    /// Takes a factor from who calls.
+    /// Removes a factor of the requesting operator.
     ///
     /// - Throws: `not_found`.
     package func remove(_ id: String, of caller: CallingOperator, actor: Actor) async throws(Failure) {
         try await remove(id, of: caller.name, actor: actor)
     }
 
-    /// Takes a factor from an operator, or all.
+    /// Removes one factor or all factors of an operator.
     ///
     /// - Throws: `not_found`.
     package func remove(_ id: String?, of name: OperatorName, actor: Actor) async throws(Failure) {
@@ -149,10 +150,10 @@ package struct OperatorFactors: Sendable {
         guard isThere else { throw .noSuchFactor }
     }
 
-    /// Asks who calls for a factor.
+    /// Begins a step-up of the requesting operator.
     ///
     /// - Returns: `{"pending", "factors": [{"id", "kind", "label"}], "publicKey"?, "expires"}`.
-    /// - Throws: `factor_not_offered` when there is none.
+    /// - Throws: `factor_not_offered` if the operator has no factor.
     package func start(by caller: CallingOperator) async throws(Failure) -> JSONObject {
         let (factors, now) = try await store.operatorFactors(of: caller.id)
         guard factors.contains(where: \.kind.standsAlone) else {
@@ -188,14 +189,14 @@ package struct OperatorFactors: Sendable {
         return members
     }
 
-    /// Notes that who calls has shown a factor.
+    /// Checks a factor of the requesting operator and records the step-up.
     ///
     /// - Parameters:
-    ///   - pending: What `start` gave to the same token.
-    ///   - id: The factor; nil where a passkey says which.
-    ///   - response: What is shown.
-    ///   - caller: Who calls.
-    ///   - actor: For the audit log.
+    ///   - pending: The pending step-up that `start` returned to the same token.
+    ///   - id: The id of the factor; nil for a passkey, which identifies itself.
+    ///   - response: The response of the operator.
+    ///   - caller: The requesting operator.
+    ///   - actor: The actor in the audit log.
     /// - Throws: `pending_sign_in_invalid`, `second_factor_invalid`, `too_many_attempts`.
     package func finish(
         _ pending: String,
@@ -245,7 +246,7 @@ package struct OperatorFactors: Sendable {
         guard counted else { throw .pendingFactorInvalid }
     }
 
-    /// Whose factors the caller may touch.
+    /// Returns the owner of the factors that the requesting operator may change.
     private func person(_ caller: CallingOperator) async throws(Failure) -> FactorOwnership {
         FactorOwnership(
             id: caller.id,
@@ -258,15 +259,16 @@ package struct OperatorFactors: Sendable {
     }
 }
 
-/// A code of an operator's second factor that can be guessed at; the signature of a passkey cannot.
+/// A code of an operator's second factor that can be guessed; the signature of a passkey cannot.
 ///
-/// Guesses are counted for the operator: whoever has one token can make more, so a count for each token would bound
-/// nothing. Recovery codes have a count of their own: an operator whose six digits were guessed at gets in by them.
+/// Guesses are counted per operator: a holder of one token can make more tokens, so a count per token would bound
+/// nothing. Recovery codes have a count of their own: an operator whose six-digit codes are locked out by guesses can
+/// use them.
 private enum GuessedCode: String, CaseIterable {
     case sixDigits
     case recoveryCode
 
-    /// Nil for a passkey.
+    /// Returns nil for a passkey.
     init?(_ response: FactorResponse) {
         guard case .code(let code) = response else { return nil }
         self = RecoveryCode(typed: code) == nil ? .sixDigits : .recoveryCode
@@ -287,17 +289,17 @@ private enum GuessedCode: String, CaseIterable {
     }
 }
 
-/// A factor that an operator was asked for, sealed in the operator's hands.
+/// A pending step-up of an operator, encrypted in the operator's hands.
 private struct PendingFactor: SealedInTransit {
     let occasion: FactorOccasion
-    /// The token that it was asked by, which alone can show it.
+    /// The hash of the token that began the step-up; only the same token can finish it.
     let tokenHash: [UInt8]
-    /// When it was asked for, in milliseconds since 1970 by the database.
+    /// The database's time of the beginning, in milliseconds since 1970.
     let begunAt: Int64
     let endsAt: Int64
 
     static let keyName = "federation: second factors of operators"
-    /// For which what was asked for can be shown.
+    /// Seconds in which the factor must be shown.
     static let seconds = FactorChecks.seconds
 
     private enum Key {

@@ -1,12 +1,13 @@
 import Crypto
+import Domain
+import Encodings
 import FoundationEssentials
 import Store
-import Vocabulary
 import WebAuthn
 
-/// Ceremonies of passkeys as an application has them.
+/// Passkey ceremonies of an application.
 extension RelyingParty {
-    /// Nil while the operator has not said what passkeys are for.
+    /// Returns nil until the operator configures a relying party.
     init?(of application: Application, verifying isVerifying: Bool = false) {
         let policy = application.settings.secondFactor.passkeys
         guard let id = policy.relyingPartyID else { return nil }
@@ -22,9 +23,9 @@ extension RelyingParty {
 }
 
 extension FactorOccasion {
-    /// What an authenticator signs.
+    /// The challenge that an authenticator signs.
     ///
-    /// The bytes themselves are a secret, since codes are made of them.
+    /// The bytes themselves are a secret, since codes are derived from them.
     var challenge: [UInt8] { Array(SHA256.hash(data: Array("federation: challenge of a passkey\n".utf8) + bytes)) }
 }
 
@@ -33,7 +34,7 @@ extension StoredPasskey {
         PasskeyDescriptor(id: credentialID, transports: transports.compactMap { Transport(rawValue: $0) })
     }
 
-    /// As an assertion is held against it.
+    /// Returns the passkey in the form that an assertion is verified against.
     func passkey(of user: ObjectID) -> Passkey {
         Passkey(
             credentialID: credentialID,
@@ -46,12 +47,12 @@ extension StoredPasskey {
 }
 
 extension ObjectID {
-    /// What an authenticator knows a user by: random bytes, which tell nobody who it is.
+    /// The user handle of an authenticator: random bytes, which do not identify the user.
     var handle: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
 }
 
 extension CeremonyError {
-    /// That a passkey was not shown or not made as it should.
+    /// Returns the failure for an invalid passkey response.
     func failure(_ reason: Failure.Reason) -> Failure {
         Failure(
             reason,

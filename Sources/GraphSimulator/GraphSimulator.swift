@@ -1,12 +1,15 @@
-/// A stand-in for Facebook that answers over real HTTP.
+import Encodings
+import Glibc
+
+/// A simulator of Facebook that answers over real HTTP.
 ///
-/// What this module owns: how Facebook looks from outside — Graph with its fields, tokens, errors, headers and escapes,
-/// the login dialog, ID tokens and their keys, the signed calls to an app — and Twitter, the people behind them, a
-/// gateway for SMS, and every way in which a remote service can fail. What it must not know: who calls. Nothing here
-/// depends on the federation service, and nothing in the service depends on this.
+/// This module owns Facebook's outward behavior: Graph with its fields, tokens, errors, headers and escapes, the login
+/// dialog, ID tokens and their keys, and the signed calls to an app. It also owns Twitter, the users of both, an SMS
+/// gateway, and every way in which a remote service can fail. The module must not know its callers. It shares with the
+/// federation service only the types for JSON and encodings, and nothing in the service depends on it.
 ///
 /// A simulator runs inside the calling process (this type) or as the `graph-simulator` command, which adds a control
-/// port with the same powers. All methods may be called from anywhere at any time; a change holds for the next request.
+/// port with the same functions. All methods are thread-safe; a change applies from the next request on.
 ///
 /// ```swift
 /// let graph = try await GraphSimulator.start(dataset)
@@ -17,39 +20,39 @@
 /// await graph.stop()
 /// ```
 public final class GraphSimulator: Sendable {
-    /// Where the public port listens, with its real port.
+    /// The address of the public port, with its actual port number.
     public let address: Address
-    /// Where the control port listens, if there is one.
+    /// The address of the control port, if there is one.
     public let controlAddress: Address?
 
     let simulation: Simulation
     private let listener: Listener
 
-    /// Starts a simulator.
+    /// Starts a simulator; its ports are open when this method returns.
     /// - Parameters:
-    ///   - dataset: What exists at the start, and again after ``reset()``.
+    ///   - dataset: The data at the start, and again after ``reset()``.
     ///   - address: The public port; by default a free one on the loopback address.
     ///   - controlAddress: The control port; none by default.
-    ///   - threads: Event loops. One serves thousands of connections.
-    ///   - requestLog: How many of the latest requests are remembered.
-    ///   - clock: The time as Unix seconds.
-    /// - Returns: A simulator that answers already.
-    /// - Throws: ``DataError`` for a dataset that contradicts itself, and the system's error for a port that is taken.
+    ///   - threads: The number of event loops. One serves thousands of connections.
+    ///   - requestLog: The number of latest requests to keep.
+    ///   - clock: Returns Unix seconds; the machine's clock when `nil`.
+    /// - Returns: The simulator.
+    /// - Throws: ``DataError`` for an inconsistent dataset, and the system's error for a port that is in use.
     public static func start(
         _ dataset: Dataset,
         address: Address = Address(),
         controlAddress: Address? = nil,
         threads: Int = 1,
         requestLog: Int = 10_000,
-        clock: @escaping @Sendable () -> Int = SystemClock.now
+        clock: (@Sendable () -> Int)? = nil
     ) async throws -> GraphSimulator {
-        let simulation = try Simulation(dataset, requestLog: requestLog, clock: clock)
+        let simulation = try Simulation(dataset, requestLog: requestLog, clock: clock ?? { time(nil) })
         let listener = Listener(simulation: simulation, threads: threads)
         do {
-            let bound = try await listener.listen(address)
-            let control: Address? =
-                if let controlAddress { try await listener.listenForControl(controlAddress) } else { nil }
-            return GraphSimulator(bound, control: control, simulation: simulation, listener: listener)
+            let address = try await listener.listen(address)
+            var control: Address?
+            if let controlAddress { control = try await listener.listenForControl(controlAddress) }
+            return GraphSimulator(address, control: control, simulation: simulation, listener: listener)
         } catch {
             await listener.stop()
             throw error
@@ -71,21 +74,21 @@ public final class GraphSimulator: Sendable {
     /// The public port's number.
     public var port: Int { address.port }
 
-    /// `http://127.0.0.1:4711`, to be used in place of `https://graph.facebook.com`.
+    /// The base URL, such as `http://127.0.0.1:4711`, to use in place of `https://graph.facebook.com`.
     public var url: String { "http://\(address)" }
 }
 
-// MARK: - Tokens
+// MARK: - Tokens and codes
 
 extension GraphSimulator {
     /// Issues a token.
-    /// - Throws: ``DataError`` when the person or app does not exist, or the name is taken.
+    /// - Throws: ``DataError`` when the user or app does not exist, or the name is taken.
     public func mint(_ request: TokenRequest) throws(DataError) -> Token {
         try simulation.update { state, now throws(DataError) in try state.world.mint(request, now: now) }
     }
 
-    /// Issues a token of a kind; the first app and the first person unless named.
-    /// - Throws: ``DataError`` when the person or app does not exist.
+    /// Issues a token of a kind, for the first app and the first user unless named.
+    /// - Throws: ``DataError`` when the user or app does not exist.
     public func mint(
         _ kind: TokenKind = .long,
         person: String? = nil,
@@ -95,13 +98,12 @@ extension GraphSimulator {
         try mint(TokenRequest(kind, person: person, app: app, scopes: scopes))
     }
 
-    /// The token of that name or text, if there is one.
+    /// Returns the token with that name or text, if there is one.
     public func token(_ nameOrText: String) -> Token? {
         simulation.update { state, _ in state.world.token(namedOrTexted: nameOrText) }
     }
 
-    /// Changes a token: its kind, times or scopes, not its text.
-    /// - Returns: Whether there is one of that name or text.
+    /// Changes a token's kind, times or scopes, but not its text; returns whether the token exists.
     @discardableResult
     public func update(token nameOrText: String, _ change: @Sendable (inout Token) -> Void) -> Bool {
         simulation.update { state, _ in
@@ -109,133 +111,211 @@ extension GraphSimulator {
             let text = token.text
             change(&token)
             token.text = text
-            state.world.put(token)
+            state.world.tokens[text] = token
             return true
         }
     }
 
-    /// The app token that `client_credentials` gives: `id|27 characters`.
-    ///
-    /// `nil` for an unknown app.
+    /// Returns the app token that `client_credentials` gives: `id|27 characters`; `nil` for an unknown app.
     public func appToken(of app: String) -> String? {
-        simulation.update { state, _ in state.world.app(app).map(TokenText.app) }
+        simulation.update { state, _ in state.world.apps[app].map(TokenText.app) }
     }
 
-    /// The proof that Graph expects beside a token: hexadecimal HMAC-SHA256 of `token`, or of `token|time`.
+    /// Computes the `appsecret_proof` of a token: hexadecimal HMAC-SHA256 of `token`, or of `token|time`.
     public static func proof(token: String, time: Int? = nil, secret: String) -> String {
         AppSecretProof.make(token: token, time: time, secret: secret)
     }
-}
 
-// MARK: - Apps and people
-
-extension GraphSimulator {
-    /// Adds an app, or replaces the one of the same id.
-    public func put(_ app: App) {
-        simulation.update { state, _ in state.world.put(app) }
+    /// Makes an authorization code, as if a user had completed the login dialog.
+    ///
+    /// Defaults: the first user, the first app, and the permissions that the user granted. With `openid` among the
+    /// scopes the code also yields an ID token with the nonce.
+    /// - Throws: ``DataError`` when the user or app does not exist.
+    public func code(
+        person: String? = nil,
+        app: String? = nil,
+        redirectURI: String,
+        scopes: [String]? = nil,
+        nonce: String? = nil,
+        codeChallenge: String? = nil,
+        method: CodeChallengeMethod = .s256
+    ) throws(DataError) -> String {
+        var request = CodeRequest(person: person, app: app, redirectURI: redirectURI, scopes: scopes, nonce: nonce)
+        request.challenge = codeChallenge.map { ($0, method) }
+        return try simulation.update { state, now throws(DataError) in try state.world.code(request, now: now) }
     }
 
-    /// Changes an app.
+    /// Makes an ID token: `idToken(person: "ann", nonce: "n", claims: ["aud": "1", "nonce": nil])`.
     ///
-    /// Returns whether it exists.
+    /// With the defaults the token is like one from Facebook. `claims` and `header` replace, add and (`nil`) remove
+    /// members. `scopes` are the permissions whose claims the token carries, by default those of the user.
+    /// - Throws: ``DataError`` when the user, app or key does not exist.
+    public func idToken(
+        person: String? = nil,
+        app: String? = nil,
+        nonce: String? = nil,
+        scopes: [String]? = nil,
+        claims: JSON = [:],
+        header: JSON = [:],
+        signature: IDTokenSignature = .newest
+    ) throws -> String {
+        var request = IDTokenRequest(person: person, app: app, nonce: nonce, scopes: scopes)
+        (request.claims, request.header, request.signature) = (claims, header, signature)
+        return try simulation.update { state, now throws(DataError) in
+            try state.world.idToken(request, now: now)
+        }.signed()
+    }
+
+    /// Publishes a new signing key and removes the oldest one from the JWKS.
+    ///
+    /// The generation of an RSA key takes some 100 ms on the caller's thread.
+    /// - Returns: The new key's `kid`.
+    @discardableResult
+    public func rotateKeys() throws -> String {
+        try simulation.rotateKeys()
+    }
+
+    /// The `kid`s in the JWKS, the older one first.
+    public var keys: [String] {
+        simulation.update { state, _ in [state.world.keys.older.kid, state.world.keys.newer.kid] }
+    }
+}
+
+// MARK: - Apps and users
+
+extension GraphSimulator {
+    /// Adds an app, or replaces the one with the same id.
+    public func put(_ app: App) {
+        set(\.apps, app.id, app)
+    }
+
+    /// Changes an app; returns whether it exists.
     @discardableResult
     public func update(app id: String, _ change: @Sendable (inout App) -> Void) -> Bool {
-        simulation.update { state, _ in
-            guard var app = state.world.app(id) else { return false }
-            change(&app)
-            app.id = id
-            state.world.put(app)
-            return true
-        }
+        update(\.apps, id, change)
     }
 
-    /// Removes an app; its tokens stay and are worth nothing.
-    ///
-    /// Returns whether it existed.
+    /// Removes an app, whose tokens remain but are invalid; returns whether the app existed.
     @discardableResult
     public func remove(app id: String) -> Bool {
-        simulation.update { state, _ in state.world.removeApp(id) }
+        set(\.apps, id, nil)
     }
 
-    /// Adds a person, or replaces the one of the same key.
+    /// Adds a user, or replaces the one with the same key.
     public func put(_ person: Person) {
-        simulation.update { state, _ in state.world.put(person) }
+        set(\.people, person.key, person)
     }
 
-    /// The person with that key.
+    /// Returns the user with that key.
     public func person(_ key: String) -> Person? {
-        simulation.update { state, _ in state.world.person(key) }
+        simulation.update { state, _ in state.world.people[key] }
     }
 
-    /// Changes a person: `update(person: "ann") { $0.fields["email"] = "new@example.com" }`.
-    ///
-    /// Returns whether it exists.
+    /// Changes a user: `update(person: "ann") { $0.fields["email"] = "new@example.com" }`; returns whether it exists.
     @discardableResult
     public func update(person key: String, _ change: @Sendable (inout Person) -> Void) -> Bool {
+        update(\.people, key, change)
+    }
+
+    /// Removes a user, as if the account were deleted; returns whether it existed.
+    @discardableResult
+    public func remove(person key: String) -> Bool {
+        set(\.people, key, nil)
+    }
+
+    /// Removes a field from a version on, or changes that version.
+    public func put(_ field: RemovedField) {
+        set(\.removedFields, field.name, field)
+    }
+
+    /// Sets an item; returns whether there was one before.
+    @discardableResult
+    private func set<Item: Keyed>(_ items: WritableKeyPath<World, [Item]>, _ key: String, _ item: Item?) -> Bool {
         simulation.update { state, _ in
-            guard var person = state.world.person(key) else { return false }
-            change(&person)
-            person.key = key
-            state.world.put(person)
-            return true
+            let isKnown = state.world[keyPath: items][key] != nil
+            state.world[keyPath: items][key] = item
+            return isKnown
         }
     }
 
-    /// Removes a person, as if the account were deleted.
-    ///
-    /// Returns whether it existed.
-    @discardableResult
-    public func remove(person key: String) -> Bool {
-        simulation.update { state, _ in state.world.removePerson(key) }
+    private func update<Item: Keyed>(
+        _ items: WritableKeyPath<World, [Item]>,
+        _ key: String,
+        _ change: (inout Item) -> Void
+    ) -> Bool {
+        simulation.update { state, _ in
+            guard var item = state.world[keyPath: items][key] else { return false }
+            change(&item)
+            item.key = key
+            state.world[keyPath: items][key] = item
+            return true
+        }
     }
 }
 
-// MARK: - Removed fields
+// MARK: - Twitter
 
 extension GraphSimulator {
-    /// Takes a field away from a version on, or changes that version.
-    public func put(_ field: RemovedField) {
-        simulation.update { state, _ in state.world.put(field) }
+    /// Adds a consumer, or replaces the one with the same key.
+    public func put(_ consumer: TwitterConsumer) {
+        set(\.twitter.consumers, consumer.key, consumer)
     }
 
-    /// Undoes the removal of a field.
-    ///
-    /// Returns whether it was removed.
+    /// Adds a Twitter user, or replaces the one with the same key.
+    public func put(_ person: TwitterPerson) {
+        set(\.twitter.people, person.key, person)
+    }
+
+    /// Issues a Twitter token.
+    /// - Throws: ``DataError`` when the user or consumer does not exist, or the name is taken.
+    public func mint(_ request: TwitterTokenRequest) throws(DataError) -> TwitterToken {
+        try simulation.update { state, _ throws(DataError) in try state.world.twitter.mint(request) }
+    }
+
+    /// Returns the Twitter token with that name or text, if there is one.
+    public func twitterToken(_ nameOrText: String) -> TwitterToken? {
+        simulation.update { state, _ in state.world.twitter.token(namedOrTexted: nameOrText) }
+    }
+
+    /// Revokes a Twitter token; returns whether the token exists.
     @discardableResult
-    public func bringBack(field name: String) -> Bool {
-        simulation.update { state, _ in state.world.bringBack(field: name) }
+    public func revoke(twitterToken nameOrText: String) -> Bool {
+        simulation.update { state, _ in
+            guard var token = state.world.twitter.token(namedOrTexted: nameOrText) else { return false }
+            token.revoked = true
+            state.world.twitter.put(token)
+            return true
+        }
     }
 }
 
 // MARK: - Faults
 
 extension GraphSimulator {
-    /// Adds a fault behind those that are there.
-    /// - Returns: Its id.
+    /// Adds a fault after the existing ones.
+    /// - Returns: The fault's id.
     @discardableResult
     public func add(_ fault: Fault) -> Int {
         simulation.update { state, _ in state.faults.add(fault) }
     }
 
-    /// Ends a fault.
-    ///
-    /// Returns whether it was there.
+    /// Removes a fault; returns whether it existed.
     @discardableResult
     public func remove(fault id: Int) -> Bool {
         simulation.update { state, _ in state.faults.remove(id) }
     }
 
-    /// Ends all faults.
+    /// Removes all faults.
     public func removeFaults() {
         simulation.update { state, _ in state.faults.removeAll() }
     }
 
-    /// How often a fault has struck; `nil` for an unknown id.
+    /// Returns how often a fault has struck; `nil` for an unknown id.
     public func hits(ofFault id: Int) -> Int? {
         simulation.update { state, _ in state.faults.entries.first { $0.id == id }?.hits }
     }
 
-    /// Closes the clients' connections, so that their next request opens a new one.
+    /// Closes the clients' connections, so that each client's next request opens a new one.
     public func closeConnections() {
         listener.closeConnections()
     }
@@ -244,7 +324,7 @@ extension GraphSimulator {
 // MARK: - Time, log and reset
 
 extension GraphSimulator {
-    /// The simulated time, Unix seconds.
+    /// The simulated time in Unix seconds.
     public var now: Int {
         simulation.update { _, now in now }
     }
@@ -254,15 +334,15 @@ extension GraphSimulator {
         simulation.update { state, _ in state.offset += seconds }
     }
 
-    /// The remembered requests, oldest first; with a path (without version) only those to it.
+    /// Returns the logged requests, oldest first; with a path (without version) only those to that path.
     public func requests(path: String? = nil) -> [LoggedRequest] {
         let all = simulation.update { state, _ in state.log.requests }
         guard let path else { return all }
-        return all.filter { $0.path.utf8.elementsEqual(path.utf8) }
+        return all.filter { $0.path.hasSameBytes(as: path) }
     }
 
-    /// Waits until so many requests have come.
-    /// - Returns: The requests; fewer than asked for when the time is over.
+    /// Waits until the log has that many requests.
+    /// - Returns: The requests; fewer than requested after the timeout.
     public func requests(
         path: String? = nil,
         atLeast count: Int,
@@ -276,18 +356,28 @@ extension GraphSimulator {
         }
     }
 
-    /// What happened on the public port since the start or the last clearing.
+    /// The messages that the SMS gateway accepted, oldest first; only the latest thousand are kept.
+    public var messages: [SMSMessage] {
+        simulation.update { state, _ in state.world.gateway.inbox }
+    }
+
+    /// Empties the SMS gateway's inbox.
+    public func removeMessages() {
+        simulation.update { state, _ in state.world.gateway.inbox = [] }
+    }
+
+    /// The counters of the public port since the start or the last clearing.
     public var counters: Counters {
         simulation.update { state, _ in state.log.counters }
     }
 
-    /// Forgets the requests and sets the counters to zero.
+    /// Clears the log and sets the counters to zero.
     public func clearRequests() {
         simulation.update { state, _ in state.log.clear() }
     }
 
-    /// Everything as at the start: the dataset, no faults, no log, the clock's own time.
-    /// - Throws: Nothing in practice: the dataset was good at the start.
+    /// Restores the state of the start: the dataset, no faults, an empty log, the clock's own time.
+    /// - Throws: Nothing in practice, since the dataset was valid at the start.
     public func reset() throws(DataError) {
         try simulation.reset()
     }

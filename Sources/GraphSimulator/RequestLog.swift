@@ -3,100 +3,99 @@ import NIOHTTP1
 extension GraphSimulator {
     /// A request as the public port received it.
     public struct LoggedRequest: Sendable {
-        /// What became of it.
+        /// The outcome of a request.
         public enum Outcome: Sendable, Equatable {
-            /// No answer yet; a request that hangs stays so until the client leaves.
+            /// There is no response yet; a request that hangs stays pending until the client disconnects.
             case pending
-            /// A reply went out completely.
+            /// A response was sent completely.
             case answered(status: Int)
-            /// A fault ended or stopped the exchange before the reply was complete.
+            /// A fault ended or stopped the exchange before the response was complete.
             case interrupted
-            /// The client left before the answer.
+            /// The client disconnected before the response.
             case abandoned
         }
 
-        /// Counts up from 1 over all requests.
+        /// The number of the request, counted from 1.
         public let number: Int
-        /// The simulator's clock, Unix seconds.
+        /// The simulated time in Unix seconds.
         public let time: Int
-        /// Counts up from 1 over all connections.
+        /// The number of the connection, counted from 1.
         public let connection: Int
-        /// `GET`, as on the wire.
-        public let method: String
+        /// The method as on the wire, such as `GET`.
+        public var method: String { request.head.method.rawValue }
         /// The request target as on the wire.
-        public let uri: String
+        public var uri: String { request.head.uri }
         /// The path without version: `me/permissions`.
-        public let path: String
+        public var path: String { request.path }
         /// Query and form parameters in their order, decoded.
-        public let parameters: [(name: String, value: String)]
+        public var parameters: [(name: String, value: String)] { request.parameters }
+        /// The headers as on the wire, in their order.
+        public var headers: [(name: String, value: String)] { request.head.headers.map { ($0.name, $0.value) } }
         /// The body as on the wire.
-        public let body: [UInt8]
-        /// Ids of the faults that struck it.
-        public internal(set) var faults: [Int] = []
-        /// What became of it so far.
-        public internal(set) var outcome: Outcome = .pending
-        let fields: HTTPHeaders
+        public var body: [UInt8] { request.body.map { Array($0) } ?? [] }
+        /// The ids of the faults that struck the request.
+        public let faults: [Int]
+        /// The outcome so far.
+        public fileprivate(set) var outcome = Outcome.pending
+        let request: GraphRequest
 
-        /// The header fields as on the wire, in their order.
-        public var headers: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
-
-        /// The status answered; `nil` when no complete reply went out.
+        /// The status sent; `nil` when no complete response was sent.
         public var status: Int? {
             guard case .answered(let status) = outcome else { return nil }
             return status
         }
 
-        /// The last parameter of that name.
+        /// Returns the last parameter with that name.
         public func parameter(_ name: String) -> String? {
-            parameters.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
+            request.parameter(name)
         }
 
-        /// The first header field of that name, in any spelling of case.
+        /// Returns the first header with that name, in any case.
         public func header(_ name: String) -> String? {
-            fields.first(name: name)
+            request.head.headers.first(name: name)
         }
     }
 
-    /// How much happened on the public port since the start or the last reset.
+    /// The counters of the public port since the start or the last reset.
     public struct Counters: Sendable, Equatable {
-        /// Connections accepted.
+        /// The number of connections accepted.
         public internal(set) var connections = 0
-        /// Connections open at this moment; no reset clears it.
+        /// The number of connections open at this moment; a reset keeps it.
         public internal(set) var openConnections = 0
-        /// Requests received completely.
+        /// The number of requests received completely.
         public internal(set) var requests = 0
-        /// Requests per endpoint: `debug_token`, `me`, `oauth/access_token`, `app`, `dialog/oauth`,
+        /// The number of requests per endpoint: `debug_token`, `me`, `oauth/access_token`, `app`, `dialog/oauth`,
         /// `.well-known/oauth/openid/jwks`, `1.1/account/verify_credentials.json`, `oauth/request_token`, `other`.
         public internal(set) var requestsByPath: [String: Int] = [:]
-        /// Replies per HTTP status.
+        /// The number of responses per HTTP status.
         public internal(set) var repliesByStatus: [Int: Int] = [:]
     }
 }
 
 typealias LoggedRequest = GraphSimulator.LoggedRequest
 
-/// The latest requests, a bounded number of them.
+/// The latest requests, up to a capacity.
 struct RequestLog: Sendable {
-    /// The paths that have a counter of their own.
-    private static let endpoints = [
+    /// The paths with a counter of their own.
+    private static let endpoints: Set = [
         "debug_token", "me", "oauth/access_token", "app", "dialog/oauth", ".well-known/oauth/openid/jwks",
         "1.1/account/verify_credentials.json", "oauth/request_token",
     ]
 
-    let capacity: Int
+    private let capacity: Int
     private(set) var counters = GraphSimulator.Counters()
     private var lastNumber = 0
     private var lastConnection = 0
     /// The number of the last request before those in the ring.
     private var base = 0
-    /// Request number n sits at (n − base − 1) modulo capacity.
+    /// The latest requests; number n is at index (n − base − 1) modulo capacity.
     private var ring: [LoggedRequest] = []
 
     init(capacity: Int) {
         self.capacity = max(capacity, 0)
     }
 
-    /// Oldest first.
+    /// The requests, oldest first.
     var requests: [LoggedRequest] {
         ring.sorted { $0.number < $1.number }
     }
@@ -112,17 +111,21 @@ struct RequestLog: Sendable {
         counters.openConnections -= 1
     }
 
-    /// Counts a request and keeps what `entry` makes of its number.
-    mutating func append(path: String, _ entry: (Int) -> LoggedRequest) -> Int {
+    /// Counts and stores a request and returns its number.
+    mutating func append(_ request: GraphRequest, time: Int, connection: Int, faults: [Int]) -> Int {
         lastNumber += 1
         counters.requests += 1
-        let known = Self.endpoints.first { $0.utf8.elementsEqual(path.utf8) }
-        counters.requestsByPath[known ?? "other", default: 0] += 1
-        if ring.count < capacity {
-            ring.append(entry(lastNumber))
-        } else if capacity > 0 {
-            ring[(lastNumber - base - 1) % capacity] = entry(lastNumber)
-        }
+        let path = request.path
+        counters.requestsByPath[path.utf8.count < 40 && Self.endpoints.contains(path) ? path : "other", default: 0] += 1
+        guard capacity > 0 else { return lastNumber }
+        let entry = LoggedRequest(
+            number: lastNumber,
+            time: time,
+            connection: connection,
+            faults: faults,
+            request: request
+        )
+        if ring.count < capacity { ring.append(entry) } else { ring[(lastNumber - base - 1) % capacity] = entry }
         return lastNumber
     }
 

@@ -1,7 +1,5 @@
-import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
-import NIOHTTP1
 
 /// The state of one simulator, shared by its connections, the control API and the library's callers.
 final class Simulation: Sendable {
@@ -9,11 +7,11 @@ final class Simulation: Sendable {
         var world: World
         var faults = FaultSchedule()
         var log: RequestLog
-        /// Seconds by which the simulated time runs ahead of the clock.
+        /// Seconds by which the simulated time is ahead of the clock.
         var offset = 0
     }
 
-    /// What a connection is to do with a request.
+    /// The plan for a request, which its connection carries out.
     struct Plan: Sendable {
         let number: Int
         let reply: GraphReply
@@ -32,27 +30,22 @@ final class Simulation: Sendable {
     ) throws(DataError) {
         self.dataset = dataset
         self.clock = clock
-        state = NIOLockedValueBox(
-            State(world: try World(dataset, now: clock()), log: RequestLog(capacity: requestLog))
-        )
+        let world = try World(dataset, now: clock())
+        state = NIOLockedValueBox(State(world: world, log: RequestLog(capacity: requestLog)))
     }
 
-    /// Runs a closure on the state, alone, with the simulated time.
+    /// Runs a closure with exclusive access to the state, and with the simulated time.
     func update<Result, Failure: Error>(
         _ body: (inout State, _ now: Int) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let time = clock()
-        let result: Swift.Result<Result, Failure> = state.withLockedValue { state in
-            do throws(Failure) {
-                return .success(try body(&state, time + state.offset))
-            } catch {
-                return .failure(error)
-            }
+        let result = state.withLockedValue { state in
+            Swift.Result { () throws(Failure) in try body(&state, time + state.offset) }
         }
         return try result.get()
     }
 
-    /// Back to the data of the start: no faults, no log, no offset, and none of the tokens minted since.
+    /// Restores the state of the start: no faults, an empty log, no offset, and only the dataset's tokens.
     func reset() throws(DataError) {
         let world = try World(dataset, now: clock())
         state.withLockedValue { state in
@@ -63,7 +56,7 @@ final class Simulation: Sendable {
         }
     }
 
-    /// Makes a key and rotates to it; the state is free while the key is made.
+    /// Generates a key, without holding the lock, and rotates to it.
     /// - Returns: The new key's `kid`.
     func rotateKeys() throws -> String {
         let key = try SigningKey.generate()
@@ -71,7 +64,7 @@ final class Simulation: Sendable {
         return key.kid
     }
 
-    /// Counts a new connection, gives it its number, and says what it is to suffer.
+    /// Counts a new connection, and returns its number and the fault that strikes it, if any.
     func accept() -> (number: Int, fault: (moment: Fault.Moment, manner: Fault.Manner)?) {
         state.withLockedValue { state in (state.log.open(), state.faults.verdictOnConnection()) }
     }
@@ -80,14 +73,13 @@ final class Simulation: Sendable {
         state.withLockedValue { $0.log.close() }
     }
 
-    /// Logs a request, judges it and answers it.
-    func receive(head: HTTPRequestHead, body: ByteBuffer?, connection: Int, trace: String) -> Plan {
-        let request = GraphRequest(head: head, body: body?.readableBytesView)
+    /// Logs a request, finds its faults and computes the response.
+    func receive(_ request: GraphRequest, connection: Int, trace: String) -> Plan {
         let time = clock()
         return state.withLockedValue { state in
             let now = time + state.offset
             var verdict = FaultSchedule.Verdict()
-            if !state.faults.isEmpty {
+            if !state.faults.entries.isEmpty {
                 let signed =
                     TwitterWorld.isTwitters(request.path) ? request.authorization.flatMap(OAuthHeader.init) : nil
                 let texts = ["input_token", "fb_exchange_token"].map(request.parameter)
@@ -97,9 +89,9 @@ final class Simulation: Sendable {
                     tokens: ([request.accessToken, signed?["oauth_token"]] + texts).compactMap { $0 }
                 )
             }
-            // Where a fault stands in Graph's place, nothing happens to the world.
+            // A fault that replaces Graph's response leaves the world unchanged.
             func answer(by world: inout World) -> GraphReply {
-                world.gateway.answer(request, head: head, body: body, now: now)
+                world.gateway.answer(request, now: now) ?? world.twitter.answer(request, now: now)
                     ?? world.answer(request, now: now, trace: trace)
             }
             let reply: GraphReply
@@ -109,36 +101,12 @@ final class Simulation: Sendable {
             } else {
                 reply = answer(by: &state.world)
             }
-            let number = state.log.append(path: request.path) { number in
-                LoggedRequest(
-                    number: number,
-                    time: now,
-                    connection: connection,
-                    method: head.method.rawValue,
-                    uri: head.uri,
-                    path: request.path,
-                    parameters: request.parameters.map { ($0.name, $0.value) },
-                    body: body.map { Array($0.readableBytesView) } ?? [],
-                    faults: verdict.faults,
-                    fields: head.headers
-                )
-            }
+            let number = state.log.append(request, time: now, connection: connection, faults: verdict.faults)
             return Plan(number: number, reply: reply, verdict: verdict, now: now)
         }
     }
 
     func finish(_ number: Int, _ outcome: LoggedRequest.Outcome) {
         state.withLockedValue { $0.log.finish(number, outcome) }
-    }
-}
-
-extension GraphSimulator {
-    /// The clock of the machine.
-    public enum SystemClock {
-        /// Unix seconds.
-        @Sendable
-        public static func now() -> Int {
-            time(nil)
-        }
     }
 }

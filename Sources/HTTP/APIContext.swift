@@ -1,14 +1,14 @@
+package import Domain
 package import Hummingbird
 package import NIOCore
-package import Vocabulary
 
-/// What the public listener keeps of one request.
+/// The context of one request on the public listener.
 package struct APIContext: HTTPContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
     package let remoteAddress: SocketAddress?
     package var peer: PeerAddress
-    /// The API key by which the application was found; nil where its host was enough.
+    /// The API key of the request; nil where the host name alone identified the application.
     package var apiKey: APIKey?
 
     package init(source: ApplicationRequestContextSource) {

@@ -1,17 +1,18 @@
+package import Domain
+package import Encodings
 package import HTTPTypes
 package import Hummingbird
-package import Vocabulary
 
-/// How failures are told to those who call: status and body of each.
+/// The mapping of failures to responses of a protocol: a status and a body for each.
 package protocol ErrorTable: Sendable {
     func status(of reason: Failure.Reason) -> HTTPResponse.Status
 
-    /// Writes the body of the reply to a failure.
+    /// Writes the response body of a failure.
     func write(_ failure: Failure, requestID: String, into writer: inout JSONWriter)
 }
 
 extension ErrorTable {
-    /// The response to a failure, with the headers that HTTP has for its reason.
+    /// Returns the response to a failure, with the HTTP headers for its reason.
     package func response(to failure: Failure, requestID: String) -> Response {
         var writer = JSONWriter()
         write(failure, requestID: requestID, into: &writer)
@@ -23,10 +24,32 @@ extension ErrorTable {
         return .json(writer, status: status(of: failure.reason), headers: headers)
     }
 
-    /// The seconds of `Retry-After`: who is told to come back is told when, whatever the failure knew; nil for all
-    /// others.
+    /// Returns the seconds of `Retry-After`: 1 where the failure has none; nil for a status that calls for no retry.
     package func retryAfter(_ failure: Failure) -> String? {
         let passing: [HTTPResponse.Status] = [.serviceUnavailable, .gatewayTimeout, .tooManyRequests]
         return passing.contains(status(of: failure.reason)) ? String(failure.retryAfter ?? 1) : nil
+    }
+}
+
+/// A table with numeric codes: `{"code":…,"message":…,"errorData":{"reason":…,"requestId":…,…}}`.
+package protocol NumberedErrorTable: ErrorTable {
+    /// Returns the code and status of a reason.
+    static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status)
+}
+
+extension NumberedErrorTable {
+    package func status(of reason: Failure.Reason) -> HTTPResponse.Status { Self.row(of: reason).status }
+
+    package func write(_ failure: Failure, requestID: String, into writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("code", Self.row(of: failure.reason).code)
+            writer.member("message", failure.message)
+            writer.key("errorData")
+            writer.object { writer in
+                writer.member("reason", failure.reason.rawValue)
+                writer.member("requestId", requestID)
+                for member in failure.details.members { writer.member(member.key, member.value) }
+            }
+        }
     }
 }

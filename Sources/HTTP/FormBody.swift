@@ -1,9 +1,9 @@
+package import Domain
 import HTTPTypes
 package import Hummingbird
-package import Vocabulary
 
 extension Request {
-    /// The fields of a form in the body.
+    /// Reads the fields of a form in the body.
     ///
     /// - Parameters:
     ///   - limit: Bytes of the longest body.

@@ -1,7 +1,7 @@
-// HTTP — bytes to requests and replies to bytes, whatever is asked for.
+// HTTP — from bytes to requests and from responses to bytes, for every protocol.
 //
-// It owns the connections (`Connection`), where a request comes from, bodies as JSON or forms, replies and their
-// headers, the pages that a person sees, CORS, the log of refusals, and what a protocol of clients has to be
-// (`ClientProtocol`) to stand beside others on one listener.
+// It owns the connections (`Connection`), the source of a request, bodies as JSON or forms, responses and their
+// headers, and the log of refusals.
 //
-// It must not know a path or a header of a protocol, a code of an error table, or a use case: it sees Vocabulary only.
+// It must not know a path or a header of a protocol, a code of an error table, or a use case: it sees the domain and
+// its limits only.

@@ -2,13 +2,13 @@ package import Hummingbird
 import Logging
 package import NIOCore
 
-/// What is kept of one request, whichever listener it came to.
+/// The context of one request, on any listener.
 package protocol HTTPContext: RequestContext where Source == ApplicationRequestContextSource {
-    /// Names this request in the reply, in the body of a failure and in the log.
+    /// The id of this request in the response, in the body of a failure and in the log.
     var requestID: String { get }
-    /// The other end of the connection, whatever headers say of it.
+    /// The peer of the connection, regardless of headers.
     var remoteAddress: SocketAddress? { get }
-    /// Where the request comes from, as `PeerMiddleware` has found out.
+    /// The source of the request, as `PeerMiddleware` has determined it.
     var peer: PeerAddress { get set }
 }
 

@@ -1,15 +1,16 @@
+package import Domain
+package import Encodings
 import HTTPTypes
 package import Hummingbird
 import NIOCore
-package import Vocabulary
 
 extension Request {
-    /// Bytes of the largest body that the public API reads.
+    /// Bytes of the longest body that the public API reads.
     package static let bodyLimit = JSONLimits.request.bytes
 
-    /// The JSON object that the body is.
+    /// Reads the body as a JSON object.
     ///
-    /// - Parameter limits: What it may hold; of as many bytes as every body.
+    /// - Parameter limits: The limits of the JSON, beside those of every body's length.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
     // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
     @inline(never)
@@ -17,11 +18,11 @@ extension Request {
         try JSONObject(body: try await jsonBody(upTo: Self.bodyLimit), limits: limits)
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     ///
     /// - Parameters:
-    ///   - limit: Bytes of the largest body that is read.
-    ///   - types: Media types that may be declared, in lower case.
+    ///   - limit: Bytes of the longest body.
+    ///   - types: The accepted media types, in lower case.
     /// - Returns: The bytes of the body.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
     package func jsonBody(upTo limit: Int, as types: [String] = ["application/json"]) async throws(Failure) -> [UInt8] {
@@ -29,7 +30,7 @@ extension Request {
         return try await wholeBody(upTo: limit)
     }
 
-    /// The whole body of a request that may do without one; nil when it does.
+    /// Reads the whole body of a request whose body is optional; nil when it has none.
     package func jsonBodyIfAny(upTo limit: Int) async throws(Failure) -> [UInt8]? {
         let body = try await wholeBody(upTo: limit)
         guard !body.isEmpty else { return nil }
@@ -44,7 +45,7 @@ extension Request {
         }
     }
 
-    /// The whole body, of whatever type it is.
+    /// Reads the whole body, of any media type.
     package func wholeBody(upTo limit: Int) async throws(Failure) -> [UInt8] {
         var tooLarge: Failure { Failure(.payloadTooLarge, "The body is larger than \(limit) bytes.") }
         if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
@@ -54,12 +55,12 @@ extension Request {
         } catch is NIOTooManyBytesError {
             throw tooLarge
         } catch {
-            // The client hung up or broke the framing; whether it still reads the answer is its matter.
+            // The client closed the connection or broke the framing; it may not read the response.
             throw Failure(.malformedRequest, "The body did not arrive whole.")
         }
     }
 
-    /// Whether a media type is this one, with or without parameters, in any case.
+    /// Returns whether a media type is `expected`, with or without parameters, in any case of letters.
     package static func essence(of type: String, is expected: String) -> Bool {
         let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.lazy.filter { $0 != 0x20 && $0 != 0x09 }
         return essence.map(\.asciiLowercased).elementsEqual(expected.utf8)
@@ -84,14 +85,14 @@ extension JSONParser {
 }
 
 extension JSONObject {
-    /// The object that a body is.
+    /// Parses a body that is an object.
     ///
     /// - Throws: `malformed_request`, `payload_too_large`.
     package init(body bytes: [UInt8], limits: JSONLimits = .request) throws(Failure) {
         try self.init(body: try JSONParser.parse(body: bytes, limits: limits))
     }
 
-    /// The object that a body holds.
+    /// Takes the object of a parsed body.
     ///
     /// - Throws: `malformed_request`.
     package init(body value: JSONValue) throws(Failure) {
@@ -101,7 +102,7 @@ extension JSONObject {
         self = object
     }
 
-    /// A member that is a text; nil when it is absent.
+    /// Returns a text member; nil when it is absent.
     package func text(_ key: String) throws(Failure) -> String? {
         guard let value = present(key) else { return nil }
         guard let text = value.string else {
@@ -110,7 +111,7 @@ extension JSONObject {
         return text
     }
 
-    /// A member that is true or false; false when it is absent.
+    /// Returns a boolean member; false when it is absent.
     package func flag(_ key: String) throws(Failure) -> Bool {
         guard let value = present(key) else { return false }
         guard let flag = value.bool else {

@@ -1,25 +1,26 @@
+import Description
+import Domain
+import Encodings
 import HTTPTypes
 package import Hummingbird
-import Vocabulary
 
-/// Answers `method_not_allowed`, with the methods that would do, where a path exists and the method does not; and names
-/// the nearest path where one segment is nearly right.
+/// Throws `method_not_allowed` with the allowed methods, where a path exists and the method does not.
 ///
-/// It has to be added behind all routes: then the router asks it for requests that match none of them, and only for
-/// those.
+/// The message also names the nearest path, where one segment is nearly right. The middleware must be added after all
+/// routes: then the router calls it only for requests that match none of them.
 package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
-    /// A path of routes, and the methods that it takes.
+    /// A path of routes, with its methods.
     private struct Entry {
         let path: [RouterPath.Element]
         let isFixed: Bool
         let methods: String
-        /// As the documents write it.
+        /// The path as the documents write it.
         let text: String
     }
 
-    // Strangers can ask for what there is not as often as they like, so nothing is made out again for each of them.
+    // Computed once: strangers can request unknown paths as often as they like.
     private let entries: [Entry]
-    /// The fixed segments that paths begin with.
+    /// The fixed first segments of paths.
     private let beginnings: [RouterPath.Element]
 
     package init(_ router: Router<Context>) {
@@ -31,7 +32,7 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
                 paths.append((route.path, [route.method.rawValue]))
             }
         }
-        // Where two paths fit, the router takes the one that leaves less open.
+        // Where two paths match, the router chooses the one with fewer parameters.
         entries = paths.sorted { Self.captures($0.path) < Self.captures($1.path) }.map { path, methods in
             Entry(
                 path: Array(path),
@@ -52,7 +53,7 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let segments = request.uri.path.split(separator: "/")
-        // Below a fixed first segment the router looks at no other, so that a protocol's paths are no other protocol's.
+        // Below a fixed first segment the router matches no other, so that protocols do not share paths.
         let isBelowFixed = segments.first.map { first in beginnings.contains { $0 ~= first } } ?? false
         let fitting = entries.first { ($0.isFixed || !isBelowFixed) && Self.fits($0.path, segments) }
         let hint = nearest(to: segments, for: request.method.rawValue).map { " Did you mean \($0)?" } ?? ""
@@ -67,16 +68,16 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         )
     }
 
-    /// The path that the client means, if all of its segments but one fit and that one nearly does.
+    /// Returns the path that the client means: all of its segments but one match, and that one nearly does.
     private func nearest(to segments: [Substring], for method: String) -> String? {
         guard segments.count <= Self.mostSegments else { return nil }
-        // What could stand in place of each segment, if it alone is wrong.
+        // The candidates for each segment, if it alone is wrong.
         var choices = [[String: Entry]](repeating: [:], count: segments.count)
         for entry in entries where entry.path.count == segments.count && entry.methods.contains(method) {
             let wrong = entry.path.indices.filter { !(entry.path[$0] ~= segments[$0]) }
             guard let index = wrong.first, wrong.count == 1 else { continue }
             let name = entry.path[index].description
-            // Of two paths the one that leaves less open comes first, and counts.
+            // Of two paths the one with fewer parameters comes first, and counts.
             if choices[index][name] == nil { choices[index][name] = entry }
         }
         for (segment, choices) in zip(segments, choices).reversed() {

@@ -1,19 +1,20 @@
 package import Limiting
 package import NIOCore
 
-/// Where a request comes from: the other end of the connection, or what the proxies in front say that are trusted.
+/// The source of a request: the peer of the connection, or the address that trusted proxies in front report.
 ///
-/// `X-Forwarded-For` and its like are what the sender chose to write, but for as many entries at its end as there are
-/// trusted proxies: each of them has added the one that it was called by.
+/// The sender chooses the text of `X-Forwarded-For` and its like. Only the last entries are reliable, one for each
+/// trusted proxy: each of them has added the address of its own client.
 package struct PeerAddress: Sendable {
-    /// What failed attempts are counted for: an IPv4 address, or the /64 of an IPv6 address, which one person has all
-    /// of.
+    /// The unit for which failed attempts are counted: an IPv4 address, or the /64 of an IPv6 address.
+    ///
+    /// One user has all of a /64.
     package enum Network: Sendable, Hashable {
         case ipv4(UInt32)
         case ipv6(UInt64)
         case unknown
 
-        /// A text that is the same for the same network.
+        /// A text that identifies the network.
         package var name: String {
             switch self {
             case .ipv4(let address): "ipv4 \(address)"
@@ -23,16 +24,16 @@ package struct PeerAddress: Sendable {
         }
     }
 
-    /// How many proxies stand in front of the public listener, each of which adds to `X-Forwarded-For` where a request
-    /// came from.
+    /// The number of proxies in front of the public listener, each of which adds its client to `X-Forwarded-For`.
     package typealias TrustedProxies = Int
 
     package let network: Network
-    /// For people, in the log and the audit log.
+    /// The address for the log and the audit log.
     package let text: String
 
-    /// What limits count it for; nil where the address is not known, so that people behind a socket of this machine are
-    /// not taken for one.
+    /// The source that limits count the request for; nil for an unknown address.
+    ///
+    /// So users behind a Unix socket of this machine do not count as one source.
     package var limitedSource: LimitedSource? {
         switch network {
         case .ipv4(let address): LimitedSource(address: UInt64(address), network: nil)
@@ -41,7 +42,7 @@ package struct PeerAddress: Sendable {
         }
     }
 
-    /// What stands in front of an IPv4 address that is written as one of IPv6 (RFC 4291, section 2.5.5.2).
+    /// The prefix of an IPv4 address that is mapped into IPv6 (RFC 4291, section 2.5.5.2).
     static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
     package init(_ address: SocketAddress?) {
@@ -61,14 +62,14 @@ package struct PeerAddress: Sendable {
 
     /// Finds the address behind the trusted proxies.
     ///
-    /// A request with fewer entries than there are proxies did not come through all of them; the first entry is then
-    /// the furthest that is known. What is no address, and a request without an entry, counts for the connection that
-    /// it came by.
+    /// A request with fewer entries than proxies did not come through all of them; the first entry is then the furthest
+    /// known address. A request without an entry, or with one that is no address, counts for the peer of its
+    /// connection.
     ///
     /// - Parameters:
-    ///   - forwarded: The fields `X-Forwarded-For`, in the order in which they stand.
-    ///   - proxies: How many are trusted; with none the fields say nothing.
-    ///   - peer: The other end of the connection.
+    ///   - forwarded: The values of `X-Forwarded-For`, in their order.
+    ///   - proxies: How many proxies are trusted; with 0 the values are ignored.
+    ///   - peer: The peer of the connection.
     init(forwarded: [String], behind proxies: TrustedProxies, of peer: SocketAddress?) {
         let entries = forwarded.flatMap {
             $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
@@ -89,7 +90,7 @@ package struct PeerAddress: Sendable {
         return try? SocketAddress(ipAddress: String(decoding: text, as: UTF8.self), port: 0)
     }
 
-    /// The address in network order, from where `sockaddr_in` and `sockaddr_in6` keep it.
+    /// Returns the address in network order, from its place in `sockaddr_in` and `sockaddr_in6`.
     static func bytes(of address: SocketAddress) -> [UInt8]? {
         let place: Range<Int>
         switch address {

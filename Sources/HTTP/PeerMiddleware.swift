@@ -1,10 +1,11 @@
+import Domain
 import HTTPTypes
 package import Hummingbird
 import Logging
-import Vocabulary
 
-/// Finds out where a request comes from, and with what, once: what is counted for a source counts for that, and each
-/// line that the request leaves in the log has it as `source`.
+/// Determines the source and user agent of a request once, for rate limits and the log.
+///
+/// Each log line of the request has the source as `source`.
 package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let trustedProxies: PeerAddress.TrustedProxies
 

@@ -1,9 +1,11 @@
-package import Vocabulary
+package import Description
+package import Domain
+import Encodings
 
 extension ProviderName {
-    /// The provider that a path names, in any case, as client SDKs write it.
+    /// Reads the provider's name in a path, in any case of letters, as client SDKs write it.
     ///
-    /// - Throws: `not_found` before anything is asked of the database (T-84).
+    /// - Throws: `not_found` before the database is queried (T-84).
     package init(inPath text: (some StringProtocol)?) throws(Failure) {
         let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
         guard let name = ProviderName(String(decoding: lowered, as: UTF8.self)), name != .password else {
@@ -11,4 +13,17 @@ extension ProviderName {
         }
         self = name
     }
+}
+
+extension Parameter {
+    package static let provider = Parameter(
+        "provider",
+        in: .path,
+        .providerInPath.examples("facebook"),
+        "By whom the person is known; in any case."
+    )
+}
+
+extension Schema {
+    package static let providerInPath = string.pattern("^[A-Za-z][A-Za-z0-9-]{0,31}$")
 }

@@ -1,15 +1,15 @@
+package import Domain
 import Hummingbird
 import Logging
-package import Vocabulary
 
-/// Leaves a line in the log for each request that is refused for who sends it: by an unknown application or key, by a
-/// session that does not count, for want of a right, after too many attempts.
+/// Logs each request that is refused because of its sender.
 ///
-/// A protocol logs what the routes of an application throw in the one place through which all of them go, so no route
-/// can forget; one that answers by a page logs what it catches. A use case that says how it went in a line of its own,
-/// as logins do, throws a failure that is logged already.
+/// Reasons are an unknown application or key, an invalid session, a missing right, or too many attempts. A protocol
+/// logs the errors of an application's routes in the one place through which all of them go, so that no route can
+/// forget; a route that responds with a page logs what it catches. A use case with a log line of its own, such as a
+/// login, throws a failure that is already logged.
 package struct RefusalLog: Sendable {
-    /// What stands for a text that was sent to an application, or to none that is known.
+    /// Returns the pseudonym of a text that was sent to an application, or to an unknown one.
     package typealias Pseudonym = @Sendable (String, ApplicationID?) -> String
 
     private let pseudonym: Pseudonym
@@ -18,12 +18,12 @@ package struct RefusalLog: Sendable {
         self.pseudonym = pseudonym
     }
 
-    /// What the request has shown, and what is known of it by now; the secrets appear as pseudonyms.
+    /// The known facts of a request; secrets appear in the log as pseudonyms.
     package struct Facts: Sendable {
         package var application: ApplicationID?
-        /// As it was sent.
+        /// The API key as it was sent.
         let key: String?
-        /// As it was sent.
+        /// The session token as it was sent.
         let session: String?
 
         package init(application: ApplicationID? = nil, key: String? = nil, session: String? = nil) {
@@ -33,20 +33,20 @@ package struct RefusalLog: Sendable {
         }
     }
 
-    /// Logs a failure, if it is a refusal and is not in the log.
+    /// Logs a failure, if it is a refusal that has not been logged yet.
     ///
-    /// - Returns: The failure for those above.
+    /// - Returns: The failure, marked as logged.
     package func logged(_ failure: Failure, _ facts: Facts, in context: APIContext) -> Failure {
         guard !failure.isLogged, Self.isRefusal(failure.reason) else { return failure }
         log(failure.reason, facts, cause: failure.cause, in: context)
         return failure.logged
     }
 
-    /// Logs a refusal that is no failure.
+    /// Logs a refusal that is not thrown as a failure.
     package func log(_ reason: Failure.Reason, _ facts: Facts, cause: String? = nil, in context: APIContext) {
         var metadata: Logger.Metadata = [
             "reason": "\(reason.rawValue)",
-            // The pattern: a path may hold a token.
+            // The route's pattern, since a path may hold a token.
             "route": "\(context.endpointPath ?? "")",
         ]
         if let application = facts.application { metadata["application"] = "\(application)" }
@@ -58,8 +58,9 @@ package struct RefusalLog: Sendable {
         context.logger.notice("refused", metadata: metadata)
     }
 
-    /// Whether a reason says of somebody that they are not known, may not, or have to wait; its status is each
-    /// protocol's own.
+    /// Returns whether a reason refuses a sender: unknown, without a right, or to wait.
+    ///
+    /// The status of the reason is each protocol's own.
     static func isRefusal(_ reason: Failure.Reason) -> Bool { refusals.contains(reason) }
 
     private static let refusals: Set<Failure.Reason> = [
@@ -69,7 +70,7 @@ package struct RefusalLog: Sendable {
         .newUsersClosed, .invitationRequired, .invitationInvalid, .notOwnRecord, .reauthenticationRequired,
         .guestInvalid, .linkInvalid,
         .roleAssignmentForbidden, .objectLoginForbidden, .serverKeyRequired, .queryForbidden, .creationForbidden,
-        .deletionForbidden, .operatorTokenInvalid, .operatorForbidden, .rateLimited, .secondFactorRequired,
+        .deletionForbidden, .rateLimited, .secondFactorRequired,
         .secondFactorEnrolmentRequired, .secondFactorInvalid, .pendingSignInInvalid, .factorReauthenticationRequired,
     ]
 }

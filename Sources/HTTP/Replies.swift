@@ -1,10 +1,10 @@
+package import Encodings
 package import HTTPTypes
 package import Hummingbird
 import NIOCore
-package import Vocabulary
 
 extension Response {
-    /// A JSON reply that no cache may keep.
+    /// Returns a JSON response that no cache may keep.
     package static func json(
         _ writer: JSONWriter,
         status: HTTPResponse.Status = .ok,
@@ -13,7 +13,7 @@ extension Response {
         .json(writer.bytes, status: status, headers: headers)
     }
 
-    /// The same, of JSON that is written already.
+    /// Returns a JSON response that no cache may keep, from JSON that is already written.
     package static func json(
         _ bytes: [UInt8],
         status: HTTPResponse.Status = .ok,
@@ -29,7 +29,7 @@ extension Response {
         )
     }
 
-    /// A plain text that no cache may keep.
+    /// Returns a plain-text response that no cache may keep.
     package static func text(_ text: String) -> Response {
         Response(
             status: .ok,
@@ -38,7 +38,7 @@ extension Response {
         )
     }
 
-    /// Sends a browser elsewhere with a GET, and tells nobody where it came from: a 307 would take the body along.
+    /// Redirects a browser with a GET and no `Referer`; a 307 would repeat the body.
     package static func seeOther(_ url: String) -> Response {
         var headers: HTTPFields = [.location: url, .cacheControl: "no-store"]
         headers[.referrerPolicy] = "no-referrer"

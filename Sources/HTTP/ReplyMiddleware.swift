@@ -1,13 +1,13 @@
+import Domain
 package import HTTPTypes
 package import Hummingbird
 import Logging
-import Vocabulary
 
-/// The layer of both listeners around all handlers: errors become replies by a table, every reply gets its headers.
+/// The outermost middleware of both listeners: turns errors into responses by a table, and adds headers.
 package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let errors: @Sendable (Request) -> any ErrorTable
 
-    /// - Parameter errors: The table for a request.
+    /// - Parameter errors: Returns the table for a request.
     package init(errors: @escaping @Sendable (Request) -> any ErrorTable) {
         self.errors = errors
     }
@@ -35,9 +35,9 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
         }
         response.headers[.xRequestID] = context.requestID
         response.headers[.xContentTypeOptions] = "nosniff"
-        // As it came from whoever wants no further reply, or from `RequestRules`, behind which there is none.
+        // Set by a client that wants no further response, or by `RequestRules`, after which there is none.
         if request.headers[.connection] == "close" { response.headers[.connection] = "close" }
-        // A body would be taken for the beginning of the next reply on the connection.
+        // A client would take a body for the beginning of the next response on the connection.
         return request.method == .head ? response.createHeadResponse() : response
     }
 }
@@ -47,7 +47,7 @@ extension HTTPField.Name {
     package static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
     package static let xForwardedFor = HTTPField.Name(known: "X-Forwarded-For")
 
-    /// A name that is one.
+    /// A valid header name.
     package init(known name: String) {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
         self = name
@@ -57,7 +57,7 @@ extension HTTPField.Name {
 extension Failure {
     static let unexpected = Failure(.internal, "The service failed. The request id finds the cause in its log.")
 
-    /// What the HTTP library refuses before a handler runs.
+    /// The failure for an error of the HTTP library before a handler runs.
     fileprivate init(httpStatus: HTTPResponse.Status) {
         switch httpStatus {
         case .notFound:

@@ -1,7 +1,7 @@
+import Domain
 package import Hummingbird
-import Vocabulary
 
-/// Refuses what is at fault, and paths with empty segments.
+/// Refuses faulty requests, and paths with empty segments.
 ///
 /// The router would take `users//login` and `users/login/` for `users/login`, and a proxy in front that has a rule for
 /// that path would not.
@@ -18,7 +18,7 @@ package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// Whether something stands behind every slash, or the path is one slash alone.
+    /// Returns whether every slash is followed by a segment, or the path is a single slash.
     static func isPlain(_ path: String) -> Bool {
         let slash = UInt8(ascii: "/")
         var former: UInt8?

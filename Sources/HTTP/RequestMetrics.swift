@@ -2,10 +2,10 @@ package import Hummingbird
 import Metrics
 import NIOConcurrencyHelpers
 
-/// Times every request of a listener by its route's template; a path, which a client writes, is in no label.
+/// Measures the time of every request of a listener by its route's template; client-written paths are in no label.
 ///
-/// It stands around everything else. A reply counts as given when its head is known: how long a client takes to read it
-/// is no matter of the route.
+/// The middleware is around everything else. The time ends when the response's status and headers are known, since the
+/// client's reading time is not the route's matter.
 package struct RequestMetrics<Context: HTTPContext>: RouterMiddleware {
     private struct Key: Hashable {
         let route: String?
@@ -15,10 +15,10 @@ package struct RequestMetrics<Context: HTTPContext>: RouterMiddleware {
 
     private let listener: String
     private let inFlight: Meter
-    /// Routes, methods and statuses are few, and their instruments are found once.
+    /// The instruments, created once, since routes, methods and statuses are few.
     private let timers = NIOLockedValueBox<[Key: Metrics.Timer]>([:])
 
-    /// - Parameter listener: What the listener is called: `public`, `management`.
+    /// - Parameter listener: The name of the listener: `public`, `management`.
     package init(listener: String) {
         self.listener = listener
         inFlight = Meter(label: "federation_http_requests_in_flight", dimensions: [("listener", listener)])
@@ -30,12 +30,12 @@ package struct RequestMetrics<Context: HTTPContext>: RouterMiddleware {
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let began = ContinuousClock.now
-        // Of a request that fits no route the library says `NotFound` afterwards.
+        // For a request that matches no route the library reports `NotFound` afterwards.
         let route = context.endpointPath
         inFlight.increment()
         defer { inFlight.decrement() }
         let response = try await next(request, context)
-        // The method of a request that fits no route is the client's own word.
+        // The client chooses the method of a request that matches no route.
         let key = Key(route: route, method: route == nil ? "" : request.method.rawValue, status: response.status.code)
         timer(key).record(duration: began.duration(to: .now))
         return response

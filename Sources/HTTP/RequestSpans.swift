@@ -2,15 +2,15 @@ import HTTPTypes
 package import Hummingbird
 import Tracing
 
-/// Traces every request of a listener, as far as whoever calls or the operator wants that: takes over where in a trace
-/// it is, so that each line of the log that it leaves says so, and records a span of it.
+/// Traces every request of a listener, if the client or the operator wants that.
 ///
-/// A span is called by the route's template; no path, query, header or body is in it. Where nothing is to be traced
-/// nothing is done.
+/// It continues the client's trace, so that each log line has the trace's ids, and records a span of the request. The
+/// name of a span is the route's template; it contains no path, query, header or body. Where nothing is traced nothing
+/// is done.
 package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
     private let listener: String
 
-    /// - Parameter listener: What the listener is called: `public`, `management`.
+    /// - Parameter listener: The name of the listener: `public`, `management`.
     package init(listener: String) {
         self.listener = listener
     }
@@ -38,7 +38,7 @@ package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
             "http.response.status_code": .int64(Int64(response.status.code)),
         ]
         if let route = context.endpointPath {
-            // The method of a request that fits no route is the client's own word.
+            // The client chooses the method of a request that matches no route.
             span.operationName = "\(request.method.rawValue) \(route)"
             attributes["http.request.method"] = request.method.rawValue
             attributes["http.route"] = route
@@ -48,7 +48,7 @@ package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
     }
 }
 
-/// Reads the headers of a trace; one that is there several times, where there must be one, is none.
+/// Reads the headers of a trace; a repeated header that must be single counts as absent.
 private struct TraceHeaders: Extractor {
     func extract(key: String, from headers: HTTPFields) -> String? {
         guard let name = HTTPField.Name(key) else { return nil }

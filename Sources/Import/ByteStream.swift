@@ -1,17 +1,19 @@
-/// The bytes of a file, taken from whoever reads it part by part.
+/// The bytes of a file, read in parts by a closure.
 struct ByteStream {
     private let read: () throws -> [UInt8]
     private var part: [UInt8] = []
     private var position = 0
-    /// The line of the next byte; the first one is 1.
+    /// The line of the next byte, counted from 1.
     private(set) var line = 1
 
-    /// - Parameter read: The next bytes of the file; none at its end.
+    /// Creates the stream.
+    ///
+    /// - Parameter read: Returns the next bytes of the file; none at its end.
     init(_ read: @escaping () throws -> [UInt8]) {
         self.read = read
     }
 
-    /// The next byte, which stays; nil at the end.
+    /// Returns the next byte without consuming it; nil at the end.
     mutating func peek() throws -> UInt8? {
         if position == part.count {
             part = try read()
@@ -21,7 +23,7 @@ struct ByteStream {
         return part[position]
     }
 
-    /// The next bytes, so many if there are; they stay.
+    /// Returns up to the given number of bytes without consuming them.
     mutating func peek(_ count: Int) throws -> ArraySlice<UInt8> {
         while part.count - position < count {
             let more = try read()
@@ -32,7 +34,7 @@ struct ByteStream {
         return part[position...].prefix(count)
     }
 
-    /// Takes the next byte; nil at the end.
+    /// Consumes and returns the next byte; nil at the end.
     mutating func next() throws -> UInt8? {
         guard let byte = try peek() else { return nil }
         position += 1
@@ -40,19 +42,21 @@ struct ByteStream {
         return byte
     }
 
-    /// Takes the byte if it is the next one.
+    /// Consumes the next byte if it is the given one.
+    ///
+    /// - Returns: Whether it was.
     mutating func take(_ byte: UInt8) throws -> Bool {
         guard try peek() == byte else { return false }
         _ = try next()
         return true
     }
 
-    /// Passes over white space of JSON; the next byte.
+    /// Skips white space of JSON and returns the next byte without consuming it.
     mutating func skipSpace() throws -> UInt8? {
         while let byte = try peek(), Self.isSpace(byte) { _ = try next() }
         return try peek()
     }
 
-    /// Whether JSON takes the byte for white space.
+    /// Returns whether the byte is white space in JSON.
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 }

@@ -1,6 +1,6 @@
-import Vocabulary
+import Encodings
 
-/// The names of a CSV file's columns.
+/// The column names of a CSV file.
 final class CSVHeader: Sendable {
     let names: [String]
 
@@ -9,8 +9,9 @@ final class CSVHeader: Sendable {
     }
 }
 
-/// How a CSV file falls into records: RFC 4180, with a line break of any system, and with what stands between two
-/// fields told by the header: a comma, a semicolon or a tab.
+/// The division of a CSV file into records by RFC 4180.
+///
+/// Line breaks of all systems are accepted. The header decides whether a comma, a semicolon or a tab separates fields.
 struct CSVFraming {
     private static let mostColumns = 1000
 
@@ -39,7 +40,7 @@ struct CSVFraming {
         self.separator = separator ?? UInt8(ascii: ",")
     }
 
-    /// The next record with its line; nothing at the end of the file.
+    /// Returns the next record with its line; no record at the end of the file.
     func next(_ stream: inout ByteStream) throws -> (Int, SourceRecord.Content?) {
         while true {
             let line = stream.line
@@ -47,7 +48,7 @@ struct CSVFraming {
             let (fields, refusal) = try Self.fields(&stream, &separator)
             guard let fields else { return (line, nil) }
             if let refusal { return (line, .refused(refusal)) }
-            // An empty line.
+            // An empty line is skipped.
             if fields.count == 1, fields[0].isEmpty, header.names.count > 1 { continue }
             guard fields.count == header.names.count else {
                 let counts = "it has \(fields.count) fields, and the header has \(header.names.count)"
@@ -57,8 +58,9 @@ struct CSVFraming {
         }
     }
 
-    /// The fields of a line, none at the end of the file, and what is wrong with them; the separator is nil until one
-    /// is found.
+    /// Returns the fields of a line and their problem; no fields at the end of the file.
+    ///
+    /// The separator is nil until the first one is found.
     private static func fields(
         _ stream: inout ByteStream,
         _ separator: inout UInt8?
@@ -66,13 +68,13 @@ struct CSVFraming {
         guard try stream.peek() != nil else { return (nil, nil) }
         var fields: [[UInt8]] = [[]]
         var (size, refusal): (Int, RecordRefusal?) = (0, nil)
-        /// Whether the field began with a quote, and whether that one has been closed.
+        /// Whether the field began with a quotation mark, and whether that quotation is still open.
         var (isQuoted, isOpen) = (false, false)
-        /// Where the quote stands that began the last one.
+        /// The line of the last opening quotation mark.
         var opening = stream.line
         while let byte = try stream.next() {
             if isOpen {
-                // Two quotation marks are one of the field.
+                // Two quotation marks within a quotation stand for one.
                 if byte == UInt8(ascii: "\""), try !stream.take(byte) {
                     isOpen = false
                     continue

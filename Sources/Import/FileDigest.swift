@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// SHA-256 of a file, part by part: by it an import knows the file again.
+/// The SHA-256 of a file, computed in parts, by which an import recognizes the file.
 package struct FileDigest {
     private var hash = SHA256()
 

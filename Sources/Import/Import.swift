@@ -1,20 +1,21 @@
-// Import — users of another system, as its export tells of them.
+// Import — users from the exports of other systems.
 //
-// It owns how a file falls into records (CSV, lines of JSON, a JSON array), how a record of each source becomes one
-// neutral user, which id that user gets, and what of it goes into which property of an application, by name or by a
-// mapping. A record that cannot become a user is refused with a reason that repeats no value.
+// This module owns the division of a file into records (CSV, lines of JSON, a JSON array), the conversion of each
+// source's records to one neutral user type, the id of each user, and the assignment of fields to an application's
+// properties, by name or by a mapping. A record that cannot become a user is refused with a reason that repeats no
+// value.
 //
-// It must not know of files, of the database or of hashing: bytes come from whoever holds the file, hashes of passwords
-// leave as they were read, and users are written by others. Nothing of a file is kept but the record at hand, so memory
-// does not grow with it. Sessions and tokens of a source are never read.
+// It must not know of files, of the database or of hashing. Callers supply the bytes, password hashes pass unchanged,
+// and callers write the users. Only the current record is kept, so memory does not grow with the file. Sessions and
+// tokens of a source are never read.
 
-import Vocabulary
+import Encodings
 
-/// Where users come from; the raw value is the word of the command line.
+/// The system that exported the users; the raw value is the word of the command line.
 package enum ImportSource: String, Sendable, CaseIterable {
     case backendless, firebase, parse, auth0, cognito, supabase, csv, ndjson
 
-    /// The type that reads its records.
+    /// Returns the reader of the source's records.
     func reader(columns: [SystemField: String]) -> any UserSource {
         switch self {
         case .backendless: BackendlessSource()
@@ -28,12 +29,12 @@ package enum ImportSource: String, Sendable, CaseIterable {
     }
 }
 
-/// What makes a user of a record.
+/// A converter of a source's records to users.
 protocol UserSource: Sendable {
-    /// The user that a record tells of.
+    /// Returns the user of a record.
     ///
-    /// The record has the members of a JSON object, or texts by the names of the columns.
+    /// The record has the members of a JSON object, or texts by column names.
     ///
-    /// - Throws: Why it is none.
+    /// - Throws: The reason why the record is no user.
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser
 }

@@ -1,40 +1,41 @@
+package import Domain
+import Encodings
 package import Mapping
-package import Vocabulary
 
-/// What an operator says about an import besides where it comes from.
+/// The options of an import besides its source.
 package struct ImportOptions: Sendable {
-    /// From fields of the source to properties; without one, fields go to the properties of their names.
+    /// The mapping from fields of the source to properties; without one, fields go to the properties of their names.
     package var mapping: Mapping?
-    /// What system fields are called in plain CSV and lines of JSON.
+    /// The names of system fields in plain CSV and lines of JSON.
     package var columns: [SystemField: String] = [:]
-    /// To which app the ids of a provider belong where the source does not say.
+    /// The app of a provider's subjects where the source does not name it.
     package var apps: [ProviderName: ProviderAppID] = [:]
-    /// How providers tell people apart; those that are not named do as OpenID Connect has it.
+    /// The subject rule of each provider; a missing provider has that of OpenID Connect.
     package var subjects: [ProviderName: SubjectRule] = [:]
-    /// Providers whose identities are left out.
+    /// The providers whose identities are left out.
     package var withoutProviders: Set<ProviderName> = []
-    /// Members that look like a way to log in, are not read, and are left out by the operator's wish.
+    /// Unread members that look like a login method, but that the operator leaves out.
     package var withoutMembers: Set<String> = []
-    /// Whether hashes of passwords are left out, so that everybody sets a new one.
+    /// Whether password hashes are left out, so that all users set a new password.
     package var withoutPasswords = false
 
     package init() {}
 }
 
-/// A user of a source as it is to be written.
+/// A user of a source, ready to be written.
 package struct PlannedUser: Sendable {
     package let objectID: ObjectID
     package let source: ImportedUser
-    /// Values for declared properties, and undeclared ones that are kept.
+    /// The values of declared properties, and the undeclared properties to store.
     package let given: GivenProperties
-    /// The one spelling of what the user logs in with by a password; nil where the user has none and needs none.
+    /// The normalized login name; nil where the user has no password and needs none.
     package let login: String?
     package let identities: [(key: IdentityKey, created: Int64?)]
-    /// Fields with a value that have no property, and of which nothing is kept.
+    /// Fields with a value but without a property, which are not stored.
     package let untaken: [String]
 }
 
-/// How records of a source become users of an application.
+/// The conversion of a source's records to users of an application.
 package struct ImportPlan: Sendable {
     private let source: ImportSource
     private let application: Application
@@ -45,7 +46,9 @@ package struct ImportPlan: Sendable {
     private let mappedFields: Set<String>
     private static let fields = ProfileFields(of: "the file", [:])
 
-    /// - Throws: Every problem of the mapping.
+    /// Compiles the mapping.
+    ///
+    /// - Throws: All problems of the mapping.
     package init(
         _ source: ImportSource,
         for application: Application,
@@ -67,16 +70,16 @@ package struct ImportPlan: Sendable {
             settings: application.settings
         )
         self.mapping = compiled
-        mappedFields = Set(compiled.graphFields.split(separator: ",").map { String($0) })
+        mappedFields = Set(compiled.fields.split(separator: ",").map { String($0) })
     }
 
-    /// The user of a record.
+    /// Returns the user of a record.
     ///
-    /// - Throws: Why there is none.
+    /// - Throws: The reason why the record is no user.
     package func user(of record: SourceRecord) throws(RecordRefusal) -> PlannedUser {
         var user = try record.user(by: reader)
         if options.withoutPasswords { user.password = nil }
-        // A user cannot go on as a guest without a session.
+        // A guest can only continue by a session, and imports bring none.
         guard user.status != .guest else {
             throw RecordRefusal(.noLoginMethod, "a guest has nothing to log in with but a session")
         }
@@ -134,9 +137,9 @@ package struct ImportPlan: Sendable {
         return email
     }
 
-    /// What the user logs in by with a password: the value of the application's identity property.
+    /// Returns the login name of the user: the value of the application's identity property.
     ///
-    /// Who has neither a password nor an identity restores a password by mail, so there has to be an address.
+    /// A user without password and identity resets the password by mail, and so needs an address.
     private func login(
         of user: ImportedUser,
         _ given: GivenProperties,
@@ -183,7 +186,7 @@ package struct ImportPlan: Sendable {
                 if try !take(member, into: &given) { untaken.append(member.key) }
             }
         }
-        // Mails, those to restore a password among them, go to the property `email` and nowhere else.
+        // Mails, such as those for a password reset, go only to the property `email`.
         if application.settings.identityProperty == .email, user.password != nil || !hasIdentities,
             given.given(.email)?.value == nil, let address = user.login.flatMap(EmailAddress.init),
             let property = application.properties.first(where: { $0.name == .email })
@@ -199,9 +202,9 @@ package struct ImportPlan: Sendable {
         return (given, untaken)
     }
 
-    /// The members that look like a way to log in, become no property, and may be left out.
+    /// Returns members that look like a login method, become no property, and may be left out.
     ///
-    /// - Throws: `memberNotTaken` for the first that may not.
+    /// - Throws: `memberNotTaken` for the first member that may not be left out.
     private func leftOut(of user: ImportedUser) throws(RecordRefusal) -> [String] {
         let names = user.suspects.filter { name in
             guard user.fields[name] != nil else { return true }
@@ -241,7 +244,9 @@ package struct ImportPlan: Sendable {
         }
     }
 
-    /// Whether the field has a property, or a place among the undeclared ones.
+    /// Stores the field in a property, declared or undeclared.
+    ///
+    /// - Returns: Whether there is one for it.
     private func take(_ member: JSONObject.Member, into given: inout GivenProperties) throws(RecordRefusal) -> Bool {
         guard let name = PropertyName(member.key) else { return false }
         if let property = application.properties.first(where: { $0.name == name }) {
@@ -266,15 +271,15 @@ package struct ImportPlan: Sendable {
     }
 }
 
-/// What mappings call the fields of sources.
+/// Names of a source's fields in the syntax of mappings.
 ///
-/// A mapping names fields in small letters, with `_` between words (docs/mapping.md#where-values-come-from), and
-/// sources write `displayName`, `custom:Plan` and `First Name`.
+/// A mapping names fields in lower case, with `_` between words (docs/mapping.md#where-values-come-from); sources write
+/// `displayName`, `custom:Plan` and `First Name`.
 enum FieldNames {
-    /// The object with names that a mapping can say.
+    /// Returns the object with names that a mapping can use.
     ///
-    /// A capital letter behind a small one or a digit begins a word, and what is neither a letter nor a digit ends one.
-    /// Of two fields that get one name the first counts.
+    /// A capital letter after a lower-case letter or a digit begins a word; a character that is neither a letter nor a
+    /// digit ends one. Of two fields with the same resulting name, the first counts.
     static func folded(_ object: JSONObject) -> JSONObject {
         var result = JSONObject()
         for member in object.members {

@@ -1,29 +1,30 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// A user as a source tells of it, in the same words for all sources.
+/// A user of a source, in a form common to all sources.
 package struct ImportedUser: Sendable {
-    /// Who it is at the source.
+    /// The id of the user at the source.
     package let id: String
-    /// Whether the id is a UUID that the user keeps.
+    /// Whether the id is a UUID that becomes the objectId.
     package var keepsID = false
     package var status = UserStatus.enabled
     package var emailVerified = false
-    /// Two letters.
+    /// The two letters of a language.
     package var locale: String?
-    /// Milliseconds since 1970 UTC.
+    /// Milliseconds since 1970 UTC, as are `updated` and `lastLogin`.
     package var created: Int64?
     package var updated: Int64?
     package var lastLogin: Int64?
-    /// The address that the user logs in by with the password, where that is not the property `email`.
+    /// The address used as login name with the password, if it is not the property `email`.
     package var login: String?
     package var password: ImportedHash?
     package var identities: [ImportedIdentity] = []
     package var roles: [String] = []
-    /// What may become properties, `email` and `name` among it.
+    /// The fields that may become properties, including `email` and `name`.
     package var fields = JSONObject()
     /// Members that look like a credential, a hash or an identity, and that the source does not read.
     ///
-    /// One that becomes no property refuses the record, unless the operator leaves it out.
+    /// A record with such a member is refused if no property takes it, unless the operator leaves it out.
     package var suspects: [String] = []
 
     init(id: String?) throws(RecordRefusal) {
@@ -33,15 +34,15 @@ package struct ImportedUser: Sendable {
         self.id = id
     }
 
-    /// Takes the members that the source does not read as fields, and notes the suspicious ones.
+    /// Adds the unread members as fields, and records the suspicious ones.
     mutating func takeFields(of record: JSONObject, without known: Set<String>) {
         fields = record.without(known)
         suspects += fields.members.filter(Suspicion.falls).map(\.key)
     }
 
-    /// Takes an identity.
+    /// Adds an identity.
     ///
-    /// - Throws: `identityNotTaken` without a provider or an id of the person there.
+    /// - Throws: `identityNotTaken` without a provider or a subject.
     mutating func takeIdentity(
         _ provider: String?,
         app: String? = nil,
@@ -55,26 +56,26 @@ package struct ImportedUser: Sendable {
     }
 }
 
-/// The hash of a password as a source has it.
+/// A password hash of a source.
 package enum ImportedHash: Sendable {
-    /// In a text form that says how it was made.
+    /// A hash in a text form that names its algorithm.
     case text(Secret)
-    /// Of Firebase, whose parameters are those of the project.
+    /// A hash of Firebase, whose parameters belong to the project.
     case firebase(hash: [UInt8], salt: [UInt8])
-    /// A digest, by its name in lower case, of salt and password.
+    /// A digest of salt and password, by its name in lower case.
     case digest(String, hash: [UInt8], salt: [UInt8], saltIsBefore: Bool)
 }
 
-/// An account at a provider by which the user logs in.
+/// An identity of the user at a provider.
 package struct ImportedIdentity: Sendable {
-    /// The provider's name here, or the source's word for it.
+    /// The provider's name here, or the source's name for an unknown one.
     package let provider: String
-    /// The app that the subject is scoped to, where the source tells.
+    /// The app of the subject, where the source names it.
     package let app: String?
     package let subject: String
     package let created: Int64?
 
-    /// Takes a source's word for a provider.
+    /// Creates an identity from a source's name for the provider.
     init(_ word: String, app: String? = nil, subject: String, created: Int64? = nil) {
         provider = Self.name(word)
         self.app = app
@@ -82,7 +83,7 @@ package struct ImportedIdentity: Sendable {
         self.created = created
     }
 
-    /// The name that a provider has here, by a source's word for it.
+    /// Returns the provider's name here for a source's name.
     static func name(_ word: String) -> String { word.utf8.count <= 32 ? names[word] ?? word : word }
 
     private static let names = [
@@ -92,9 +93,9 @@ package struct ImportedIdentity: Sendable {
     ]
 }
 
-/// Why a record is no user here; repeats nothing of it.
+/// The reason why a record is no user; it repeats no value of the record.
 package struct RecordRefusal: Error, Sendable, Equatable {
-    /// For programs, and for the report.
+    /// A reason code, for programs and for the report.
     package enum Reason: String, Sendable, CaseIterable {
         case malformed, idMissing, emailInvalid, passwordNotTaken, identityNotTaken, memberNotTaken
         case statusUnknown, roleUnknown
@@ -103,7 +104,7 @@ package struct RecordRefusal: Error, Sendable, Equatable {
     }
 
     package let reason: Reason
-    /// Behind "Line 7:".
+    /// The end of a sentence that begins with "Line 7:".
     package let message: String
 
     package init(_ reason: Reason, _ message: String) {

@@ -1,6 +1,6 @@
-/// How a JSON file falls into records, without a look at what they hold.
+/// The division of a JSON file into records, without parsing these.
 enum JSONFraming {
-    /// What stands on the rest of the line; nil at the end of the file.
+    /// Returns the rest of the line; nil at the end of the file.
     static func line(_ stream: inout ByteStream) throws -> SourceRecord.Content? {
         guard try stream.peek() != nil else { return nil }
         var bytes: [UInt8] = []
@@ -11,7 +11,7 @@ enum JSONFraming {
         return isTooLong ? .refused(.tooLong) : .json(bytes)
     }
 
-    /// The next element of a list; nil behind its last one.
+    /// Returns the next element of a list; nil after the last one.
     static func element(_ stream: inout ByteStream) throws -> SourceRecord.Content? {
         guard let first = try stream.peek() else {
             throw UnreadableFile("it ends in the middle of its list, so it is not whole")

@@ -1,15 +1,15 @@
-import Vocabulary
+import Encodings
 
-/// A record of a file, with its place for those who have to mend it.
+/// A record of a file, with its position for error messages.
 package struct SourceRecord: Sendable {
-    /// Counts from 1; a header is none.
+    /// The number of the record, counted from 1 without the header.
     package let number: Int
-    /// The line on which it begins.
+    /// The line on which the record begins.
     package let line: Int
-    /// What stands there, not yet looked into.
+    /// The unparsed content.
     let content: Content
 
-    /// How much memory it takes.
+    /// The memory that the record takes.
     package var bytes: Int {
         switch content {
         case .json(let bytes): bytes.count
@@ -20,13 +20,13 @@ package struct SourceRecord: Sendable {
 
     enum Content: Sendable {
         case json([UInt8])
-        /// Bytes of each field, behind the names of the header.
+        /// The bytes of each field, with the names of the header.
         case fields([[UInt8]], CSVHeader)
         case refused(RecordRefusal)
     }
 }
 
-/// Why a file as a whole cannot be read.
+/// The reason why a file as a whole is unreadable.
 package struct UnreadableFile: Error, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -37,31 +37,31 @@ package struct UnreadableFile: Error, Sendable, CustomStringConvertible {
 
 /// The records of a file, one after the other.
 ///
-/// What is wrong inside a record is that record's fault, and the next one is found all the same; what is wrong around
-/// them ends the file.
+/// An error inside a record concerns this record only, and the next one follows. An error between records ends the
+/// file.
 package struct RecordStream {
-    /// Bytes of one record.
+    /// The maximum size of a record in bytes.
     static let mostBytes = 1_048_576
 
     private enum Form {
         case csv(CSVFraming)
-        /// A JSON object on each line.
+        /// One JSON object per line.
         case lines
-        /// The elements of an array, perhaps inside an object.
+        /// The elements of an array, which may be inside an object.
         case array
     }
 
     private var stream: ByteStream
     private var form: Form
-    /// How many records have been given out.
+    /// The number of records returned.
     package private(set) var count = 0
 
-    /// Looks at the beginning of a file.
+    /// Reads the beginning of a file to find its form.
     ///
     /// - Parameters:
-    ///   - source: Where it comes from; some write several forms, which tell themselves apart.
-    ///   - read: The next bytes of the file; none at its end.
-    /// - Throws: `UnreadableFile`, and what `read` throws.
+    ///   - source: The source of the file; some sources write several forms, which are told apart by the beginning.
+    ///   - read: Returns the next bytes of the file; none at its end.
+    /// - Throws: `UnreadableFile`, and the errors of `read`.
     package init(of source: ImportSource, _ read: @escaping () throws -> [UInt8]) throws {
         stream = ByteStream(read)
         if try stream.take(0xEF) {
@@ -85,10 +85,10 @@ package struct RecordStream {
         }
     }
 
-    /// The form of a JSON file; nil for what is none.
+    /// Returns the form of a JSON file; nil for other files.
     ///
-    /// An object is one of many, each on a line, unless it begins with a list: Firebase and Parse write all users into
-    /// one object.
+    /// An object at the beginning is one of many, one per line, unless a list begins inside it: Firebase and Parse
+    /// write all users into one object.
     private static func json(_ stream: inout ByteStream) throws -> Form? {
         switch try stream.skipSpace() {
         case UInt8(ascii: "["):
@@ -102,7 +102,7 @@ package struct RecordStream {
         }
     }
 
-    /// How many bytes open a list that is the first member of an object; nil where none is opened.
+    /// Returns the number of bytes up to a list that is the first member of an object; nil without such a list.
     private static func listOpening(_ bytes: [UInt8]) -> Int? {
         let quote = UInt8(ascii: "\"")
         var rest = bytes.dropFirst().drop(while: ByteStream.isSpace)
@@ -116,9 +116,9 @@ package struct RecordStream {
         return rest.startIndex
     }
 
-    /// The next record; nil at the end.
+    /// Returns the next record; nil at the end.
     ///
-    /// - Throws: `UnreadableFile`, and what reading throws.
+    /// - Throws: `UnreadableFile`, and the errors of reading.
     package mutating func next() throws -> SourceRecord? {
         let line: Int
         let content: SourceRecord.Content?

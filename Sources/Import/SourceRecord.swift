@@ -1,7 +1,7 @@
-import Vocabulary
+import Encodings
 
 extension SourceRecord {
-    /// Of one record, and of a text in one that is JSON itself.
+    /// The limits of a record, and of a text in a record that contains JSON.
     static let limits = JSONLimits(
         bytes: RecordStream.mostBytes,
         depth: 32,
@@ -10,9 +10,9 @@ extension SourceRecord {
         asciiKeys: false
     )
 
-    /// The user that the record tells of.
+    /// Returns the user of the record.
     ///
-    /// - Throws: Why it is none.
+    /// - Throws: The reason why the record is no user.
     func user(by reader: any UserSource) throws(RecordRefusal) -> ImportedUser {
         switch content {
         case .refused(let refusal): throw refusal

@@ -1,10 +1,11 @@
+import Domain
+import Encodings
 import Mapping
-import Vocabulary
 
-// What the values of sources mean: in CSV everything is a text.
+// The meaning of values in sources; in CSV, every value is a text.
 
 extension JSONObject {
-    /// The text under a name; nil where there is none, or an empty one.
+    /// Returns the text of a member; nil when it is absent or empty.
     func text(_ name: String) -> String? {
         switch present(name) {
         case .string(let text)?: text.isEmpty ? nil : text
@@ -13,7 +14,7 @@ extension JSONObject {
         }
     }
 
-    /// Whether `true` stands there, as JSON, PostgreSQL, or people write it.
+    /// Returns whether the member is `true`, in the form of JSON, of PostgreSQL or of a hand-written file.
     func isTrue(_ name: String) -> Bool {
         switch present(name) {
         case .bool(let value)?: value
@@ -22,18 +23,18 @@ extension JSONObject {
         }
     }
 
-    /// The moment under a name; nil where there is none.
+    /// Returns the time of a member; nil when it is absent.
     func moment(_ name: String) -> Int64? { present(name).flatMap(SourceValue.moment) }
 
-    /// The object under a name, or the one that a text there is the JSON of.
+    /// Returns the object of a member, possibly as JSON in a text.
     func object(_ name: String) -> JSONObject? { present(name).flatMap(SourceValue.json)?.object }
 
-    /// The list under a name, or the one that a text there is the JSON of.
+    /// Returns the list of a member, possibly as JSON in a text.
     func array(_ name: String) -> [JSONValue]? { present(name).flatMap(SourceValue.json)?.array }
 
-    /// The objects of a list of identities; nil where there is none.
+    /// Returns the objects of a list of identities; nil when the member is absent.
     ///
-    /// - Throws: `identityNotTaken` for anything else under the name: it may be identities, so it is not passed over.
+    /// - Throws: `identityNotTaken` for any other value, which may be identities and so must not be ignored.
     func identities(_ name: String) throws(RecordRefusal) -> [JSONObject]? {
         guard let value = present(name), value.string?.isEmpty != true else { return nil }
         guard let elements = array(name) else { throw .noList(name) }
@@ -45,7 +46,7 @@ extension JSONObject {
         return objects
     }
 
-    /// The members that have other names and a value.
+    /// Returns the members that have a value and none of these names.
     func without(_ names: Set<String>) -> JSONObject {
         JSONObject(members.filter { !$0.value.isNull && !names.contains($0.key) })
     }
@@ -58,7 +59,7 @@ extension RecordRefusal {
 }
 
 enum SourceValue {
-    /// The truth value that a text names; nil for every other text.
+    /// Returns the truth value of a text; nil for any other text.
     static func bool(_ text: String) -> Bool? {
         guard text.utf8.count <= 5 else { return nil }
         return switch text.lowercased() {
@@ -68,9 +69,10 @@ enum SourceValue {
         }
     }
 
-    /// Milliseconds since 1970 of a moment in any form of the sources: milliseconds, RFC 3339, PostgreSQL's form of it
-    /// (`2026-01-02 03:04:05.678+00`), HTTP's dates, and the objects of Parse (`iso`) and
-    /// MongoDB (`$date`, `$numberLong`).
+    /// Returns the milliseconds since 1970 of a time in any form of the sources.
+    ///
+    /// The forms are milliseconds, RFC 3339, PostgreSQL's form of it (`2026-01-02 03:04:05.678+00`), HTTP's dates, and
+    /// the objects of Parse (`iso`) and MongoDB (`$date`, `$numberLong`).
     static func moment(_ value: JSONValue) -> Int64? {
         switch value {
         case .number(let number): number.integer.flatMap(moment)
@@ -80,13 +82,13 @@ enum SourceValue {
         }
     }
 
-    /// Without an offset it is UTC, as such sources write it.
+    /// Reads a time as text; without an offset it is UTC, as these sources write it.
     private static func moment(_ text: String) -> Int64? {
         guard text.utf8.count <= 64 else { return nil }
         if let moment = moment(ofHTTP: text) { return moment }
         var bytes = Array(text.utf8)
         if bytes.count > 10, bytes[10] == UInt8(ascii: " ") { bytes[10] = UInt8(ascii: "T") }
-        // Hours alone are an offset to PostgreSQL.
+        // PostgreSQL writes an offset of whole hours without minutes.
         if bytes.count > 19, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 3]) {
             bytes += Array(":00".utf8)
         }
@@ -94,7 +96,7 @@ enum SourceValue {
         return MomentText.read(written) ?? MomentText.read(written + "Z")
     }
 
-    /// Of `Wed, 16 Nov 2022 15:45:51 GMT`, as HTTP and JavaScript write it.
+    /// Reads `Wed, 16 Nov 2022 15:45:51 GMT`, the form of HTTP and JavaScript.
     private static func moment(ofHTTP text: String) -> Int64? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2])) else {
@@ -111,13 +113,13 @@ enum SourceValue {
         MomentText.isMoment(milliseconds) ? milliseconds : nil
     }
 
-    /// A value, or what a text is the JSON of; nil for a text that is no JSON.
+    /// Returns the value, or the parsed JSON of a text; nil for a text that is no JSON.
     static func json(_ value: JSONValue) -> JSONValue? {
         guard case .string(let text) = value else { return value }
         return try? JSONParser.parse(text, limits: SourceRecord.limits)
     }
 
-    /// The bytes of base64 in either alphabet, with or without padding.
+    /// Decodes base64 in either alphabet, with or without padding.
     static func base64(_ text: String) -> [UInt8]? {
         let plain = text.utf8.filter { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: "\n") }.map { byte in
             switch byte {
@@ -131,10 +133,10 @@ enum SourceValue {
 }
 
 extension SourceValue {
-    /// A value as a client would give it to a property of that type.
+    /// Returns a value in the form in which a client would give it to a property of the type.
     ///
-    /// Moments are milliseconds, days `YYYY-MM-DD`, and what CSV has as text is what it says. What cannot be read stays
-    /// as it is, for the conversion to refuse.
+    /// Times are milliseconds, days `YYYY-MM-DD`, and CSV texts are parsed. An unreadable value stays unchanged, and
+    /// the conversion refuses it.
     static func value(_ value: JSONValue, for type: PropertyType) -> JSONValue {
         switch type {
         case .dateTime: moment(value).map(JSONValue.integer) ?? value
@@ -145,7 +147,7 @@ extension SourceValue {
         }
     }
 
-    /// The day of a moment in UTC; nil for what is no moment, as a day itself is none.
+    /// Returns the day of a time in UTC; nil for other values, such as a plain day.
     private static func day(_ value: JSONValue) -> JSONValue? {
         moment(value).flatMap(CalendarDate.init(ofMoment:)).map { .string($0.description) }
     }

@@ -1,12 +1,12 @@
 import Crypto
+package import Domain
 import FoundationEssentials
-package import Vocabulary
 
 extension ObjectID {
-    /// The id that a user of another system always gets, so that whoever is brought along twice is there once: a UUID
-    /// of version 8 made from SHA-256 of a name, as RFC 9562 §5.8 and appendix B.2 have it.
+    /// Creates the id of a user of another system, which is always the same, so that a repeated import adds no user.
     ///
-    /// No two names are one text: an application's id has no line break, nor has a source's name.
+    /// The id is a UUID of version 8 from the SHA-256 of a name (RFC 9562 §5.8 and appendix B.2). Two names are never
+    /// the same text, since neither an application's id nor a source's name contains a line break.
     package init(of id: String, at source: ImportSource, in application: ApplicationID) {
         let name = "\(application.text)\n\(source.rawValue)\n\(id)"
         var hash = SHA256()
@@ -19,7 +19,7 @@ extension ObjectID {
         self.init(UUID(uuid: uuid))
     }
 
-    /// Drawn once, for this use alone.
+    /// A random namespace for this use only.
     private static let namespace: [UInt8] = [
         0x6B, 0x1D, 0x9C, 0x42, 0x0E, 0x57, 0x4F, 0xA3, 0x9D, 0x81, 0x3C, 0x5A, 0xE6, 0x70, 0x28, 0xB4,
     ]

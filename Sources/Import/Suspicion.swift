@@ -1,11 +1,11 @@
-import Vocabulary
+import Encodings
 
-/// Whether a member of a record looks like a way to log in: a credential, the hash of one, or an identity.
+/// The detection of record members that look like a login method: a credential, its hash, or an identity.
 ///
-/// Sources list the members that they read and those that nobody needs here; this judges all others. Without it, an
-/// export in a form that its source does not know would bring people who cannot log in.
+/// Sources list the members that they read and those without use here; this type judges all others. Without it, an
+/// export in an unknown form would import users who cannot log in.
 enum Suspicion {
-    /// Texts that a word of a suspicious name contains.
+    /// Texts that occur within words of suspicious names.
     private static let parts = [
         "passw", "passphrase", "passcode", "credential", "secret", "totp", "webauthn", "passkey", "authenticator",
         "multifactor", "federated", "identit",
@@ -24,10 +24,10 @@ enum Suspicion {
         "facebook", "fb", "google", "apple", "twitter", "github", "microsoft", "linkedin", "amazon",
     ]
     private static let ids: Set<String> = ["id", "ids", "uid", "sub", "subject", "user"]
-    /// Last words of names that tell about a credential and hold none, such as `passwordUpdatedAt`.
+    /// Last words of harmless names such as `passwordUpdatedAt`, which describe a credential without containing one.
     private static let ends: Set<String> = ["at", "on", "date", "time", "count", "attempts", "failures"]
 
-    /// Whether a member is suspicious: by its name, or because its value looks like a hash.
+    /// Returns whether a member is suspicious, by its name or because its value looks like a hash.
     static func falls(on member: JSONObject.Member) -> Bool {
         guard !isEmpty(member.value) else { return false }
         return looksLikeHash(member.value) || isOfCredentials(member.key)
@@ -43,7 +43,7 @@ enum Suspicion {
             || words.contains(where: providers.contains) && words.contains(where: ids.contains)
     }
 
-    /// Whether a value says nothing: null, false, an empty text, or a list or an object of such values.
+    /// Returns whether a value is empty: null, false, an empty text, or a list or an object of such values.
     private static func isEmpty(_ value: JSONValue) -> Bool {
         switch value {
         case .null: true
@@ -56,7 +56,7 @@ enum Suspicion {
         }
     }
 
-    /// Whether a text begins like a hash that names its algorithm: `$2b$10$…`, `{SSHA}…`, `pbkdf2_sha256$…`.
+    /// Returns whether a text begins like a hash with its algorithm: `$2b$10$…`, `{SSHA}…`, `pbkdf2_sha256$…`.
     private static func looksLikeHash(_ value: JSONValue) -> Bool {
         guard case .string(let text) = value, (20...1024).contains(text.utf8.count) else { return false }
         var rest = Array(text.utf8.prefix(24))[...]

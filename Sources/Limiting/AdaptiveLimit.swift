@@ -1,21 +1,21 @@
-/// How much may be under way at once, found by what it does to a delay.
+/// A limit of concurrent requests that adapts to the delay that they cause.
 ///
-/// As long as the delay stays under a target, the limit grows whenever it was reached. When even the least delay of an
-/// interval was over the target, a queue stands that drains no more, and the limit shrinks (additive increase,
-/// multiplicative decrease, by the standing queue as in RFC 8289). A few slow requests among fast ones change nothing.
-/// Where nobody comes near it for long, what it had learnt of another time is forgotten, little by little.
+/// While the delay stays below a target, the limit grows whenever it is reached. If even the shortest delay of an
+/// interval exceeds the target, there is a standing queue, and the limit shrinks (additive increase, multiplicative
+/// decrease, by the standing queue as in RFC 8289). A few slow requests among fast ones change nothing. If the limit is
+/// not reached for long, it gradually returns to its rest value.
 ///
-/// Pure; moments are arguments.
+/// Pure; times are arguments.
 struct AdaptiveLimit: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What it never goes below, and never beyond.
+    /// The bounds of the limit.
     let range: ClosedRange<Int>
-    /// Where it begins, and returns to when it is not in the way of anybody.
+    /// The initial value, to which the limit returns when it restricts no request.
     let rest: Int
-    /// The delay that may stand.
+    /// The delay that may last.
     let target: Duration
-    /// How long delays are looked at before the limit changes.
+    /// The time for which delays are observed before the limit changes.
     let interval: Duration
 
     private(set) var limit: Int
@@ -31,12 +31,12 @@ struct AdaptiveLimit: Sendable {
         limit = self.rest
     }
 
-    /// Notes how much is under way, so that the limit grows only where it is what stands in the way.
+    /// Notes the number of requests under way, so that the limit grows only when it is the restriction.
     mutating func note(underWay: Int) {
         highest = max(highest, underWay)
     }
 
-    /// Notes a delay, and judges when an interval is over.
+    /// Notes a delay, and adapts the limit at the end of an interval.
     mutating func observe(_ delay: Duration, at now: Instant) {
         least = min(least ?? delay, delay)
         guard let began else {
@@ -45,7 +45,7 @@ struct AdaptiveLimit: Sendable {
         }
         guard now - began >= interval, let least else { return }
         if least > target {
-            // From what was reached: a limit far above it would take long to bite.
+            // Based on the number reached: a limit far above it would take long to have an effect.
             limit = max(min(limit, highest) * 3 / 4, range.lowerBound)
         } else if highest >= limit {
             limit = min(limit + max(limit / 8, 1), range.upperBound)

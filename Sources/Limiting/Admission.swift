@@ -1,20 +1,21 @@
+package import Domain
 import NIOConcurrencyHelpers
-package import Vocabulary
 
-/// How much an instance has under way at once (decision D10): as much as the machine and the database take, fair
-/// between applications, with a quick refusal beyond.
+/// The admission of requests to an instance (decision D10), with a quick refusal beyond the limits.
 ///
-/// Whoever checks a session, or asks after the health, does not pass here: that goes on.
+/// The limits are what machine and database can handle, and they are fair between applications. Session checks and
+/// health checks bypass admission, so they continue.
 package final class Admission: Sendable {
     package struct Settings: Sendable {
-        /// Logins under way at once, at most.
+        /// The most concurrent logins.
         package var logins: Int
-        /// Writes of logins at the database at once: at least what keeps its connections busy, at most what they can
-        /// have in flight.
+        /// The range of concurrent database writes by logins.
+        ///
+        /// The minimum keeps the connections busy; the maximum is what they can have in flight.
         package var writes: ClosedRange<Int>
-        /// How long a login waits for its turn to write.
+        /// The longest wait of a login for its turn to write.
         package var patience: Duration
-        /// Writes that wait.
+        /// The most writes that wait.
         package var mostWaiting: Int
 
         package init(
@@ -30,15 +31,15 @@ package final class Admission: Sendable {
         }
     }
 
-    /// What is under way.
+    /// The current use of the limits.
     package struct Statistics: Sendable {
-        /// Logins under way, and how many there may be.
+        /// The logins under way, and their limit.
         package let logins: (underWay: Int, limit: Int)
-        /// Writes at the database, how many there may be, and how many wait for their turn.
+        /// The writes at the database, their limit, and the writes that wait for their turn.
         package let writes: (underWay: Int, limit: Int, waiting: Int)
-        /// Refused since the start: logins at the entrance, and writes that had no room or waited too long.
+        /// The refusals since the start: logins at the entrance, and writes that had no room or waited too long.
         package let refused: (logins: Int, writes: Int)
-        /// Executors of requests that were late at the last look.
+        /// The number of request executors that were late at the last check.
         package let behind: Int
     }
 
@@ -46,20 +47,20 @@ package final class Admission: Sendable {
 
     private struct State: Sendable {
         var entrance: Entrance
-        /// The room in front of each database; nil is the main one.
+        /// The room of each database; nil is the main database.
         var rooms: [DatabaseVariable?: Room] = [:]
         var refused = (logins: 0, writes: 0)
-        /// The executors of requests that were late at the last look, by their places in `run`.
+        /// The request executors that were late at the last check, by their indices in `run`.
         var behind: Set<Int> = []
     }
 
-    /// The room in front of one database: another one that hangs takes none of its places.
+    /// The waiting room of one database, so that a database that hangs takes no places of another.
     private struct Room: Sendable {
         var room: WaitingRoom<Waiter>
-        /// Whether the last write found no database.
+        /// Whether the database was unavailable for the last write.
         var isAway = false
 
-        /// Why a write was not begun: who waited behind writes that found no database is told of that.
+        /// The error for a write that was not begun; it says so if the last write found the database unavailable.
         var refusal: Failure {
             isAway
                 ? Failure(
@@ -75,15 +76,15 @@ package final class Admission: Sendable {
     private let state: NIOLockedValueBox<State>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
 
-    /// How late a task may run for half a second on end; more, and the machine has too much to do.
+    /// The lateness of tasks above which the machine is overloaded, if it lasts for half a second.
     static let lateness: Duration = .milliseconds(100)
-    /// How late a task of requests may run; more, and what was let in is done elsewhere.
+    /// The lateness of request tasks above which admitted requests run on other threads.
     static let requestLateness: Duration = .milliseconds(50)
-    /// How long a write may take on end; more, and the database has.
+    /// The duration of writes above which the database is overloaded, if it lasts.
     static let writing: Duration = .milliseconds(250)
-    /// How often it is looked at how late a task runs, and who has waited for too long.
+    /// The interval of the checks for late tasks and expired waiters.
     static let lookInterval: Duration = .milliseconds(100)
-    /// Logins that are always let in, however late tasks run.
+    /// The number of logins that are always admitted, however late tasks run.
     static let fewestLogins = 32
 
     package init(_ settings: Settings = Settings()) {
@@ -94,20 +95,21 @@ package final class Admission: Sendable {
         }
         state = NIOLockedValueBox(
             State(
-                // Where writes of an application stand for half of what they may, more of it is let in than is written.
+                // If an application's writes wait for half of their limit, more of its requests are admitted than it
+                // can write.
                 entrance: Entrance(limit: limit(Self.lateness), own: limit(settings.patience / 2))
             )
         )
         newRoom = {
             WaitingRoom(
-                // Few at first: those that a lock catches unawares hold up the connections one after another.
+                // Low at first: writes that meet a lock unexpectedly would block one connection after the other.
                 limit: AdaptiveLimit(
                     settings.writes,
                     rest: settings.writes.lowerBound,
                     target: Self.writing,
                     interval: interval
                 ),
-                // Half of the connections at least are left to others.
+                // At least half of the connections are left to other applications.
                 fewestOfOne: max(settings.writes.lowerBound / 4, 1),
                 patience: settings.patience,
                 most: settings.mostWaiting
@@ -116,7 +118,7 @@ package final class Admission: Sendable {
         state.withLockedValue { $0.rooms[nil] = Room(room: newRoom()) }
     }
 
-    /// What happens in front of a database.
+    /// Calls `body` with the room of a database.
     private func inRoom<Result>(
         of database: DatabaseVariable?,
         _ body: (inout Room) -> Result
@@ -147,12 +149,12 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Does something that counts as a login, from the parsed request to the reply, where there is room.
+    /// Runs an operation that counts as a login, from the parsed request to the response, if there is room.
     ///
-    /// Where the executors of requests are behind, it is done on Swift's pool: there, what was let in has processors to
-    /// itself, instead of standing behind all that comes and is refused at each of its steps.
+    /// If request executors are late, `body` runs on Swift's global pool. There, admitted requests have processors to
+    /// themselves, and do not queue at each step behind all requests that arrive and are refused.
     ///
-    /// - Throws: `overloaded` with the message where there is none, and what the body throws.
+    /// - Throws: `overloaded` with the message if there is no room, or the error of `body`.
     package func admit<Result>(
         _ application: ApplicationID,
         orRefuse message: String = "Too many logins are under way. Try again shortly.",
@@ -170,14 +172,14 @@ package final class Admission: Sendable {
         return try await body()
     }
 
-    /// Does something at the database when it is the application's turn.
+    /// Runs an operation at the database when it is the application's turn.
     ///
     /// - Parameters:
-    ///   - application: Whose users it is about: each database has a room of its own.
-    ///   - body: What is done.
-    /// - Returns: What the body returns.
-    /// - Throws: `overloaded` where too many wait, or it waited for too long, `store_unavailable` where that is since
-    ///   others find no database, nothing having been done; and what the body throws.
+    ///   - application: The application of the users; its database has a room of its own.
+    ///   - body: The operation.
+    /// - Returns: The result of `body`.
+    /// - Throws: `overloaded` if too many writes wait or this one waited too long; `store_unavailable` instead if other
+    ///   writes find the database unavailable. In both cases nothing was done. Otherwise the error of `body`.
     package func write<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -200,15 +202,15 @@ package final class Admission: Sendable {
         }
     }
 
-    /// What is said of a write that was not begun.
+    /// Returns the error for a write that was not begun.
     ///
-    /// It teaches the entrance how long it waited in vain; nil is for one that found no room to wait, which others may
-    /// have filled.
+    /// The entrance learns how long the write waited in vain; nil for a write without room to wait, which other
+    /// applications may have filled.
     private func refuse(_ application: ApplicationID, at database: DatabaseVariable?, waited: Duration?) -> Failure {
         state.withLockedValue { state in
             state.refused.writes += 1
             let (isAway, refusal) = inRoom(of: database, &state) { ($0.isAway, $0.refusal) }
-            // Nothing is learnt from a database that is away: once it is back, everybody may come.
+            // An unavailable database changes no limit: once it is back, all requests may come.
             if let waited, !isAway { state.entrance.observe(wait: waited, of: application, at: .now) }
             return refusal
         }
@@ -247,11 +249,11 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Looks, until the task is cancelled, how late tasks run and who has waited for too long.
+    /// Checks, until the task is cancelled, how late tasks run and which waiters have expired.
     ///
-    /// Without it the entrance stays as wide as it is, and who waits does so until others leave.
+    /// Without this task the entrance's limit stays unchanged, and waiters wait until others leave.
     ///
-    /// - Parameter executors: What requests are served by.
+    /// - Parameter executors: The executors that serve requests.
     package func run(servedBy executors: [any TaskExecutor] = []) async {
         await withTaskGroup { group in
             for (place, executor) in executors.enumerated() {
@@ -270,7 +272,7 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Looks how late a task runs that goes over to an executor.
+    /// Checks how late a task runs that switches to an executor.
     private func look(at executor: any TaskExecutor, _ place: Int) async {
         await Self.look { _ in
             let asked = ContinuousClock.now
@@ -285,7 +287,7 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Does something time and again, until the task is cancelled; it hears when it was due.
+    /// Calls `body` at each interval until the task is cancelled, with the time when the call was due.
     private static func look(_ body: (ContinuousClock.Instant) async -> Void) async {
         while !Task.isCancelled {
             let due = ContinuousClock.now + lookInterval

@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// A fixed number of things at once, of which no holder has all; what is beyond it is refused (decision D10).
+/// A fixed number of concurrent operations, of which no holder gets all; further ones are refused (decision D10).
 package final class ConcurrencyLimit<Holder: Hashable & Sendable>: Sendable {
     private let limit: Int
     private let inside = NIOLockedValueBox<[Holder: Int]>([:])
@@ -9,10 +9,10 @@ package final class ConcurrencyLimit<Holder: Hashable & Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Lets one in; `leave` must follow then.
+    /// Takes a place; `leave` must follow then.
     ///
-    /// - Parameter holder: For whom it is: one holder alone has three quarters of the places at most, so that there is
-    ///   one for whoever else comes.
+    /// - Parameter holder: The holder of the place. One holder alone gets at most three quarters of the places, so that
+    ///   another holder finds one.
     /// - Returns: Whether there was room.
     package func enter(_ holder: Holder) -> Bool {
         inside.withLockedValue { inside in

@@ -1,31 +1,31 @@
-import Vocabulary
+import Domain
 
-/// Who is let in: so much under way at once as the machine and the database take, and no application keeping another
-/// out, nor one source the others of its application.
+/// The admission of requests, up to the capacity of machine and database, fair to applications and sources.
 ///
-/// How much the machine takes is told by how late a task runs that only wanted to, and how much of an application the
-/// database takes by how long its writes wait for their turn (`AdaptiveLimit`). Who would not come to write is told so
-/// before a provider is asked about them. Who waits for a provider holds a place, makes nobody late and stands in no
-/// line, so a provider that hangs shrinks nothing.
+/// No application keeps another one out, and no source the others of its application. The capacity of the machine is
+/// measured by the lateness of scheduled tasks, the capacity of the database for an application by the wait of the
+/// application's writes for their turn (`AdaptiveLimit`). A request that would not get to write is refused before a
+/// provider is asked. A request that waits for a provider holds a place, but makes no task late and waits in no line,
+/// so a provider that hangs shrinks no limit.
 ///
 /// Pure.
 struct Entrance: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// An application of which something is under way.
+    /// An application with requests under way.
     private struct Share: Sendable {
         var underWay = 0
-        /// Of these, by source, as far as that is known.
+        /// The number of these requests by source, as far as sources are known.
         var sources: [String: Int] = [:]
-        /// By how long its writes wait.
+        /// The application's limit, by the wait of its writes.
         var limit: AdaptiveLimit
     }
 
-    /// By how late tasks run.
+    /// The limit of the instance, by the lateness of tasks.
     private(set) var limit: AdaptiveLimit
-    /// What each application begins with.
+    /// The initial limit of each application.
     ///
-    /// What one has learnt is forgotten when nothing of it is under way any more: nothing stands in its line then.
+    /// An adapted limit is dropped when the application has no more requests under way: then its line is empty, too.
     private let own: AdaptiveLimit
     private(set) var underWay = 0
     private var shares: [ApplicationID: Share] = [:]
@@ -35,15 +35,15 @@ struct Entrance: Sendable {
         self.own = own
     }
 
-    /// Lets one in, if there is a place for its application and its source; `leave` must follow then.
+    /// Admits a request if there is a place for its application and its source; `leave` must follow then.
     ///
-    /// The last eighth of all places is for applications that have less than their share, and the last eighth of an
-    /// application's for sources that have less than theirs. So there is a place for whoever has none, also where
-    /// another one has been alone.
+    /// The last eighth of all places is for applications below their share, and the last eighth of an application's
+    /// places for sources below their share. So an application or source without a place gets one, even beside another
+    /// one that was alone before.
     ///
     /// - Parameters:
-    ///   - application: Whose place it is.
-    ///   - source: Where the request comes from; nil where that is not known, which counts for no source.
+    ///   - application: The application of the request.
+    ///   - source: The source of the request; nil if unknown, which counts for no source.
     /// - Returns: Whether there was a place.
     mutating func enter(_ application: ApplicationID, from source: String?) -> Bool {
         let limit = limit.limit
@@ -74,7 +74,7 @@ struct Entrance: Sendable {
         return held ?? 0 < Self.share(of: places, beside: share.sources.count - (held == nil ? 0 : 1))
     }
 
-    /// What one has of the places beside others; beside nobody as beside one who may come.
+    /// Returns one holder's share of the places beside others; without others, one other holder is assumed.
     private static func share(of places: Int, beside others: Int) -> Int { max(places / (max(others, 1) + 1), 1) }
 
     mutating func leave(_ application: ApplicationID, from source: String?) {
@@ -85,22 +85,22 @@ struct Entrance: Sendable {
         if share.underWay > 0 { shares[application] = share }
     }
 
-    /// Notes how late a task ran.
+    /// Notes the lateness of a task.
     mutating func observe(lateness: Duration, at now: Instant) {
         limit.observe(lateness, at: now)
     }
 
-    /// Notes how long a write of an application has waited for its turn, or until it was refused.
+    /// Notes how long a write of an application has waited for its turn, or until its refusal.
     mutating func observe(wait: Duration, of application: ApplicationID, at now: Instant) {
         guard let underWay = shares[application]?.underWay else { return }
-        // Where nobody comes any more, it is those who came that the line is of.
+        // If no new requests arrive, the line consists of the requests under way.
         shares[application]?.limit.note(underWay: underWay)
         shares[application]?.limit.observe(wait, at: now)
     }
 
-    /// Notes that of all applications but these nobody waits for a turn to write.
+    /// Notes that only these applications have writes that wait for a turn.
     ///
-    /// So only a line that stands on end shrinks a limit, and one that shrank grows where nothing is written.
+    /// So only a lasting line shrinks a limit, and a shrunk limit grows again while nothing is written.
     mutating func observe(nobodyWaitingBut waiting: Set<ApplicationID>, at now: Instant) {
         for application in shares.keys where !waiting.contains(application) {
             shares[application]?.limit.observe(.zero, at: now)

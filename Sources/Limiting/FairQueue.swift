@@ -1,27 +1,27 @@
+package import Domain
 import NIOConcurrencyHelpers
-package import Vocabulary
 
-/// Lets a bounded number do something at once.
+/// A queue that lets a bounded number of operations run at once.
 ///
-/// The others wait for their turn, which is fair between applications, and between the sources of one (`WaitingRoom`).
-/// Each database has places of its own: one that hangs takes none from the others.
+/// Other operations wait for their turn, which is fair between applications, and between the sources of an application
+/// (`WaitingRoom`). Each database has places of its own, so a database that hangs takes no places of another.
 package final class FairQueue: Sendable {
     private typealias Waiter = CheckedContinuation<Turn, Never>
 
     private let rooms: NIOLockedValueBox<[DatabaseVariable?: WaitingRoom<Waiter>]>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
-    /// What those are told who have no room, or wait for too long.
+    /// The error for operations without room to wait, or that waited too long.
     private let refusal: Failure
 
-    /// What takes longer on end is slow: an application that others stand beside gets fewer places then.
+    /// The duration of operations above which an application beside others gets fewer places, if it lasts.
     static let slow: Duration = .milliseconds(250)
 
-    /// Makes a queue.
+    /// Creates a queue.
     ///
     /// - Parameters:
-    ///   - width: How many go through at once.
-    ///   - most: How many wait at most.
-    ///   - refusal: What those are told whose turn does not come.
+    ///   - width: The most operations that run at once.
+    ///   - most: The most operations that wait.
+    ///   - refusal: The error for operations whose turn does not come.
     package init(width: Int, most: Int, refusal: Failure) {
         let width = max(width, 1)
         self.refusal = refusal
@@ -31,14 +31,14 @@ package final class FairQueue: Sendable {
                 limit: AdaptiveLimit(width...width, rest: width, target: Self.slow, interval: .milliseconds(500)),
                 fewestOfOne: 1,
                 sparesPlaces: false,
-                // Everybody says how long it waits.
+                // Every caller gives a deadline.
                 patience: .zero,
                 most: most
             )
         }
     }
 
-    /// How many are at it, and how many wait.
+    /// The numbers of running and waiting operations.
     package var statistics: (working: Int, waiting: Int) {
         rooms.withLockedValue { rooms in
             rooms.values.reduce(into: (0, 0)) { sum, room in
@@ -48,20 +48,20 @@ package final class FairQueue: Sendable {
         }
     }
 
-    /// Whether an application has nothing under way.
+    /// Whether an application has no running operations.
     package func isIdle(_ application: ApplicationID, at database: DatabaseVariable? = nil) -> Bool {
         inRoom(of: database) { $0.held(by: application) == 0 }
     }
 
-    /// Does something when it is the application's turn.
+    /// Runs an operation when it is the application's turn.
     ///
     /// - Parameters:
-    ///   - application: For whom it is done.
-    ///   - database: Where; nil: in the main one, or in none.
-    ///   - deadline: When nobody waits for it any more.
-    ///   - body: What is done.
-    /// - Returns: What the body returns.
-    /// - Throws: The refusal where too many wait, or the deadline is over first; and what the body throws.
+    ///   - application: The application of the operation.
+    ///   - database: The database of the operation; nil for the main database, or none.
+    ///   - deadline: The time when the caller stops waiting.
+    ///   - body: The operation.
+    /// - Returns: The result of `body`.
+    /// - Throws: The refusal if too many operations wait or the deadline passes first, or the error of `body`.
     package func pass<Result>(
         of application: ApplicationID,
         at database: DatabaseVariable? = nil,
@@ -99,7 +99,7 @@ package final class FairQueue: Sendable {
         return turn
     }
 
-    /// Tells those who have waited for too long, at a moment.
+    /// Starts a task that fails expired waiters at a deadline.
     private func alarm(at deadline: ContinuousClock.Instant, in database: DatabaseVariable?) -> Task<Void, Never> {
         Task {
             guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }

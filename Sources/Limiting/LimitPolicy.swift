@@ -1,32 +1,30 @@
-import Vocabulary
-
-/// What is counted.
+/// The kind of a request, for rate limits.
 package enum LimitedOperation: String, Sendable, CaseIterable {
-    /// Logins by a provider and what else has a provider asked: dialogs, linking, refreshed tokens.
+    /// Logins by a provider, and other requests to a provider: dialogs, linking, refreshed tokens.
     case login
     /// Logins by a password or a factor, and checks of either.
     case password
     /// Registrations and guests.
     case registration
-    /// Requests that have a mail sent.
+    /// Requests that cause a mail to be sent.
     case mail
     /// Searches, reads and changes of records.
     case query
-    /// Requests of the administration.
+    /// Requests to the administration.
     case administration
 }
 
-/// For whom it is counted.
+/// The subject that requests are counted for.
 package enum LimitedSubject: String, Sendable, CaseIterable {
     /// An IPv4 address, or the /64 of an IPv6 address, within an application.
     case source
-    /// The /48 of an IPv6 address, within an application: as much as one customer of a provider may have.
+    /// The /48 of an IPv6 address, within an application: the most that one customer of an Internet provider may have.
     case network
     /// An application within the instance.
     case application
 }
 
-/// How much: so many in a time, and so many at once after a pause.
+/// A rate limit: a number of requests per unit of time, and a burst after a pause.
 package struct Rate: Sendable, Equatable {
     package enum Unit: String, Sendable, CaseIterable {
         case second = "s"
@@ -42,10 +40,10 @@ package struct Rate: Sendable, Equatable {
         }
     }
 
-    /// How many in the unit; 1 to 1 000 000.
+    /// The requests per unit; 1 to 1 000 000.
     package let permits: Int64
     package let unit: Unit
-    /// How many may come at once; 1 to 1 000 000.
+    /// The requests that may come at once; 1 to 1 000 000.
     package let burst: Int64
 
     static let bounds: ClosedRange<Int64> = 1...1_000_000
@@ -56,7 +54,7 @@ package struct Rate: Sendable, Equatable {
         self.burst = burst
     }
 
-    /// Reads `100/s burst 1000`, `60/min` or `10/h`; without a burst, as many may come at once as in the unit.
+    /// Parses `100/s burst 1000`, `60/min` or `10/h`; without a burst, the burst equals the number per unit.
     ///
     /// - Returns: Nil for any other text.
     package init?(_ text: String) {
@@ -83,7 +81,7 @@ extension Rate: CustomStringConvertible {
     package var description: String { "\(permits)/\(unit.rawValue) burst \(burst)" }
 }
 
-/// One limit: what is counted, for whom, and how much, unless the operator says otherwise.
+/// A rate limit: operation and subject, with a default rate that the operator can change.
 package struct LimitPolicy: Sendable, Hashable {
     package let operation: LimitedOperation
     package let subject: LimitedSubject
@@ -93,10 +91,10 @@ package struct LimitPolicy: Sendable, Hashable {
         self.subject = subject
     }
 
-    /// Of the setting, behind `FEDERATION_LIMIT_`, like `login.source`.
+    /// The name of the setting after `FEDERATION_LIMIT_`, like `login.source`.
     package var name: String { "\(operation.rawValue).\(subject.rawValue)" }
 
-    /// Every limit that is counted in the memory of an instance, in the order in which they are looked at.
+    /// Every limit that is counted in the memory of an instance, in the order of the checks.
     package static let all: [LimitPolicy] = LimitedOperation.allCases.flatMap { operation in
         // Operators belong to no application.
         operation == .administration
@@ -104,13 +102,15 @@ package struct LimitPolicy: Sendable, Hashable {
             : [LimitPolicy(operation, .source), LimitPolicy(operation, .network), LimitPolicy(operation, .application)]
     }
 
-    /// What counts where the operator has set nothing; nil: no limit.
+    /// The rate if the operator has set none; nil for no limit.
     ///
-    /// A source may be a carrier's gateway with thousands of people behind it, or a crowd that a stadium's screen has
-    /// told of an app: the limits are what no crowd comes near, and what one machine takes without others noticing.
+    /// A source may be a carrier's gateway with thousands of users, or a crowd that follows a stadium screen to an
+    /// application. The default rates are far above any crowd, and one machine handles them without a noticeable effect
+    /// on others.
     package var standard: Rate? {
         switch (operation, subject) {
-        // What an application may use is the operator's to say; that none starves another is admission's to see to.
+        // The operator decides how much an application may use; admission prevents that one application starves
+        // another.
         case (_, .application): nil
         case (.login, .source), (.query, .source): Rate(100, per: .second, burst: 1000)
         case (.login, .network), (.query, .network): Rate(400, per: .second, burst: 4000)
@@ -121,16 +121,48 @@ package struct LimitPolicy: Sendable, Hashable {
         case (.administration, _): Rate(50, per: .second, burst: 500)
         }
     }
+
+    /// The operation and subject of the limit, in the words of docs/limits.md.
+    package var meaning: String {
+        let what = operation.meaning
+        return switch (operation, subject) {
+        case (.registration, .source):
+            "\(what) from one source; an hour's are [counted exactly](api.md#register) besides"
+        case (.mail, .source): "\(what), from one source; the mails themselves are counted below"
+        case (.administration, _):
+            """
+            \(what) from one source; operator tokens that do not count have \
+            [their own](administration.md#operators-and-tokens)
+            """
+        case (_, .source): "\(what), from one source"
+        case (_, .network): "the same from one network"
+        case (_, .application): "the same for an application"
+        }
+    }
+}
+
+extension LimitedOperation {
+    fileprivate var meaning: String {
+        switch self {
+        case .login:
+            "logins by a provider, dialogs, linking, links to the account page, and what else asks a provider"
+        case .password: "logins by a password, checks of one, second factors"
+        case .registration: "registrations and guests"
+        case .mail: "requests that have a mail sent or show a mailed link"
+        case .query: "searches, reads and changes of records and of one's own sessions"
+        case .administration: "requests of the administration"
+        }
+    }
 }
 
 /// The limits of an instance.
 package struct LimitPolicies: Sendable {
     private var rates: [LimitPolicy: Rate]
 
-    /// What counts where the operator has set nothing.
+    /// The default rates of all policies.
     package static let standard = LimitPolicies(rates: LimitPolicy.all.reduce(into: [:]) { $0[$1] = $1.standard })
 
-    /// The rate of a policy; nil: no limit.
+    /// The rate of a policy; nil for no limit.
     package subscript(policy: LimitPolicy) -> Rate? {
         get { rates[policy] }
         set { rates[policy] = newValue }

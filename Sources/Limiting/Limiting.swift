@@ -1,8 +1,8 @@
-// Limiting — how much of what is let through: the policies, and the state machines that hold requests to them.
+// Limiting — rate limits and admission: the policies, and the state machines that apply them to requests.
 //
-// It owns the vocabulary of limits (`LimitPolicy`: what is counted, for whom, how much), the token buckets that count
-// in the memory of an instance, and admission: how much may be under way at once, by what the machine and the database
-// are seen to take, and whose turn it is.
+// It owns the vocabulary of limits (`LimitPolicy`: operation, subject, rate), the token buckets in the memory of an
+// instance, and admission: the number of concurrent requests, adapted to the observed capacity of machine and database,
+// and the order in which requests are served.
 //
-// It must not know HTTP, SQL, providers, or what the work is that it lets through. What must be exact over all
-// instances is counted by the database (Store/Passwords/Attempts); its rules are rows of the same page, docs/limits.md.
+// It must not know HTTP, SQL, providers, or the admitted work. Limits that must be exact over all instances are counted
+// by the database (Store/Passwords/Attempts); their rules are rows of the same page, docs/limits.md.

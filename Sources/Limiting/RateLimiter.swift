@@ -1,7 +1,8 @@
+package import Domain
+import Encodings
 import NIOConcurrencyHelpers
-package import Vocabulary
 
-/// Who brings a request, as far as limits count it.
+/// The source of a request, as rate limits count it.
 package struct LimitedSource: Sendable, Hashable {
     /// An IPv4 address, or the /64 of an IPv6 address.
     package let address: UInt64
@@ -14,7 +15,7 @@ package struct LimitedSource: Sendable, Hashable {
     }
 }
 
-/// Holds requests to the policies that are counted in the memory of this instance.
+/// Applies the policies that are counted in the memory of this instance to requests.
 package final class RateLimiter: Sendable {
     private struct Row: Sendable {
         let policy: LimitPolicy
@@ -37,16 +38,16 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// How often each policy has refused somebody since the start.
+    /// The number of refusals by each policy since the start.
     package var refused: [LimitPolicy: Int] { refusals.withLockedValue { $0 } }
 
     /// Counts a request, or refuses it.
     ///
     /// - Parameters:
-    ///   - operation: What it asks for.
-    ///   - application: Whose it is; nil for the administration.
-    ///   - source: Who brings it; nil where nobody knows, or where it is the application's own server: then it counts
-    ///     for the application alone.
+    ///   - operation: The kind of the request.
+    ///   - application: The application of the request; nil for the administration.
+    ///   - source: The source of the request; nil if it is unknown or the application's own server: then the request
+    ///     counts only for the application.
     /// - Throws: `rate_limited`, with the policy's name as `limit` and the seconds to wait.
     package func take(
         _ operation: LimitedOperation,

@@ -1,41 +1,40 @@
-/// Token buckets, each kept as the one moment at which it will be full again (the generic cell rate algorithm, ITU-T
-/// I.371): a bucket that is full is not kept at all.
+/// Token buckets, each stored as the time at which it will be full again; a full bucket is not stored.
 ///
-/// Pure; moments are nanoseconds of a monotonic clock. The number of buckets is bounded. Where all are in use, whoever
-/// has none shares the one of newcomers, which lets through what many sources may bring: strangers with many addresses
-/// neither grow it nor keep those out that it knows.
+/// This is the generic cell rate algorithm (ITU-T I.371). Pure; times are nanoseconds of a monotonic clock. The number
+/// of buckets is bounded. When all are in use, sources without a bucket share the newcomers' bucket of their policy,
+/// which admits as much as many sources together. So strangers with many addresses neither grow the table nor keep
+/// known sources out.
 package struct TokenBuckets: Sendable {
-    /// A bucket's name: a hash of what it counts for, under a key that nobody outside has.
+    /// The key of a bucket: a hash of the counted subject, keyed with a secret of the process.
     package typealias Key = Int
 
-    /// When each bucket will be full again.
+    /// The time at which each bucket will be full again.
     private var full: [Key: Int64] = [:]
     private var lastSweep: Int64 = .min
     private let most: Int
 
-    /// How much more newcomers together may do than one source, when there is no room for buckets of theirs.
+    /// The rate of all newcomers together, as a multiple of one source's rate, if there is no room for their buckets.
     static let newcomersShare: Int64 = 16
-    /// Nanoseconds between two looks through all buckets for those that have become full.
+    /// The nanoseconds between two searches for full buckets.
     static let sweepInterval: Int64 = 1_000_000_000
-    /// The bucket of newcomers of a policy: the policy's position, which no hash of a source is mixed into.
+    /// Returns the key of a policy's bucket of newcomers: derived from the policy's position, without a source's hash.
     static func newcomers(of policy: Int) -> Key { -1 - policy }
 
-    /// - Parameter most: How many buckets are kept.
+    /// - Parameter most: The most buckets stored.
     package init(most: Int = 65_536) {
         self.most = most
     }
 
-    /// How many buckets are kept.
     package var count: Int { full.count }
 
-    /// Takes one out of a bucket.
+    /// Takes one token from a bucket.
     ///
     /// - Parameters:
-    ///   - key: The bucket.
-    ///   - policy: The position of its policy, for the bucket of newcomers.
-    ///   - rate: How fast it fills, and how much it holds.
-    ///   - now: The moment.
-    /// - Returns: Nil when there was one; otherwise the nanoseconds until there is.
+    ///   - key: The key of the bucket.
+    ///   - policy: The position of the policy, for the bucket of newcomers.
+    ///   - rate: The fill rate and capacity of the bucket.
+    ///   - now: The current time.
+    /// - Returns: Nil if there was a token; otherwise the nanoseconds until there is one.
     package mutating func take(from key: Key, policy: Int, by rate: Rate, at now: Int64) -> Int64? {
         let key = key >= 0 ? key : ~key
         if full[key] == nil, full.count >= most {
@@ -55,7 +54,7 @@ package struct TokenBuckets: Sendable {
 
     private mutating func take(_ key: Key, interval: Int64, burst: Int64, at now: Int64) -> Int64? {
         let moment = max(full[key] ?? now, now)
-        // The largest rates do not fit: 16 · 10⁶ times an hour in nanoseconds. What does not is as good as for ever.
+        // The largest rates overflow: 16 · 10⁶ times an hour in nanoseconds. An overflow counts as forever.
         let (tolerance, isLong) = interval.multipliedReportingOverflow(by: burst - 1)
         let wait = moment - now - (isLong ? .max : tolerance)
         guard wait <= 0 else { return wait }
@@ -72,6 +71,6 @@ package struct TokenBuckets: Sendable {
 }
 
 extension Rate {
-    /// Nanoseconds in which a bucket gains one.
+    /// The nanoseconds in which a bucket gains one token.
     var interval: Int64 { max(unit.nanoseconds / permits, 1) }
 }

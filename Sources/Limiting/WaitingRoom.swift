@@ -1,7 +1,7 @@
 import DequeModule
-import Vocabulary
+import Domain
 
-/// What comes of waiting for a turn.
+/// The outcome of waiting for a turn.
 enum Turn {
     case come
     /// There was no room to wait.
@@ -10,40 +10,41 @@ enum Turn {
     case missed
 }
 
-/// Whose turn it is at something that does a bounded number at once.
+/// A queue for a bounded number of concurrent operations, fair between applications and sources.
 ///
-/// The others wait in a line for each application, of which one after the other is served, and nobody for longer than
-/// makes sense. Within a line, the sources of requests take turns in the same way.
+/// Waiters stand in one line for each application. The lines are served in turn, and no waiter waits beyond its
+/// deadline. Within a line, the sources of requests take turns in the same way.
 ///
-/// Where the room is full, whoever has fewest waiting takes the place of the last one of whoever has most: a source
-/// that sends more than is done makes its own requests wait and be refused, and then those of nobody else.
+/// If the room is full, a new waiter takes the place of the last waiter of the application or source with the most
+/// waiters. So a source that sends more than can be done delays its own requests, has them refused, and then affects no
+/// others.
 ///
-/// How many are served at once is found by how long each took (`AdaptiveLimit`), in all and for each application. One
-/// that is alone has three quarters of the places where places are spared, so whoever else comes finds one. Beside
-/// others, one whose writes are slow shrinks by itself: a table that somebody has locked holds up few connections, and
-/// the others go on.
+/// The number of concurrent operations adapts to how long each takes (`AdaptiveLimit`), in total and for each
+/// application. An application that is alone gets three quarters of the places if places are spared, so another
+/// application finds one. Beside others, the limit of an application with slow writes shrinks: a locked table blocks
+/// few connections, and other applications continue.
 ///
-/// Pure; whoever waits is a value that the caller knows, and gets back.
+/// Pure; a waiter is a value of the caller, which the caller gets back.
 struct WaitingRoom<Waiter: Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Arrival {
         case admitted
         case waiting
-        /// In the place of somebody who waits no more.
+        /// The waiter has taken the place of another one, which waits no more.
         case waitingInstead(of: Waiter)
-        /// No room to wait.
+        /// There was no room to wait.
         case refused
     }
 
     private struct Line: Sendable {
         var held = 0
-        /// Who waits, by source, nil being that of all that is not known; no queue is empty.
+        /// The waiters by source, with nil for all unknown sources; no queue is empty.
         var queues: [String?: Deque<(waiter: Waiter, until: Instant)>] = [:]
-        /// The sources of which somebody waits, each once, in the order in which they are served.
+        /// The sources with waiters, each once, in the order in which they are served.
         var sources: Deque<String?> = []
         var waiting = 0
-        /// Of this application beside others.
+        /// The application's limit beside other applications.
         var limit: AdaptiveLimit
         var lastSeen: Instant
 
@@ -58,7 +59,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
             waiting += 1
         }
 
-        /// The first of the source whose turn it is.
+        /// Removes the first waiter of the source whose turn it is.
         mutating func popFirst() -> Waiter? {
             guard let source = sources.popFirst(), let first = queues[source]?.popFirst() else { return nil }
             waiting -= 1
@@ -66,12 +67,11 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
             return first.waiter
         }
 
-        /// The source of which most wait.
+        /// The source with the most waiters.
         var longest: (source: String?, waiting: Int)? {
             queues.max { $0.value.count < $1.value.count }.map { ($0.key, $0.value.count) }
         }
 
-        /// The last of a source.
         mutating func popLast(of source: String?) -> Waiter? {
             guard let last = queues[source]?.popLast() else { return nil }
             waiting -= 1
@@ -79,7 +79,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
             return last.waiter
         }
 
-        /// Those who wait no longer.
+        /// Removes the waiters whose deadline has passed.
         mutating func popExpired(at now: Instant) -> [Waiter] {
             var expired: [Waiter] = []
             for (source, queue) in queues where queue.contains(where: { $0.until <= now }) {
@@ -99,28 +99,27 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     }
 
     private(set) var limit: AdaptiveLimit
-    /// Places that an application has beside others, however slow its writes.
+    /// The places that an application has beside others, however slow its writes.
     private let fewestOfOne: Int
-    /// Whether an application that is alone leaves a quarter of the places free, for whoever comes.
+    /// Whether an application that is alone leaves a quarter of the places free for others.
     private let sparesPlaces: Bool
-    /// How long somebody waits at most who says nothing of it.
+    /// The longest wait of a waiter without a deadline of its own.
     private let patience: Duration
-    /// How many wait at most.
+    /// The most waiters in the room.
     private let most: Int
 
     private(set) var held = 0
     private(set) var waiting = 0
-    /// The applications that were here of late.
+    /// The applications seen recently.
     private var lines: [ApplicationID: Line] = [:]
-    /// The applications of which somebody waits, each once, in the order in which they are served.
+    /// The applications with waiters, each once, in the order in which they are served.
     private var turns: Deque<ApplicationID> = []
 
-    /// The applications of which somebody waits.
     var applicationsWaiting: some Sequence<ApplicationID> { turns }
 
     private var lastLook: Instant?
 
-    /// How long an application is remembered, with what is known of its writes.
+    /// The time for which an application is remembered, with its limit.
     static var memory: Duration { .seconds(10) }
 
     init(limit: AdaptiveLimit, fewestOfOne: Int, sparesPlaces: Bool = true, patience: Duration, most: Int) {
@@ -131,16 +130,15 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         self.most = most
     }
 
-    /// How many places an application may hold.
+    /// Returns the number of places that an application may hold.
     private func places(of line: Line) -> Int {
         let largest = sparesPlaces ? max(limit.limit - limit.limit / 4, 1) : limit.limit
         return lines.count > 1 ? min(line.limit.limit, largest) : largest
     }
 
-    /// Places that an application holds.
     func held(by application: ApplicationID) -> Int { lines[application]?.held ?? 0 }
 
-    /// Takes a place if one is free and nobody of the application waits for it.
+    /// Takes a place if one is free and the application has no waiters.
     mutating func enter(_ application: ApplicationID, at now: Instant) -> Bool {
         see(application, at: now)
         guard let line = lines[application], held < limit.limit, line.held < places(of: line), line.waiting == 0
@@ -152,12 +150,12 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     /// Takes a place or waits for one.
     ///
     /// - Parameters:
-    ///   - waiter: Whom the caller gets back.
-    ///   - application: Whose place it would be.
-    ///   - source: Where the request comes from; nil where that is not known.
-    ///   - until: When it waits no longer; nil: as long as everybody.
-    ///   - now: The moment.
-    /// - Returns: What comes of it.
+    ///   - waiter: The waiter, which the caller gets back.
+    ///   - application: The application of the request.
+    ///   - source: The source of the request; nil if unknown.
+    ///   - until: The deadline of the wait; nil for the room's own limit.
+    ///   - now: The current time.
+    /// - Returns: Whether a place was taken, or the waiter waits or was refused.
     mutating func arrive(
         _ waiter: Waiter,
         of application: ApplicationID,
@@ -181,9 +179,9 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return displaced.map(Arrival.waitingInstead) ?? .waiting
     }
 
-    /// Sends the last one away of whoever has at least two more waiting than who comes; nil where nobody has.
+    /// Removes the last waiter of a holder with at least two more waiters than the new one's; nil if there is none.
     ///
-    /// First an application that has, then a source of the same application.
+    /// An application with more waiters comes first, then a source of the same application.
     private mutating func displace(forOneOf application: ApplicationID, from source: String?) -> Waiter? {
         guard let own = lines[application],
             let crowded = turns.max(by: { lines[$0]?.waiting ?? 0 < lines[$1]?.waiting ?? 0 })
@@ -199,13 +197,13 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return displaced
     }
 
-    /// Gives a place back.
+    /// Returns a place.
     ///
     /// - Parameters:
-    ///   - application: Whose it was.
-    ///   - took: How long it was held.
-    ///   - now: The moment.
-    /// - Returns: Those whose turn it is now; each holds a place.
+    ///   - application: The application that held the place.
+    ///   - took: How long the place was held.
+    ///   - now: The current time.
+    /// - Returns: The waiters whose turn has come; each holds a place.
     mutating func leave(_ application: ApplicationID, took: Duration, at now: Instant) -> [Waiter] {
         held -= 1
         lines[application]?.held -= 1
@@ -214,7 +212,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return serve()
     }
 
-    /// Those who have waited for too long; they are not served any more.
+    /// Removes and returns the waiters whose deadline has passed.
     mutating func expire(at now: Instant) -> [Waiter] {
         forgetIdle(at: now)
         guard waiting > 0 else { return [] }
@@ -270,7 +268,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     }
 
     private mutating func forgetIdle(at now: Instant) {
-        // Ten thousand applications are not looked through at every turn.
+        // Ten thousand applications are not searched at every turn.
         if let lastLook, now - lastLook < .seconds(1) { return }
         lastLook = now
         lines = lines.filter { $0.value.held > 0 || $0.value.waiting > 0 || now - $0.value.lastSeen < Self.memory }

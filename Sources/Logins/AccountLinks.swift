@@ -1,14 +1,15 @@
 package import Applications
+package import Domain
+import Encodings
 package import Logging
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// What an app gets to open the account page with, for the user of a session.
+/// The content of a link to the account page, encrypted in the link.
 struct AccountLink: SealedInTransit {
     static let keyName = "federation: links to the account page"
 
-    /// SHA-256 of the token of the session that asked for it.
+    /// SHA-256 of the token of the session that requested the link.
     let session: [UInt8]
     /// Unix seconds.
     let endsAt: Int64
@@ -38,7 +39,7 @@ struct AccountLink: SealedInTransit {
     }
 }
 
-/// Links by which the user of a session opens the account page, each once.
+/// Single-use links that open the account page for the user of a session.
 package struct AccountLinks: Sendable {
     let store: Store
     let sessions: Sessions
@@ -66,13 +67,13 @@ package struct AccountLinks: Sendable {
         self.random = random
     }
 
-    /// Seconds that a session of the page lasts at most that a link has opened.
+    /// The maximum lifetime, in seconds, of a page session that a link has opened.
     package static let sessionSeconds: Int64 = 3600
 
-    /// Where the account page of an application is.
+    /// Returns the address of an application's account page.
     ///
-    /// - Throws: `not_found` where the application has none; `provider_not_configured` when the deployment does not say
-    ///   where it is reached.
+    /// - Throws: `not_found` if the application has no account page; `provider_not_configured` if the deployment does
+    ///   not set its public address.
     package func page(of loaded: LoadedApplication) throws(Failure) -> String {
         guard loaded.application.settings.pages.account else {
             throw Failure(
@@ -91,8 +92,8 @@ package struct AccountLinks: Sendable {
 
     /// Makes a link for the user of a session.
     ///
-    /// - Returns: Its address, and until when it counts, in milliseconds since 1970 UTC.
-    /// - Throws: What `page` throws; `session_invalid`, `account_disabled`.
+    /// - Returns: The address of the link, and its expiry in milliseconds since 1970 UTC.
+    /// - Throws: The errors of `page`; `session_invalid`, `account_disabled`.
     package func makeLink(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
@@ -104,17 +105,17 @@ package struct AccountLinks: Sendable {
         return (Secret("\(page)?link=\(text)"), link.endsAt * 1000)
     }
 
-    /// Whose account a link opens; that uses nothing up.
+    /// Returns the user whose account a link opens, without using up the link.
     ///
-    /// - Throws: `login_state_invalid` for one that is too old or not of this application, and when the app's session has
-    ///   ended; `account_disabled`.
+    /// - Throws: `login_state_invalid` if the link has expired or belongs to another application, or if the session of
+    ///   the app has ended; `account_disabled`.
     package func owner(of link: String, in loaded: LoadedApplication) async throws(Failure) -> User {
         guard let (link, _) = opened(link, of: loaded) else { throw Self.invalid }
         guard let user = try await sessions.user(ofHash: link.session, in: loaded) else { throw Self.invalid }
         return user
     }
 
-    /// A link that is good, with what was sealed; nil for any other.
+    /// Returns the decoded link and its encrypted bytes; nil for an invalid link.
     private func opened(_ link: String, of loaded: LoadedApplication) -> (link: AccountLink, sealed: [UInt8])? {
         guard let sealed = Base64URL.decode(link.utf8),
             let link = AccountLink(sealed: sealed, under: masterKeys, for: loaded.application.id, now: clock.seconds)
@@ -122,10 +123,12 @@ package struct AccountLinks: Sendable {
         return (link, sealed)
     }
 
-    /// Opens a session of the page by a link: one beside that of the app, which ends with it and may end before.
+    /// Opens a session of the page by a link.
     ///
-    /// - Throws: `login_state_invalid` for one that has been used, is too old or not of this application, and when the app's
-    ///   session has ended; `account_disabled`.
+    /// The page session exists beside the session of the app. It ends with the session of the app at the latest.
+    ///
+    /// - Throws: `login_state_invalid` if the link has been used, has expired or belongs to another application, or if
+    ///   the session of the app has ended; `account_disabled`.
     package func openSession(
         by link: String,
         in loaded: LoadedApplication,
@@ -136,7 +139,8 @@ package struct AccountLinks: Sendable {
         _ = try await events.logging("account page", of: loaded, logger, user: \.self) {
             () async throws(Failure) -> ObjectID in
             guard let (link, sealed) = opened(link, of: loaded),
-                // By its bytes: several texts stand for the same. For longer than it is good: clocks differ.
+                // The hash covers the decoded bytes, since several texts decode to the same bytes. It is remembered for
+                // longer than the link is valid, since clocks differ.
                 try await store.use(
                     .credential,
                     hash: Digest.sha256("account link " + Base64URL.encode(sealed)),

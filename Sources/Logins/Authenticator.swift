@@ -1,22 +1,22 @@
 package import Applications
+package import Domain
+import Encodings
 import FoundationEssentials
 import Mapping
 import Providers
 import Secrets
 import SignedTokens
 package import Store
-package import Vocabulary
 
-// A login between the provider's word and the write. The application may be changed in between, and again while that is
-// noticed: the person who was authenticated stays who they are, and is written by the configuration of then.
+// Covers a login between the provider's verification and the write. The application's configuration may change in
+// between, even repeatedly. The authenticated user stays the same, and the write uses the current configuration.
 
-/// One login of one application, on its way.
+/// A running login to an application.
 struct LoginAttempt: Sendable {
     let request: LoginRequest
     var loaded: LoadedApplication
-    /// When nothing is begun any more.
+    /// The deadline after which the login starts no further step.
     let end: ContinuousClock.Instant
-    /// When the provider must have answered.
     let providerDeadline: ContinuousClock.Instant
 
     init(
@@ -32,20 +32,20 @@ struct LoginAttempt: Sendable {
     }
 }
 
-/// Whom a login is by: the provider's word, and what the write does besides.
+/// An authenticated login: the provider's verified result, and further inputs of the write.
 ///
 /// A class for the reason of ``AuthenticationResult``.
 final class AuthenticatedLogin: Sendable {
     let result: AuthenticationResult
-    /// The mapping that the client sent, with this request or with an earlier step of the login.
+    /// The mapping that the client sent, in this request or in an earlier step of the login.
     let mapping: JSONValue?
-    /// What the write uses up; nil for a credential that may be used again.
+    /// The single-use credential that the write uses up; nil for a reusable credential.
     let once: SingleUse?
-    /// The second factor that finishes a login that was put off for it.
+    /// The second factor that finishes a pending login.
     let factor: FactorProof?
-    /// The id that the user gets if this login creates one; nil for any.
+    /// The id of the user if this login creates one; nil for a random id.
     let freshID: ObjectID?
-    /// The invitation that a new person presented in an earlier step of the login.
+    /// The invitation that a new user presented in an earlier step of the login.
     let invitation: InvitationToken?
 
     init(
@@ -65,7 +65,7 @@ final class AuthenticatedLogin: Sendable {
     }
 }
 
-/// Asks providers whom credentials stand for.
+/// The verifier of credentials with their providers.
 package struct Authenticator: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -87,11 +87,11 @@ package struct Authenticator: Sendable {
         self.random = random
     }
 
-    /// Asks the provider whom the credential of an attempt stands for, and writes the person, by the application as it
-    /// is by then, until the attempt ends.
+    /// Verifies the credential of an attempt with the provider and writes the user.
     ///
-    /// The provider is asked once more only where the application by now wants other fields of a person or is set up
-    /// with the provider in another way; never about a credential that is used up.
+    /// The write uses the current configuration of the application, and is repeated until the attempt's deadline when
+    /// that configuration changes. The provider is asked again only if the application now needs other fields of the
+    /// profile, or if its setup with the provider has changed; never about a credential that is used up.
     func withAuthentication<Result>(
         of attempt: LoginAttempt,
         write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> StatementOutcome<Result>
@@ -109,7 +109,7 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Writes a person about whom nobody can be asked again.
+    /// Writes a user whose provider cannot be asked again.
     func withAuthentication<Result>(
         _ login: AuthenticatedLogin,
         in attempt: LoginAttempt,
@@ -122,14 +122,14 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Asks the provider, or takes the code that a login through the server has ended with.
+    /// Verifies the credential with the provider, or redeems the login code of a login through the server.
     private func authenticate(
         _ attempt: LoginAttempt
     ) async throws(Failure) -> (login: AuthenticatedLogin, plan: LoginPlan) {
         let (request, loaded) = (attempt.request, attempt.loaded)
         let provider = try loaded.provider(request.provider, as: (any CredentialVerifying).self)
         if let code = request.credential.loneLoginCode, let provider = provider as? any DialogOffering {
-            // The mapping was asked for when the dialog began.
+            // The mapping was requested when the dialog began.
             let login = try await codes.redeem(
                 loginCode: code,
                 codeVerifier: request.credential.codeVerifier.map(Secret.init),
@@ -141,7 +141,7 @@ package struct Authenticator: Sendable {
         let mapping = request.mapping
         let question = ProviderQuestion(appID: request.appID, deadline: attempt.providerDeadline) {
             () throws(Failure) in
-            try loaded.plan(for: request.provider, clientMapping: mapping).mapping.graphFields
+            try loaded.plan(for: request.provider, clientMapping: mapping).mapping.fields
         }
         let result: AuthenticationResult
         let stage = LoginStage.provider.begin()
@@ -160,9 +160,9 @@ package struct Authenticator: Sendable {
         return (login, try attempt.plan(withMapping: mapping))
     }
 
-    /// What the write uses up of a credential that counts once.
+    /// Returns the record by which the write uses up a single-use credential.
     ///
-    /// - Throws: `credential_invalid` for a nonce that is none of ours.
+    /// - Throws: `credential_invalid` if this service did not issue the nonce.
     private func singleUse(
         _ credential: SingleUseCredential,
         in attempt: LoginAttempt
@@ -179,18 +179,19 @@ package struct Authenticator: Sendable {
         )
     }
 
-    /// Seconds for which a used credential is remembered beyond its end: by so much the clock of another instance may
-    /// be behind before that instance takes it once more.
+    /// Seconds for which a used credential is remembered beyond its expiry.
+    ///
+    /// The clock of another instance may be behind by this much, and that instance still refuses the credential.
     private static let clockReserve: Int64 = 3600
 }
 
 extension LoginAttempt {
-    /// What to write for the application, with the mapping that came with the login.
+    /// Returns the login plan of the application with the mapping that came with the login.
     fileprivate func plan(withMapping mapping: JSONValue?) throws(Failure) -> LoginPlan {
         try loaded.plan(for: request.provider, clientMapping: mapping)
     }
 
-    /// What to write for the application as it is by now; nil when the provider has to be asked again.
+    /// Returns the login plan of the application's current configuration; nil if the provider has to be asked again.
     fileprivate func plan(
         for login: AuthenticatedLogin,
         authenticatedBy former: LoginPlan,
@@ -198,18 +199,18 @@ extension LoginAttempt {
     ) throws(Failure) -> LoginPlan? {
         let isSetUpAlike = loaded.isSetUp(with: request.provider, as: application)
         guard login.result.isRepeatable else {
-            // The operator may have switched the provider off.
+            // The operator may have disabled the provider.
             if !isSetUpAlike { _ = try loaded.provider(request.provider).apps(named: request.appID) }
             return try plan(withMapping: login.mapping)
         }
         guard isSetUpAlike else { return nil }
         let next = try plan(withMapping: login.mapping)
-        return next.mapping.graphFields.hasSameBytes(as: former.mapping.graphFields) ? next : nil
+        return next.mapping.fields.hasSameBytes(as: former.mapping.fields) ? next : nil
     }
 }
 
 extension CredentialFields {
-    /// The code that a login through the server has ended with, where the request holds no other credential.
+    /// The login code of a login through the server; nil if the request holds another credential.
     fileprivate var loneLoginCode: Secret? {
         func isAbsent(_ text: String?) -> Bool { text?.utf8.isEmpty ?? true }
         guard let loginCode, !loginCode.utf8.isEmpty, isAbsent(accessToken), isAbsent(idToken), isAbsent(code) else {

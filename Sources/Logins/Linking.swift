@@ -1,24 +1,22 @@
 package import Applications
-package import KeptTokens
+package import Domain
 package import Limiting
 package import Logging
-import Mailing
 package import Mapping
-package import Notifications
+package import Messaging
 import Providers
 package import Store
-package import Vocabulary
 
 /// A user after an identity has been linked.
 package struct LinkedUser: Sendable {
     package let user: User
-    /// Permissions at the provider whose absence left mapped properties unfilled.
+    /// Permissions at the provider that the user did not grant, so that mapped properties stayed unfilled.
     package let missingPermissions: [String]
-    /// What properties did not get of the profile, since it does not fit.
+    /// Parts of the profile that do not fit their properties and were left out.
     package let omissions: [Omission]
 }
 
-/// Providers that a user links, and those that a user gives up.
+/// The use case that links and unlinks login methods of users.
 package struct Linking: Sendable {
     let store: Store
     let sessions: Sessions
@@ -52,23 +50,24 @@ package struct Linking: Sendable {
         self.limits = limits
     }
 
-    /// Links the identity that a fresh credential stands for to the user of a session (decision D6): never by e-mail,
-    /// and never one that is somebody else's.
+    /// Links the identity of a fresh credential to the user of a session (decision D6).
     ///
-    /// The mapping writes as at a login by that identity, except that what is written at the first login alone fills
-    /// only what is empty. A new identity needs a session whose user was authenticated within five minutes, since a
-    /// stolen one must not bring the thief's own; a credential of an identity that is the user's already authenticates
-    /// them anew. A guest becomes a user by it, and where that takes a second factor it is put off as the login of the
-    /// guest, which finishes it.
+    /// Linking never goes by e-mail address, and never takes an identity of another user.
     ///
-    /// - Throws: What a login throws; `session_invalid`, `identity_taken`, `reauthentication_required`.
+    /// The mapping writes as at a login by that identity, except that rules for the first login alone fill only empty
+    /// properties. A new identity needs a session whose user was authenticated within five minutes, since a thief with
+    /// a stolen session must not link an identity of their own. A credential of an identity that the user already has
+    /// authenticates the user anew. Linking makes a guest a user. If that requires a second factor, the request becomes
+    /// a pending login of the guest, which finishes the linking.
+    ///
+    /// - Throws: The errors of a login; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(
         _ request: LoginRequest,
         toUserOf token: SessionToken?,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> LinkedUser {
-        // Nobody makes the provider work, or uses a credential up, without a session that lives.
+        // Only a live session may cause requests to the provider or use up a credential.
         let (before, token) = try await sessions.session(of: token, in: loaded)
         let facts: Logger.Metadata = ["provider": "\(request.provider)", "user": "\(before.objectID)"]
         let (linked, isNew) = try await events.logging(
@@ -120,7 +119,7 @@ package struct Linking: Sendable {
                 in: attempt
             )
         } catch {
-            // Only guests are put off.
+            // Only the logins of guests become pending.
             let guest = GuestClaim(id: user, token: token)
             throw try await writer.putOff(error, login, guest: guest, since: began, in: attempt)
         }
@@ -134,7 +133,7 @@ package struct Linking: Sendable {
         }
     }
 
-    /// The login methods that the user of a session has.
+    /// Returns the login methods of the user of a session.
     package func loginMethods(
         ofUserOf token: SessionToken?,
         in loaded: LoadedApplication
@@ -143,19 +142,19 @@ package struct Linking: Sendable {
         return try await store.loginMethods(of: user.objectID, session: token.hash, in: loaded.application)
     }
 
-    /// Takes a login method from the user of a session: an identity of a provider, or the password.
+    /// Unlinks a login method, an identity or the password, from the user of a session.
     ///
-    /// The sessions that it opened end, but for the one that asks; our permissions at the provider are given up
-    /// where a token is kept. A mail tells of it, with a link that brings it back.
+    /// Ends the sessions that the login method opened, except the session of the request. If a token is kept, revokes
+    /// our permissions at the provider. A mail tells the user, with a link that restores the login method.
     ///
     /// - Parameters:
-    ///   - method: What is taken away.
-    ///   - token: Whose it is.
+    ///   - method: The login method to unlink.
+    ///   - token: The session of the user.
     ///   - loaded: The application.
     ///   - logger: Gets one line.
-    /// - Throws: `session_invalid`, `not_found`, `last_way_in`; `reauthentication_required` when the user was
-    ///   authenticated more than five minutes ago; `malformed_request` when several identities are meant; `conflict`
-    ///   when the account is being changed.
+    /// - Throws: `session_invalid`, `not_found`, `last_way_in`; `reauthentication_required` if the user was
+    ///   authenticated more than five minutes ago; `malformed_request` if several identities match; `conflict` if the
+    ///   account is changing at the same time.
     package func unlink(
         _ method: LoginMethodSelection,
         fromUserOf token: SessionToken?,

@@ -1,11 +1,12 @@
 package import Applications
+package import Domain
+import Encodings
 package import Logging
 import Mapping
 import Providers
 import Secrets
-package import Vocabulary
 
-/// How a login went: what the log says of it in one line, and what can be counted.
+/// The outcome of a login, for its line in the log and for metrics.
 package struct LoginOutcome: Sendable {
     package enum Result: Sendable {
         case created(ObjectID)
@@ -13,20 +14,20 @@ package struct LoginOutcome: Sendable {
         case refused(Failure)
     }
 
-    /// What somebody logged in by, or tried to.
+    /// The login method of a login or a failed attempt.
     package enum Method: Sendable, Hashable {
         case provider(ProviderName)
-        /// A provider that there is not: what is counted by names that callers make up would grow by strangers.
+        /// A provider that does not exist; counting by names that clients invent would let strangers grow the metrics.
         case unknownProvider
         case password
-        /// Nothing: a guest was made.
+        /// No login method: the request created a guest.
         case guest
-        /// A server's key.
+        /// A server's API key.
         case server
         case passkey
     }
 
-    /// What was shown of it; the second step of a login by a provider counts as its code.
+    /// The kind of credential; the request that finishes a pending login by a provider counts as `code`.
     package enum Credential: String, Sendable {
         case accessToken = "access_token"
         case idToken = "id_token"
@@ -34,10 +35,10 @@ package struct LoginOutcome: Sendable {
         case loginCode = "login_code"
         case password
         case passkey
-        /// Nothing: a guest was made.
+        /// No credential: the request created a guest.
         case guest
         case serverKey = "server_key"
-        /// The request had none, or more than one.
+        /// The request had no credential, or more than one.
         case unclear
     }
 
@@ -45,21 +46,20 @@ package struct LoginOutcome: Sendable {
     package let method: Method
     package let credential: Credential
     package let result: Result
-    /// From the parsed request to the end.
+    /// The time from the parsed request to the end of the login.
     package let duration: Duration
-    /// The id of the request, and where it came from, as its lines in the log have them.
+    /// The id of the request, and its source, as in the request's lines in the log.
     package let request: String?
     package let source: String?
-    /// `User-Agent` of the request.
     package let userAgent: String?
-    /// The id of the session that was opened, as lists of sessions have it.
+    /// The id of the new session, as in lists of sessions.
     package let session: String?
 }
 
-/// The one place that tells how logins went: to the log, and to whoever counts them.
+/// The only reporter of login outcomes, to the log and to an observer.
 package struct LoginLog: Sendable {
     let events: EventLog
-    /// Hears of every login, on the login's own way: it must not take long.
+    /// Receives the outcome of every login, within the login itself: it must return quickly.
     let observer: @Sendable (LoginOutcome) -> Void
 
     package init(events: EventLog, observer: @escaping @Sendable (LoginOutcome) -> Void) {
@@ -67,16 +67,16 @@ package struct LoginLog: Sendable {
         self.observer = observer
     }
 
-    /// By what somebody tried to log in; the line of a login that was refused has its pseudonym.
+    /// What identifies a login attempt; the log line of a refused login has its pseudonym.
     package enum Subject: Sendable {
         case credential(CredentialFields)
         case code(Secret?)
         case login(String)
     }
 
-    /// Does a login and tells how it went.
+    /// Performs a login and reports its outcome.
     ///
-    /// - Throws: What the body throws, as logged.
+    /// - Throws: The errors of the body, as logged.
     package func telling(
         of subject: Subject,
         by provider: ProviderName,
@@ -95,9 +95,9 @@ package struct LoginLog: Sendable {
         }
     }
 
-    /// Does a login for which nobody shows a credential, and tells how it went as an event of that name.
+    /// Performs a login without a credential to pseudonymize, and reports its outcome as an event of that name.
     ///
-    /// - Throws: What the body throws, as logged.
+    /// - Throws: The errors of the body, as logged.
     package func telling<Result>(
         of event: String,
         by method: LoginOutcome.Method,
@@ -125,7 +125,6 @@ package struct LoginLog: Sendable {
         }
     }
 
-    /// Tells how a login went.
     package func tell(
         _ result: Result<SignedIn, Failure>,
         of subject: Subject,
@@ -158,7 +157,7 @@ package struct LoginLog: Sendable {
             for name in loaded.configured(provider)?.loggedDetails ?? [] {
                 if let value = failure.details[name] { metadata[name] = "\(value.text)" }
             }
-            // Of a flood that is turned away nobody asks whose credentials it brought, and a pseudonym is a hash.
+            // During a flood nobody needs the pseudonyms of refused credentials, and each pseudonym costs a hash.
             if failure.reason != .overloaded {
                 metadata.merge(facts(of: subject, in: application)) { own, _ in own }
             }
@@ -166,7 +165,7 @@ package struct LoginLog: Sendable {
         }
     }
 
-    /// - Returns: How long it took.
+    /// - Returns: The duration of the login.
     @discardableResult
     private func observe(
         _ result: Result<SignedIn, Failure>,
@@ -233,7 +232,7 @@ extension LoginLog.Subject {
 }
 
 extension LoginOutcome.Method {
-    /// What is shown by whoever logs in so.
+    /// The credential that a login by this method uses.
     fileprivate var credential: LoginOutcome.Credential {
         switch self {
         case .provider, .unknownProvider: .code

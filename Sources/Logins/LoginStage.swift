@@ -1,26 +1,27 @@
 import Metrics
 import Tracing
 
-/// A part of a login that somebody waits for, as it is timed and traced; the verification of a provider's evidence is
-/// one, too, which `Upstream` times.
+/// A stage of a login, timed and traced.
+///
+/// The verification of a provider's credential is a further stage, which `VerificationTimer` times.
 enum LoginStage: Sendable {
-    /// The provider's word, its verification included; short where nobody has to be asked.
+    /// The provider's authentication, with verification; short if no request to the provider is necessary.
     case provider
-    /// Profile to values.
+    /// The mapping of the profile to values.
     case mapping
     /// The statement that writes identity, user and session.
     case write
 
-    /// Begins it; its end must be told.
+    /// Begins the stage; the caller must call `end()` on the result.
     func begin() -> Running {
         let span = InstrumentationContext.current.map { startSpan("login \(self)", context: $0) }
         return Running(timer: timer, span: span, began: .now)
     }
 
-    /// A stage that is under way.
+    /// A running stage.
     struct Running: Sendable {
         fileprivate let timer: Timer
-        /// Nil where nothing is traced.
+        /// Nil without tracing.
         fileprivate let span: (any Span)?
         fileprivate let began: ContinuousClock.Instant
 
@@ -47,13 +48,13 @@ enum LoginStage: Sendable {
     }
 }
 
-/// What is counted of sessions; those that are opened are counted as logins.
+/// Counters of sessions; opened sessions are counted as logins.
 enum SessionCounters {
-    /// Whether a token that was shown is of a live session.
+    /// Outcomes of checks whether a session token names a live session.
     static let live = checks("live")
     static let none = checks("none")
     static let unknown = checks("unknown")
-    /// Sessions that their clients ended.
+    /// Sessions that clients ended by a logout.
     static let signedOut = Counter(label: "federation_sessions_signed_out_total")
 
     private static func checks(_ outcome: String) -> Counter {

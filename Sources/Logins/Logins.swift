@@ -1,37 +1,38 @@
-// Logins — how people come in by a provider, and what keeps them in.
+// Logins — how users log in with a provider, and the sessions that follow.
 //
-// It owns logins by a provider's credential and by its dialog, linking, sessions, signed tokens, nonces, what owners
-// may have of the tokens that are kept, what is told of every login, and how that is written down.
+// This module owns logins by a provider's credential and by its dialog, linking, sessions, signed tokens, nonces, the
+// reports of logins, and the log of logins. `KeptTokens` owns the provider tokens that an application keeps: their
+// encryption and decryption, requests to a provider about them, and the revocation of our permissions.
 //
-// It must not know of passwords, of what an account is beside its identities, or of any provider beyond its
-// capabilities.
+// It must not know passwords, the parts of an account beside its identities, or any provider beyond its capabilities.
 
 package import Applications
+package import Domain
+package import Encodings
 import FoundationEssentials
 package import Limiting
 package import Logging
 package import Mapping
 import Store
-package import Vocabulary
 
-/// What a client sends to log in, parsed at the edge.
+/// A client's login request, parsed at the edge.
 ///
-/// A class, since a login that waits for the provider has it in the frame of each function that waits.
+/// A class, since a login that waits for the provider would have a copy in the frame of each waiting function.
 package final class LoginRequest: Sendable {
     package let provider: ProviderName
-    /// What the request holds by way of credentials; exactly one is wanted.
+    /// The credentials of the request; exactly one is expected.
     package let credential: CredentialFields
     /// The client's own mapping: an object of field → property.
     package let mapping: JSONValue?
-    /// Which of the application's apps at the provider the credential is for.
+    /// The id of the application's app at the provider that the credential is for.
     package let appID: String?
-    /// The session that the client already has; it ends when it is the same user's.
+    /// The client's present session; the login ends that session if it belongs to the same user.
     package let previousToken: SessionToken?
     package let client: LoginClient
     package let idempotencyKey: IdempotencyKey?
     /// The guest whom the login makes a user.
     package let guest: GuestClaim?
-    /// The invitation that a new person presents.
+    /// The invitation that a new user presents.
     package let invitation: InvitationToken?
 
     package init(
@@ -57,7 +58,7 @@ package final class LoginRequest: Sendable {
     }
 }
 
-/// A guest as its client names it; the session shows that the guest is the client's.
+/// A guest that a client names; the session shows that the guest is the client's.
 package struct GuestClaim: Sendable {
     package let id: ObjectID
     package let token: SessionToken
@@ -74,9 +75,9 @@ package struct SignedIn: Sendable {
     package let token: SessionToken
     /// Whether this login created the user.
     package let created: Bool
-    /// Permissions at the provider whose absence left mapped properties unfilled.
+    /// Permissions at the provider that the user did not grant, so that mapped properties stayed unfilled.
     package let missingPermissions: [String]
-    /// What properties did not get of the profile, since it does not fit.
+    /// Parts of the profile that do not fit their properties and were left out.
     package let omissions: [Omission]
 
     package init(
@@ -94,7 +95,7 @@ package struct SignedIn: Sendable {
     }
 }
 
-/// Logins by the credential of a provider.
+/// Logins by a provider's credential.
 package struct SignIn: Sendable {
     let authenticator: Authenticator
     let writer: SignInWriter
@@ -119,9 +120,9 @@ package struct SignIn: Sendable {
         self.limits = limits
     }
 
-    /// Logs a person in by a provider's credential: verifies it, maps the profile, writes identity, user and session.
+    /// Logs a user in: verifies the credential, maps the profile, and writes identity, user and session.
     ///
-    /// Says in one log line how it went.
+    /// Logs the outcome in one line.
     package func signIn(
         _ request: LoginRequest,
         to loaded: LoadedApplication,

@@ -1,18 +1,18 @@
 package import Applications
 import Crypto
+package import Domain
 import Providers
 package import Secrets
 import SignedTokens
-package import Vocabulary
 
 /// A nonce for one login with an ID token.
 package struct IssuedNonce: Sendable {
     package let nonce: Secret
-    /// Unix milliseconds, as everywhere on the wire.
+    /// The expiry in Unix milliseconds, as everywhere on the wire.
     package let expires: Int64
 }
 
-/// Nonces that this service gives out for ID tokens.
+/// The issuer and verifier of nonces for ID tokens.
 package struct Nonces: Sendable {
     let masterKeys: MasterKeys
     let clock: WallClock
@@ -28,7 +28,7 @@ package struct Nonces: Sendable {
         self.random = random
     }
 
-    /// Gives out a nonce for one ID token of a provider.
+    /// Issues a nonce for one ID token of a provider.
     ///
     /// - Throws: `provider_not_configured`, `provider_misconfigured`, `not_found`.
     package func makeNonce(by provider: ProviderName, for loaded: LoadedApplication) throws(Failure) -> IssuedNonce {
@@ -44,7 +44,7 @@ package struct Nonces: Sendable {
         return IssuedNonce(nonce: nonce, expires: (now + ServerNonce.seconds) * 1000)
     }
 
-    /// Checks that a nonce is one of those that we gave out to the application for a provider, in the last ten minutes.
+    /// Checks that this service issued a nonce for the application and the provider in the last ten minutes.
     ///
     /// - Throws: `credential_invalid`.
     func checkIsOurs(_ nonce: Secret, by provider: ProviderName, of loaded: LoadedApplication) throws(Failure) {

@@ -1,10 +1,12 @@
 package import Applications
+package import Domain
+import Encodings
 import Store
-package import Vocabulary
 
 extension Sessions {
-    /// The live sessions of the session's own user, the one that asks first and the others from the newest on, with
-    /// where they were opened as far as the log of logins tells.
+    /// Returns the live sessions of the session's user: that of the request first, then from the newest to the oldest.
+    ///
+    /// Each session has the place where it was opened, as far as the log of logins has it.
     package func sessions(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
@@ -15,9 +17,9 @@ extension Sessions {
         return await store.locating(sessions, of: user.objectID, in: application.id)
     }
 
-    /// Ends all sessions of the user but the one that asks.
+    /// Ends all sessions of the user except the session of the request.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of ended sessions.
     package func endOtherSessions(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
@@ -26,7 +28,7 @@ extension Sessions {
         return try await store.endOtherSessions(of: user.objectID, keeping: token.hash, in: loaded.application)
     }
 
-    /// Ends one session of the session's own user, which may be the one that asks.
+    /// Ends one session of the session's user, which may be the session of the request.
     ///
     /// - Throws: `not_found` for every session that is not the user's, whether it exists or not (T-117).
     package func endSession(

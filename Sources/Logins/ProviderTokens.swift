@@ -1,19 +1,18 @@
 package import Applications
-package import KeptTokens
+package import Domain
 package import Limiting
 import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// The provider token of a session's own identity, as its client gets it back.
+/// The provider token of the session's identity, as returned to the client.
 package struct GivenToken: Sendable {
     package let provider: ProviderName
     package let appID: ProviderAppID
     package let token: ProviderToken
 }
 
-/// What is kept of a provider's tokens, as far as their owner asks.
+/// The kept provider tokens, for requests of their users.
 package struct ProviderTokens: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -44,11 +43,11 @@ package struct ProviderTokens: Sendable {
         self.clock = clock
     }
 
-    /// Gives a client the token that is kept of the identity by which its session was opened.
+    /// Returns to a client the kept token of the identity that opened the session.
     ///
-    /// - Throws: `session_invalid` or `account_disabled` as for every use of a session; `not_found` where the
-    ///   application gives no tokens back or keeps none of this identity; `credential_revoked` and `credential_expired`
-    ///   for one that is of no use any more.
+    /// - Throws: `session_invalid` or `account_disabled` as for every use of a session; `not_found` if the application
+    ///   returns no tokens or keeps none of this identity; `credential_revoked` and `credential_expired` for a token
+    ///   that is no longer usable.
     package func keptToken(
         ofSession token: SessionToken?,
         at provider: ProviderName,
@@ -76,11 +75,11 @@ package struct ProviderTokens: Sendable {
         )
     }
 
-    /// Reads the profile of the identity by which a session was opened again and writes it by the stored mapping.
+    /// Reads the profile of the session's identity again and writes it by the stored mapping.
     ///
-    /// It is held to the limits of a login, and asks the provider as one.
+    /// The limits of a login apply, and the requests to the provider are those of a login.
     ///
-    /// - Throws: What a login with the kept token would be answered; `not_found` where no access token is kept.
+    /// - Throws: The errors of a login with the kept token; `not_found` if no access token is kept.
     package func refreshProfile(
         ofSession token: SessionToken?,
         at provider: ProviderName,
@@ -106,7 +105,7 @@ package struct ProviderTokens: Sendable {
                 case .outdated(let failure): return .outdated(failure)
                 case .done(let refreshed?): return .done(refreshed)
                 case .done(nil):
-                    // A login has just read the profile, and its reply tells what it missed.
+                    // A login has just read the profile, and the response of that login names the missing permissions.
                     let user = try await sessions.user(of: token, in: loaded)
                     return .done(RefreshedUser(user: user, missingPermissions: []))
                 }
@@ -114,7 +113,7 @@ package struct ProviderTokens: Sendable {
         }
     }
 
-    /// The identity by which a live session of an enabled user was opened.
+    /// Returns the identity by which a live session of an enabled user was opened.
     private func sessionIdentity(
         of token: SessionToken?,
         at provider: ProviderName,
@@ -142,10 +141,12 @@ package struct ProviderTokens: Sendable {
 }
 
 extension LoadedApplication {
-    /// - Throws: `not_found` for a provider whose tokens are never kept, and for one that is not known.
+    /// Requires that the provider's tokens can be kept.
+    ///
+    /// - Throws: `not_found` for an unknown provider, and for a provider whose tokens are never kept.
     fileprivate func requireKeeping(of provider: ProviderName) throws(Failure) {
         guard let configured = configured(provider) else {
-            // Defects and settings that are missing are told by the session, if it has something kept at all.
+            // The use of the session reports defects and missing settings, if the session has a kept token at all.
             _ = try fields(of: provider)
             return
         }

@@ -1,16 +1,16 @@
 package import Applications
+package import Domain
 package import Limiting
 import Providers
-package import Vocabulary
 
-/// What an iOS client needs to have its account's access token made (docs/protocols/twitter.md §4).
+/// The values with which an iOS client obtains an access token for its account (docs/protocols/twitter.md §4).
 package struct ReverseAuth: Sendable {
     package let consumerKey: String
-    /// What the client sends to the provider as `x_reverse_auth_parameters`.
+    /// The value that the client sends to the provider as `x_reverse_auth_parameters`.
     package let parameters: String
 }
 
-/// The first half of a reverse authorization: what a device signs its own request with.
+/// The first half of a reverse authorization: the parameters with which a device signs its own request.
 package struct ReverseAuthorization: Sendable {
     let admission: Admission
     let limits: Limits
@@ -23,9 +23,9 @@ package struct ReverseAuthorization: Sendable {
         self.limits = limits
     }
 
-    /// Fetches the parameters of reverse auth, as the app that is named or the first one.
+    /// Fetches the parameters of reverse auth for the named app, or for the first app.
     ///
-    /// - Throws: `provider_not_configured`, `not_found`, `overloaded`, and what the provider has against it.
+    /// - Throws: `provider_not_configured`, `not_found`, `overloaded`, and the errors of the provider.
     package func reverseAuth(
         by provider: ProviderName,
         appID: String?,

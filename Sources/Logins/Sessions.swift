@@ -1,9 +1,10 @@
 package import Applications
 import Crypto
+package import Domain
+import Encodings
 import Metrics
 import Secrets
 package import Store
-package import Vocabulary
 
 /// Sessions of users, by their tokens.
 package struct Sessions: Sendable {
@@ -11,8 +12,7 @@ package struct Sessions: Sendable {
     let directory: ApplicationDirectory
     let limits: Limits
 
-    /// For how long after a login, or a check of the password, a session may change by what its user logs in, in
-    /// seconds.
+    /// Seconds after a login or a password check in which a session may change its user's login methods.
     package static let reauthenticationSeconds = 300
 
     package init(
@@ -25,7 +25,7 @@ package struct Sessions: Sendable {
         self.limits = limits
     }
 
-    /// Whether the token is of a live session of an enabled user.
+    /// Returns whether the token names a live session of an enabled user.
     package func isValid(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) -> Bool {
         guard let token else { return false }
         return try await liveUser(ofHash: token.hash, in: loaded)?.status.mayAct ?? false
@@ -33,8 +33,8 @@ package struct Sessions: Sendable {
 
     /// Ends the session.
     ///
-    /// - Throws: `session_invalid` when there is none: client SDKs that hold a dead token take that for a logout that
-    ///   has happened.
+    /// - Throws: `session_invalid` if there is none. Client SDKs with an expired token take that error for a logout
+    ///   that has already happened.
     package func signOut(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) {
         guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
             throw Failure.sessionInvalid
@@ -42,9 +42,9 @@ package struct Sessions: Sendable {
         SessionCounters.signedOut.increment()
     }
 
-    /// The user of a live session.
+    /// Returns the user of a live session.
     ///
-    /// - Throws: `session_invalid`, or `account_disabled` when an operator disabled the user meanwhile.
+    /// - Throws: `session_invalid`; `account_disabled` if an operator has since disabled the user.
     package func user(
         of token: SessionToken?,
         in loaded: LoadedApplication
@@ -53,7 +53,7 @@ package struct Sessions: Sendable {
         return user
     }
 
-    /// The same by the SHA-256 of the token; nil when there is no such session.
+    /// Returns the user of a live session by the SHA-256 of its token; nil if there is no live session.
     ///
     /// - Throws: `account_disabled`.
     func user(ofHash hash: [UInt8], in loaded: LoadedApplication) async throws(Failure) -> User? {
@@ -64,7 +64,7 @@ package struct Sessions: Sendable {
         return user
     }
 
-    /// The user of a live session, and its token.
+    /// Returns the user of a live session, and the session's token.
     ///
     /// - Throws: As `user(of:in:)`.
     package func session(
@@ -75,7 +75,7 @@ package struct Sessions: Sendable {
         return (try await user(of: token, in: loaded), token)
     }
 
-    /// The user of the token's session, disabled or not.
+    /// Returns the user of a live session, disabled or not.
     private func liveUser(ofHash hash: [UInt8], in loaded: LoadedApplication) async throws(Failure) -> User? {
         do throws(Failure) {
             let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
@@ -89,7 +89,7 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// A user's own record.
+    /// Returns the record of the session's user.
     ///
     /// - Throws: `not_found` for every other user's id, whether it exists or not (T-117).
     package func ownUser(
@@ -104,7 +104,7 @@ package struct Sessions: Sendable {
 }
 
 extension Failure {
-    /// The same for every id that is not that of the session's user, whether it exists or not (T-117).
+    /// Returns the same failure for every id other than that of the session's user, whether it exists or not (T-117).
     package static func notOwnUser(_ user: User) -> Failure {
         Failure(
             .notFound,
@@ -115,15 +115,14 @@ extension Failure {
 }
 
 extension UserStatus {
-    /// Whether a session of such a user counts.
+    /// Whether sessions of a user with this status are valid.
     fileprivate var mayAct: Bool { self != .disabled }
 }
 
 extension SessionToken {
-    /// What the database knows of the token.
+    /// The SHA-256 of the token, which the database stores in its place.
     package var hash: [UInt8] { Digest.sha256(secret.reveal()) }
 
-    /// What the session is called where it is not used; lists of a user's sessions and operators know it by the same
-    /// name.
+    /// The public id of the session: users and operators see it in lists of sessions.
     var publicID: String { Hexadecimal.encode(SHA256.hash(data: hash).prefix(16)) }
 }

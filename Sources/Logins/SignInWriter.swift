@@ -1,15 +1,14 @@
 package import Applications
 import Crypto
+package import Domain
 import FoundationEssentials
-import KeptTokens
 package import Limiting
 import Mapping
 import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// Writes who has been authenticated: identity, user and session in one statement.
+/// The writer of authenticated logins: identity, user and session in one statement.
 package struct SignInWriter: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -34,10 +33,10 @@ package struct SignInWriter: Sendable {
         self.admission = admission
     }
 
-    /// Maps the profile of an authenticated person and writes identity, user and session.
+    /// Maps the profile of an authenticated user and writes identity, user and session.
     ///
-    /// - Throws: What the write throws; `second_factor_required` and `second_factor_enrolment_required` with the
-    ///   pending sign-in, nothing being written then.
+    /// - Throws: The errors of the write; `second_factor_required` and `second_factor_enrolment_required` with the
+    ///   pending login, after which nothing is written.
     func complete(
         _ login: AuthenticatedLogin,
         by plan: LoginPlan,
@@ -68,7 +67,7 @@ package struct SignInWriter: Sendable {
         }
     }
 
-    /// Writes an authenticated person: as themselves, or onto the user to whom the identity is linked.
+    /// Writes an authenticated login for the identity's user, or for the user to whom the identity is being linked.
     func write(
         _ mapped: MappedProfile,
         of login: AuthenticatedLogin,
@@ -80,8 +79,8 @@ package struct SignInWriter: Sendable {
         let application = attempt.loaded.application
         let invitation = application.invitationClaim(attempt.invitation(with: login))
         if !plan.mapping.newDynamicNames.isEmpty {
-            // A login that is refused or put off leaves nothing, and names are kept in a statement of their own. Only
-            // what is linked to a user's own session is never put off.
+            // A refused or pending login writes nothing, but a statement of its own registers the dynamic names. Only
+            // linking to the session of a user never becomes a pending login.
             if login.factor == nil, linking?.isOfSession != true {
                 let device = attempt.request.client.deviceHash
                 let identity = login.result.person.identity
@@ -123,11 +122,10 @@ package struct SignInWriter: Sendable {
         }
     }
 
-    /// The failure of a login that a second factor stands in the way of, with what it takes to go on; every other one
-    /// as it is.
+    /// Returns the failure of a login that needs a second factor, with the pending login; any other failure unchanged.
     ///
-    /// A credential that counts once has been used by then; of the login of a guest, or of somebody who was invited,
-    /// whose transaction is undone, it is used here.
+    /// At that point, the login has used up a single-use credential. The transaction of a guest or of an invited user
+    /// was rolled back, so this method uses up the credential for it.
     func putOff(
         _ failure: Failure,
         _ login: AuthenticatedLogin,
@@ -158,7 +156,7 @@ package struct SignInWriter: Sendable {
         )
     }
 
-    /// Refuses a credential by name that another request under the same `Idempotency-Key` has used up.
+    /// Refuses a credential with a specific error if another request under the same `Idempotency-Key` has used it up.
     ///
     /// - Throws: `idempotency_key_reused`.
     private func refuseOtherRequest(_ login: AuthenticatedLogin, in attempt: LoginAttempt) async throws(Failure) {
@@ -168,7 +166,7 @@ package struct SignInWriter: Sendable {
         try key.requireSameRequest(as: owner)
     }
 
-    /// The provider token as it is kept; nil where the application keeps none.
+    /// Returns the provider token, encrypted for the database; nil if the application keeps none.
     private func tokenToKeep(of result: AuthenticationResult, in loaded: LoadedApplication) -> SealedToken? {
         let identity = result.person.identity
         guard loaded.tokenPolicy(of: identity.provider) != nil, let token = result.token else { return nil }
@@ -177,25 +175,27 @@ package struct SignInWriter: Sendable {
 }
 
 extension LoginAttempt {
-    /// The invitation that a new person presents, in the request or in an earlier step of the login.
+    /// Returns the invitation that a new user presents, in the request or in an earlier step of the login.
     fileprivate func invitation(with login: AuthenticatedLogin) -> InvitationToken? {
         request.invitation ?? login.invitation
     }
 }
 
-// A credential that counts once would leave a client without its session when the reply is lost. So the client may give
-// a login a key of its own (`Idempotency-Key`): the same request under the same key, within a minute, is the same
-// login, and is answered with the same session; another request under it is refused by name. Nothing is kept for that
-// but hashes: the session's token is derived, not stored.
+// With a single-use credential, a lost response would leave a client without its session. So a client may send an
+// `Idempotency-Key` with a login. The same request under the same key, within a minute, is the same login and gets the
+// same session; another request under the key is refused with a specific error. Only hashes are stored for that: the
+// session token is derived, not stored.
 
 extension SignInWriter {
-    /// The token of the session that a login opens: a random one, and for a login that may come again one that nobody
-    /// without the master key can tell from it.
+    /// Returns the token of the session that a login opens.
+    ///
+    /// The token is random. For a repeatable login it is derived, and indistinguishable from a random token without the
+    /// master key.
     func sessionToken(for login: AuthenticatedLogin, in attempt: LoginAttempt) -> SessionToken {
         sessionToken(of: login.once, isRepeatable: attempt.request.idempotencyKey != nil, in: attempt.loaded)
     }
 
-    /// The same for what counts once, and may come again under a key of the client's.
+    /// Returns the token of the session for a single-use credential, derived if the client may repeat the request.
     func sessionToken(of once: SingleUse?, isRepeatable: Bool, in loaded: LoadedApplication) -> SessionToken {
         guard isRepeatable, let owner = once?.owner else { return random.sessionToken() }
         let key = masterKeys.current.derivedKey(for: "federation: sessions of repeated logins")

@@ -1,17 +1,18 @@
 package import Applications
+package import Domain
+package import Encodings
 import Secrets
 package import Store
-package import Vocabulary
 
-/// A token by which another service can check a user without asking us.
+/// A signed token by which another service verifies a user without a request to this service.
 package struct IssuedToken: Sendable {
     /// A JWT in its compact form.
     package let text: Secret
-    /// Milliseconds since 1970 at which it ends.
+    /// The expiry in milliseconds since 1970.
     package let expires: Int64
 }
 
-/// Signed tokens, by which other services know a user.
+/// The issuer of signed tokens, by which other services know a user.
 package struct TokenIssuer: Sendable {
     let store: Store
     let sessions: Sessions
@@ -36,11 +37,11 @@ package struct TokenIssuer: Sendable {
         self.random = random
     }
 
-    /// A signed token for the session's own user.
+    /// Issues a signed token for the session's user.
     ///
-    /// It lives to its end, whatever becomes of the session and of the user meanwhile; so its time is short.
+    /// The token is valid until its expiry, even if the session ends or the user changes. So its lifetime is short.
     ///
-    /// - Throws: `tokens_off` when the application gives out none, `session_invalid`, `account_disabled`.
+    /// - Throws: `tokens_off` if the application issues none; `session_invalid`, `account_disabled`.
     package func signedToken(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
@@ -80,10 +81,9 @@ package struct TokenIssuer: Sendable {
         return IssuedToken(text: try key.sign(claims.json), expires: (now + settings.seconds) * 1000)
     }
 
-    /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5), and for how many seconds others
-    /// may keep it.
+    /// Returns the key set that verifies signed tokens, and for how many seconds clients may cache it.
     ///
-    /// Those of all applications where none is given.
+    /// The key set is `{"keys": [JWK]}` (RFC 7517 §5). Without an application, it has the keys of all applications.
     package func tokenKeySet(of loaded: LoadedApplication?) async throws(Failure) -> (set: JSONValue, seconds: Int) {
         let published = try await tokenKeys.published(of: loaded?.application.id)
         let keys = published.map { key in
@@ -99,7 +99,7 @@ package struct TokenIssuer: Sendable {
     }
 }
 
-/// What a signed token says (RFC 7519 §4).
+/// The claims of a signed token (RFC 7519 §4).
 struct TokenClaims {
     let issuer: String
     let audience: String
@@ -118,7 +118,7 @@ struct TokenClaims {
             "exp": .integer(now + seconds), "jti": .string(id), "sid": .string(session),
             "amr": .array(proofs.methods.map(JSONValue.string)), "acr": .string(proofs.isTwofold ? "aal2" : "aal1"),
         ]
-        // A server's word is none of the person's.
+        // A login by a server's key does not authenticate the user.
         if proofs.authenticated > 0 { claims.append("auth_time", .integer(proofs.authenticated)) }
         if !roles.isEmpty { claims.append("roles", .array(roles.map(JSONValue.string))) }
         return claims
@@ -126,12 +126,12 @@ struct TokenClaims {
 }
 
 extension SessionProofs {
-    /// Whether two things were shown, or one that is two: a passkey that has made sure who holds it.
+    /// Whether the session has two factors, or a passkey that has verified its user, which counts as two.
     ///
-    /// A server's word is none of them.
+    /// A login by a server's key counts as no factor.
     fileprivate var isTwofold: Bool { factor != nil && authenticated > 0 }
 
-    /// What was shown, by the words of RFC 8176; `fed` is none of them: that a provider has vouched.
+    /// The authentication methods in the terms of RFC 8176, and `fed`, which is not one of them: a provider's login.
     fileprivate var methods: [String] {
         var methods: [String] = []
         switch method {

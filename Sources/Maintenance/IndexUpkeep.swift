@@ -1,10 +1,11 @@
 import Applications
+import Domain
 import Logging
 import Store
-import Vocabulary
 
-/// Keeps the indexes of users what operators have declared: right after a change, and now and then in any case, since
-/// what stood in the way may be gone.
+/// The background work that keeps the indexes of users as operators have declared them.
+///
+/// It works right after a change, and periodically, since the cause of a former failure may be gone.
 struct IndexUpkeep: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -13,9 +14,9 @@ struct IndexUpkeep: Sendable {
 
     private static let pause = Duration.seconds(600)
 
-    /// Works until the task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async {
-        /// At which revision an application was looked at last, and when.
+        /// The revision and the time of the last look at each application.
         var looks: [ApplicationID: (revision: Int64, moment: ContinuousClock.Instant)] = [:]
         var forgotten: ContinuousClock.Instant?
         while !Task.isCancelled {
@@ -26,7 +27,7 @@ struct IndexUpkeep: Sendable {
                 {
                     continue
                 }
-                // Where another instance builds, or the database is away, this one looks again in its next round.
+                // If another instance is building, or the database is unavailable, the next round tries again.
                 guard await reconcile(application) else { continue }
                 looks[application.id] = (application.revision, .now)
             }
@@ -38,7 +39,9 @@ struct IndexUpkeep: Sendable {
         }
     }
 
-    /// - Returns: Whether it has been done, as far as it goes.
+    /// Builds and drops indexes as declared.
+    ///
+    /// - Returns: Whether the application needs no retry in the next round.
     private func reconcile(_ application: Application) async -> Bool {
         do throws(Failure) {
             switch try await store.reconcileIndexes(of: application.place) {

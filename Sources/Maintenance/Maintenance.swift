@@ -1,29 +1,30 @@
-// Maintenance — what goes on while nobody waits.
+// Maintenance — background work of an instance.
 //
-// It owns in which order and how fast: checks of kept tokens, erasures that are due, and the removal of what has
-// expired, of the log of logins, too.
+// This module owns the order and the pace of background work: checks of kept tokens, due erasures, and the purge of
+// expired rows, including the log of logins.
 //
-// It must not know how any of it is done.
+// It must not know how any of this work is done.
 
+import Accounts
 package import Applications
-import Deletions
+package import Domain
 import FoundationEssentials
-import KeptTokens
-import Metrics
 package import Logging
+import Logins
+import Metrics
 import NIOConcurrencyHelpers
 import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// Keeps identities true and tables small while logins go on: checks kept tokens day by day, exchanges short-lived
-/// ones, reads profiles again, forgets tokens that are of no use or no longer to be kept, removes what has expired, and
-/// erases whom a provider asked us to erase.
+/// The background work that keeps identities current and tables small while logins go on.
 ///
-/// Any number of instances do it side by side. Each claims a few identities at a time for the length of a lease, so
-/// that no identity is checked twice and what a killed instance had claimed comes back by itself. Logins come first:
-/// little is asked at once and at a pace, and less the more of an app's allowance at its provider is used.
+/// It checks kept tokens every day, exchanges short-lived tokens, reads profiles again, deletes tokens that are useless
+/// or no longer to be kept, purges expired rows, and carries out due erasures that providers requested.
+///
+/// Any number of instances run it concurrently. Each claims a few identities at a time with a lease. So no identity is
+/// checked twice, and the claims of a killed instance expire by themselves. Logins have priority: requests to providers
+/// are few at once and paced, and become fewer as an app's rate limit at its provider is used up.
 package struct Maintenance: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -37,15 +38,15 @@ package struct Maintenance: Sendable {
     private let clock: WallClock
     private let lastRound = Gauge(label: "federation_upkeep_last_round_timestamp_seconds")
 
-    /// How often and how fast.
+    /// The intervals and limits of background work.
     package struct Settings: Sendable {
-        /// Between the end of one round and the beginning of the next.
+        /// The pause between the end of one round and the beginning of the next.
         package var interval: Duration
-        /// How long claimed identities belong to one instance.
+        /// The duration of a claim of identities.
         package var lease: Duration
-        /// Identities checked in a second at most, by one instance.
+        /// The maximum number of checks per second and instance.
         package var checksPerSecond: Int
-        /// How long the log of logins is kept.
+        /// The retention of the log of logins.
         package var loginLogDays: Int
 
         package init(
@@ -61,12 +62,11 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// Checks under way at once.
+    /// The maximum number of concurrent checks.
     private static let concurrentChecks = 4
-    /// Rounds from one removal of expired rows to the next.
+    /// The number of rounds between two purges.
     private static let roundsToPurge = 12
-    /// Applications whose expired rows are removed in one round at most: each asks a lot of PostgreSQL even if there
-    /// are none.
+    /// The maximum number of applications purged in one round: each costs PostgreSQL much even without expired rows.
     private static let purgedAtOnce = 20
 
     package init(
@@ -94,12 +94,12 @@ package struct Maintenance: Sendable {
         )
     }
 
-    /// Works round by round until the task is cancelled.
+    /// Runs rounds until the task is cancelled.
     ///
-    /// A round checks one batch of each application at most, so that however much there is to check, what is promised
-    /// for a time is done in time: erasures, removals, and the checks of other applications.
+    /// A round checks at most one batch of each application. So erasures, purges and the checks of other applications
+    /// are on time, however many checks are due.
     package func run() async {
-        // A build takes as long as it takes, and erasures and checks do not wait for it.
+        // A build of an index may take long; erasures and checks do not wait for it.
         let indexes = IndexUpkeep(store: store, directory: directory, interval: settings.interval, logger: logger)
         async let indexing: Void = indexes.run()
         await work()
@@ -111,7 +111,7 @@ package struct Maintenance: Sendable {
         var untilPurge = 0
         while !Task.isCancelled {
             var report = MaintenanceReport()
-            // In an order of its own, so that instances do not meet at every application.
+            // A random order keeps instances from meeting at every application.
             let applications = directory.applications.filter { $0.defect == nil }.shuffled()
             if untilPurge == 0 {
                 let waiting = Set(line)
@@ -122,7 +122,7 @@ package struct Maintenance: Sendable {
             untilPurge -= 1
             let turn = Set(line.prefix(Self.purgedAtOnce))
             line.removeFirst(turn.count)
-            // Where something is left it is the turn of all others first.
+            // An application with rows left gets its next turn after all others.
             line += await purge(applications.filter { turn.contains($0.application.id) }, &report)
             await erase(&report)
             var isMoreDue = false
@@ -141,9 +141,9 @@ package struct Maintenance: Sendable {
 
     // MARK: Checks
 
-    /// Claims a batch and works through it.
+    /// Claims a batch of identities and checks them.
     ///
-    /// - Returns: Whether there may be more to do now.
+    /// - Returns: Whether more checks may be due now.
     private func checkBatch(
         of provider: any TokenChecking,
         in loaded: LoadedApplication,
@@ -151,9 +151,9 @@ package struct Maintenance: Sendable {
     ) async -> Bool {
         let apps = provider.apps.map(\.id)
         let resting = apps.filter { provider.backgroundPace(of: $0) == .none }
-        // Without an app there are tokens to forget, if any.
+        // Without an app, there may still be tokens to delete.
         guard apps.isEmpty || resting.count < apps.count else { return false }
-        // It counts from before the question, so that it is over here before anybody else may claim.
+        // The lease counts from before the claim, so that it ends here before any other instance may claim.
         let end = ContinuousClock.now + settings.lease
         let claimed: [KeptIdentity]
         do throws(Failure) {
@@ -181,7 +181,7 @@ package struct Maintenance: Sendable {
         return claimed.count == batchSize && found.left == 0
     }
 
-    /// Checks one identity when its turn comes, unless the claim is over then or the provider is not to be asked.
+    /// Checks one identity at its turn, unless the claim has expired or requests to the provider must pause.
     private func work(
         on identity: KeptIdentity,
         of provider: any TokenChecking,
@@ -218,30 +218,29 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// What can be done in half of a lease even at the slow pace.
+    /// The number of checks that fit into half a lease even at the slow pace.
     private var batchSize: Int {
         let checks = Double(settings.checksPerSecond) * (settings.lease / .seconds(1)) / Double(2 * Self.slowness)
         return min(max(Int(checks), 1), 200)
     }
 
-    /// How many times longer the pauses are at the slow pace.
+    /// The factor of the pauses at the slow pace.
     private static let slowness = 4
-    /// A check takes up to three questions.
+    /// The timeout of a check, which takes up to three requests.
     private static let checkTime = Duration.seconds(10)
-    /// A check with less time left is not begun.
+    /// The minimum time left to begin a check.
     private static let leastTime = Duration.milliseconds(500)
 
     // MARK: Erasures
 
-    /// Erases whom a provider asked us to erase and whose time has come, of all applications: no secret is needed for
-    /// that.
+    /// Carries out due erasures that providers requested, for all applications: no secret is needed for that.
     private func erase(_ report: inout MaintenanceReport) async {
         let due: Set<ApplicationID>
         do throws(Failure) { due = try await store.applicationsWithDueDeletions() } catch {
             report.note(error)
             return
         }
-        // Who has a database of the own is asked there.
+        // An application with a database of its own has its deletion requests there.
         let asked = directory.applications.filter {
             due.contains($0.application.id) || $0.application.database != nil
         }
@@ -256,9 +255,9 @@ package struct Maintenance: Sendable {
 
     // MARK: Expired rows
 
-    /// Removes what has expired, and tokens that have come to their end or are no longer to be kept.
+    /// Purges expired rows, and tokens that have expired or are no longer to be kept.
     ///
-    /// - Returns: The applications of which something is left.
+    /// - Returns: The applications with rows left.
     private func purge(_ applications: [LoadedApplication], _ report: inout MaintenanceReport) async -> [ApplicationID]
     {
         var left: [ApplicationID] = []
@@ -281,7 +280,7 @@ package struct Maintenance: Sendable {
                     report.forgotten += ended.rows
                     isDone = isDone && ended.isDone
                 }
-                // What a later version keeps of a kind that is new in it is not for this one to forget.
+                // Tokens of a provider kind that only a later version knows must not be deleted by this version.
                 let others = keeping + loaded.unknownProviders
                 let count = try await repeated { () throws(Failure) in
                     try await store.dropTokens(of: application, except: others, limit: Self.rowsAtOnce)
@@ -297,8 +296,9 @@ package struct Maintenance: Sendable {
         return left
     }
 
-    /// Removes rows and counts of the log of logins that are past their time or of applications that are gone, and has
-    /// it forget who was erased.
+    /// Purges rows and counts of the log of logins, and anonymizes erased users in the log.
+    ///
+    /// Purged are rows past their retention, and rows of deleted applications.
     private func purgeLogins(_ report: inout MaintenanceReport) async {
         let days = settings.loginLogDays
         do throws(Failure) {
@@ -322,12 +322,12 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// Removes sessions that are over from a sixtieth of their table: from all of a small one, and never from so much
-    /// that the next application would wait for long.
+    /// Purges ended sessions from a sixtieth of their table.
     ///
-    /// Each time it begins somewhere else, so that in time all are looked at, by whatever instances.
+    /// A small table is scanned whole, and a large one never so much that the next application would wait for long.
+    /// Each scan begins at a random place, so that the instances together reach all parts in time.
     ///
-    /// - Returns: How many were removed.
+    /// - Returns: The number of purged sessions.
     private func removeEndedSessions(of application: Application) async throws(Failure) -> Int {
         let parts = try await store.partsOfSessions(of: application)
         guard parts > 0 else { return 0 }
@@ -339,14 +339,14 @@ package struct Maintenance: Sendable {
         return removed
     }
 
-    /// How many parts of a table of sessions are looked through at once: a sixtieth of them, 64 to 512, of 64 KiB each.
+    /// Returns the number of parts of a session table in one scan: a sixtieth of them, 64 to 512, of 64 KiB each.
     static func partsOfTurn(_ parts: Int) -> Int { min(parts, max(64, min(parts / 60, 512))) }
 
-    /// Removes guests who have lost their session, from among some thousands of all guests.
+    /// Purges guests without a session, from among some thousands of all guests.
     ///
-    /// Each time it begins somewhere else, as with sessions.
+    /// Each scan begins at a random place, as with sessions.
     ///
-    /// - Returns: How many were removed.
+    /// - Returns: The number of purged guests.
     private func removeLostGuests(of application: Application) async throws(Failure) -> Int {
         var last: ObjectID? = random.objectID()
         var removed = 0
@@ -362,7 +362,7 @@ package struct Maintenance: Sendable {
         return removed
     }
 
-    /// Repeats a removal until nothing is left, some times at most: other applications have rows, too.
+    /// Repeats a purge until no rows are left, with a bound on repetitions, since other applications have rows, too.
     private func repeated(
         _ remove: () async throws(Failure) -> Int
     ) async throws(Failure) -> (rows: Int, isDone: Bool) {
@@ -375,11 +375,11 @@ package struct Maintenance: Sendable {
         return (rows, false)
     }
 
-    /// So few that nobody waits long for a lock.
+    /// The maximum number of rows in one statement: few, so that nobody waits long for a lock.
     private static let rowsAtOnce = 500
 }
 
-/// Gives out moments to begin, each a pause behind the one before.
+/// A sequence of start times, each a pause after the previous one.
 private final class Turns: Sendable {
     private let next = NIOLockedValueBox(ContinuousClock.now)
 
@@ -393,7 +393,7 @@ private final class Turns: Sendable {
 }
 
 extension LoadedApplication {
-    /// The providers whose tokens are to be kept.
+    /// The providers whose tokens are kept.
     fileprivate var providersWithTokens: [any TokenChecking] {
         configuredProviders.compactMap { $0 as? any TokenChecking }.filter { $0.tokenPolicy != nil }
     }

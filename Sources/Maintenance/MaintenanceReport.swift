@@ -1,29 +1,30 @@
 import Applications
-import KeptTokens
+import Domain
 import Logging
+import Logins
 import Metrics
 import Store
-import Vocabulary
 
-/// What one round of the maintenance did: numbers, and reasons of failures; whom it was about is nobody's to read in a
-/// log.
+/// The results of one round: numbers, and reasons of failures.
+///
+/// It names no user, since no reader of a log may learn whom the round concerned.
 struct MaintenanceReport: Sendable {
     private var results: [String: Int] = [:]
     private var failures: [String: Int] = [:]
     private var cause: String?
-    /// Claimed identities that were left for later, since the provider was not to be asked or the claim was over.
+    /// Claimed identities left for later, since requests to the provider paused or the claim had expired.
     var left = 0
-    /// Expired rows that were removed.
+    /// Purged rows, by kind.
     var purged: [Expired: Int] = [:]
-    /// Sessions that were over and removed.
+    /// Purged sessions, which had ended.
     var sessions = 0
-    /// Guests who had lost their session and were removed.
+    /// Purged guests, who had no session left.
     var guests = 0
-    /// Rows of the log of logins that were past their time.
+    /// Purged rows of the log of logins, past their retention.
     var logins = 0
-    /// Tokens that are of no use any more or no longer to be kept.
+    /// Deleted tokens, useless or no longer to be kept.
     var forgotten = 0
-    /// Requests for deletion that were carried out.
+    /// Deletion requests that were carried out.
     var erased = 0
 
     mutating func note(_ result: CheckResult, exchanged: Bool?) {
@@ -65,7 +66,7 @@ struct MaintenanceReport: Sendable {
         results[name, default: 0] += number
     }
 
-    /// Adds it to what is counted.
+    /// Adds the results to the metrics.
     func count() {
         Counter(
             label: "federation_upkeep_rounds_total",
@@ -85,12 +86,12 @@ struct MaintenanceReport: Sendable {
         }
     }
 
-    /// The round as operators are told of it.
+    /// Returns the round in the form for operators.
     func round(endedAt moment: Int64) -> UpkeepRounds.Round {
         UpkeepRounds.Round(ended: moment, failures: failures, cause: cause)
     }
 
-    /// One line, unless there was nothing to do.
+    /// Logs one line, unless there was nothing to do.
     func log(to logger: Logger) {
         var metadata: Logger.Metadata = [:]
         for (name, number) in results { metadata[name] = "\(number)" }

@@ -1,30 +1,29 @@
-package import Vocabulary
+package import Encodings
 
-/// A profile as far as it fits: the boundary at which what a provider says of a person is held to lengths, characters
-/// and forms.
+/// A provider's profile without the values that break the rules for length, characters or form.
 ///
-/// What does not fit is left out whole, never cut or changed: the members of an object one by one, a list with all that
-/// is in it. Nothing else is mapped or kept of a profile.
+/// A value that does not fit is left out whole, never cut or changed. In an object, members are left out one by one; a
+/// list is left out as a whole. Nothing else of a profile is mapped or kept.
 package struct AdmittedProfile: Sendable {
-    /// The profile without what is left out.
+    /// The profile without the omitted values.
     package let fields: JSONObject
-    /// Why something is left out, by the text of the path at which it stands.
+    /// The reason of each omission, by the text of its path.
     private let leftOut: [String: Omission.Reason]
 
-    /// Takes what fits.
+    /// Checks a profile and keeps what fits.
     ///
     /// - Parameters:
-    ///   - profile: What the provider says.
-    ///   - catalogue: What is known of its fields.
+    ///   - profile: The provider's profile.
+    ///   - catalogue: The known fields of the provider.
     package init(_ profile: JSONObject, by catalogue: ProfileFields) {
-        // As almost every one does.
+        // The fast path: almost all profiles fit as a whole.
         if profile.members.allSatisfy({ $0.fitsWhole(by: catalogue) }) {
             (fields, leftOut) = (profile, [:])
             return
         }
         var leftOut: [String: Omission.Reason] = [:]
         let members = profile.members.compactMap { member -> JSONObject.Member? in
-            // No entry can ask for a field without such a name.
+            // No mapping entry can name such a field.
             guard let place = FieldPath(member.key) else { return nil }
             return Self.admit(member, catalogue.shape(of: member.key), at: place, &leftOut)
         }
@@ -32,10 +31,10 @@ package struct AdmittedProfile: Sendable {
         self.leftOut = leftOut
     }
 
-    /// Stands for the members of an object that have no name in paths.
+    /// Stands in paths for object members whose name cannot occur there.
     private static let unnamed = "*"
 
-    /// The member without what does not fit; nil when that is all of it.
+    /// Returns the member without the values that do not fit; nil when nothing remains.
     private static func admit(
         _ member: JSONObject.Member,
         _ shape: FieldShape,
@@ -54,7 +53,7 @@ package struct AdmittedProfile: Sendable {
         let members = object.members.compactMap { inner -> JSONObject.Member? in
             let shape = shape.member(inner.key) ?? .unknown
             guard let innerPlace = FieldPath("\(place.text).\(inner.key)") else {
-                // No path leads there: the object lacks something, and its other members are as good as ever.
+                // No path names this member: the omission is recorded for its object, whose other members stay.
                 guard let reason = inner.misfit(with: shape) else { return inner }
                 leftOut["\(place.text).\(unnamed)"] = reason
                 return nil
@@ -64,9 +63,9 @@ package struct AdmittedProfile: Sendable {
         return .init(member.key, .object(JSONObject(members)))
     }
 
-    /// Where something is left out at a path, around it or inside of it, and why; nil when all that is there fits.
+    /// Returns the omission at a path, above it or below it, with its reason; nil when everything there fits.
     func omission(at path: FieldPath) -> (field: String, reason: Omission.Reason)? {
-        // As for almost every path of almost every profile.
+        // The fast path: almost no profile has omissions.
         guard !leftOut.isEmpty else { return nil }
         return leftOut.filter { Self.isOne($0.key, of: path.text) || Self.isOne(path.text, of: $0.key) }
             .min { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -79,7 +78,7 @@ package struct AdmittedProfile: Sendable {
     }
 }
 
-// How it is kept while a login waits for its code.
+// The form of the profile in a pending login.
 extension AdmittedProfile {
     private enum Key {
         static let (fields, leftOut) = ("fields", "leftOut")
@@ -90,7 +89,7 @@ extension AdmittedProfile {
         return .object([Key.fields: .object(fields), Key.leftOut: .object(JSONObject(reasons))])
     }
 
-    /// Nil for what another version wrote.
+    /// Reads the stored form; nil for a form of another version.
     package init?(_ json: JSONValue) {
         guard let fields = json.object?[Key.fields]?.object, let reasons = json.object?[Key.leftOut]?.object else {
             return nil
@@ -106,12 +105,12 @@ extension AdmittedProfile {
 }
 
 extension JSONObject.Member {
-    /// Whether an entry can ask for the field, and nothing in it is left out.
+    /// Returns whether a mapping entry can name the field, and all of its value fits.
     fileprivate func fitsWhole(by catalogue: ProfileFields) -> Bool {
         FieldPath.isName(key.utf8) && misfit(with: catalogue.shape(of: key)) == nil
     }
 
-    /// Why the member does not fit, with all that is in it; nil when it does.
+    /// Returns why the member's name or value does not fit; nil when both do.
     fileprivate func misfit(with shape: FieldShape) -> Omission.Reason? {
         TextRule.misfit(ofKey: key) ?? value.misfit(with: shape)
     }
@@ -135,6 +134,6 @@ extension JSONValue {
 }
 
 extension FieldShape {
-    /// Whether an object in its place is looked at member by member.
+    /// Whether an object in this place is checked member by member.
     fileprivate var admitsObjects: Bool { TextRule(self).misfitOfOthers == nil }
 }

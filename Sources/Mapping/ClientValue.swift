@@ -1,19 +1,22 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// A value that a client gives a property itself, at registration or in an update: the conversion table of
-/// `docs/mapping.md`, read the other way round, so that what a reply said may come back.
+/// The conversion of property values that a client sends, at registration or in an update.
+///
+/// It is the conversion table of `docs/mapping.md` in reverse, so that a client can send back the values of a response.
 package enum ClientValue {
     /// Converts a value to the type of a property.
     ///
-    /// What differs from the rows for profiles is what client SDKs make of a date: a number is milliseconds since 1970,
-    /// as in replies, not seconds; a DATE may be any moment, of which it is the day in UTC; and half a date is no date.
+    /// It differs from the conversion of profiles in the forms of dates that client SDKs send: a number is milliseconds
+    /// since 1970, as in responses, not seconds; a DATE may be any time, of which the day in UTC counts; and half a
+    /// date is refused.
     ///
     /// - Parameters:
     ///   - json: The value.
-    ///   - property: Whose it is to be.
-    ///   - times: What a moment without its offset from UTC is.
+    ///   - property: The property.
+    ///   - times: The meaning of a time without its offset from UTC.
     /// - Returns: The value; nil for `null`.
-    /// - Throws: `value_not_convertible` with the property and what kind of value it was, never the value.
+    /// - Throws: `value_not_convertible` with the property and the kind of value, never the value.
     package static func convert(
         _ json: JSONValue,
         to property: Property,
@@ -43,7 +46,7 @@ package enum ClientValue {
         }
     }
 
-    /// Milliseconds since 1970, or a text as JavaScript and Dart write one.
+    /// Reads milliseconds since 1970, or a text in the form of JavaScript and Dart.
     private static func moment(_ json: JSONValue, _ times: OffsetlessTimes) -> Int64? {
         switch json {
         case .number(let number): number.exactInteger.flatMap { MomentText.isMoment($0) ? $0 : nil }
@@ -53,7 +56,7 @@ package enum ClientValue {
         }
     }
 
-    /// What is wrong with a value.
+    /// Returns the end of an error message about a value.
     private static func misfit(_ json: JSONValue, _ type: PropertyType) -> String {
         let isOffsetless = json.string.flatMap(MomentText.read(offsetless:)) != nil
         guard isOffsetless, type == .date || type == .dateTime else {

@@ -1,29 +1,31 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// A stored and a client's mapping together, against the properties of one application: the plan of a login.
+/// A stored and a client's mapping, planned together for the properties of one application.
 ///
-/// Making one costs microseconds and depends on nothing but its arguments, so it may be kept as long as they stay the
-/// same.
+/// A plan costs microseconds and depends on its arguments only, so it can be cached as long as these stay the same.
 package struct CompiledMapping: Sendable {
-    /// Where values go: entries of the stored mapping in their order, then those of the client that it leaves.
+    /// The targets of values: entries of the stored mapping in their order, then the effective entries of the client's.
     package let targets: [MappingTarget]
-    /// Graph's `fields` parameter: `id` in front, then each top-level field once, in the order of first use.
-    package let graphFields: String
-    /// Undeclared properties that the client's mapping brings in and `dynamicNames` did not hold.
+    /// The fields to request from the provider, separated by commas.
+    ///
+    /// These are `id`, then each top-level field once, in the order of first use.
+    package let fields: String
+    /// Undeclared properties that the client's mapping adds to `dynamicNames`.
     package let newDynamicNames: [PropertyName]
     private let plans: [EntryPlan]
 
     /// Plans two mappings.
     ///
     /// - Parameters:
-    ///   - stored: The operator's mapping; may write every property.
+    ///   - stored: The operator's mapping, which may write every property.
     ///   - client: The client's mapping; ignored unless the settings allow one. It may write client-mappable properties
     ///     and, where the settings allow it, undeclared ones. Where both write a property, the stored entry counts.
-    ///   - fields: What the provider knows of a person.
+    ///   - fields: The provider's fields.
     ///   - properties: The application's properties with the built-in ones.
-    ///   - settings: What the operator allows.
-    ///   - dynamicNames: Undeclared properties that the application already has; 100 are allowed in all.
-    /// - Throws: Every problem at once, those of the stored mapping first.
+    ///   - settings: The application's settings.
+    ///   - dynamicNames: The undeclared properties of the application; 100 are allowed in all.
+    /// - Throws: All problems at once, those of the stored mapping first.
     package init(
         stored: Mapping?,
         client: Mapping?,
@@ -44,25 +46,25 @@ package struct CompiledMapping: Sendable {
         self.init(planner)
     }
 
-    /// The plans of a planner, whatever is wrong with other entries.
+    /// Takes the valid plans of a planner, whatever problems other entries have.
     init(_ planner: MappingPlanner) {
         plans = planner.plans
         newDynamicNames = planner.newDynamicNames
         targets = plans.map(\.target)
         var fields = ["id"]
         for field in plans.flatMap(\.fields) where !fields.contains(field.name) { fields.append(field.name) }
-        graphFields = fields.joined(separator: ",")
+        self.fields = fields.joined(separator: ",")
     }
 
-    /// Turns a profile into values of properties.
+    /// Converts a profile to values of properties.
     ///
     /// - Parameters:
-    ///   - profile: What the provider tells of the person, or claims in its shape, as far as it fits.
-    ///   - grantedScopes: The permissions that the token carries; nil when unknown, and then a field that needs one and
-    ///     is absent counts as not permitted.
-    /// - Returns: The values, what lacked and what is left out.
-    /// - Throws: `permission_missing`, `profile_incomplete` or `value_not_convertible`, with the first entry at fault.
-    ///   The failure names fields, properties and permissions and never holds a value.
+    ///   - profile: The checked profile from the provider, or from a client in the same form.
+    ///   - grantedScopes: The permissions of the token; nil when unknown: then an absent field that needs a permission
+    ///     counts as not permitted.
+    /// - Returns: The values, the missing fields and the omissions.
+    /// - Throws: `permission_missing`, `profile_incomplete` or `value_not_convertible`, for the first failing entry.
+    ///   The failure names fields, properties and permissions, and never contains a value.
     package func apply(to profile: AdmittedProfile, grantedScopes: [String]?) throws(Failure) -> MappedProfile {
         var values: [PropertyValue?] = []
         values.reserveCapacity(plans.count)
@@ -91,12 +93,12 @@ package struct CompiledMapping: Sendable {
         return MappedProfile(values: values, cleared: cleared, missing: missing, omissions: omissions)
     }
 
-    /// What is doubtful about the fields that entries read, a sentence for each entry.
+    /// Warnings about the fields that entries read, one sentence for each entry.
     package var warnings: [String] { plans.compactMap(\.doubt) }
 
-    /// The failure for a field that the provider does not know, with the entry that asked for it.
+    /// Returns the failure for a field unknown to the provider, with the entry that reads it.
     ///
-    /// - Parameter field: The name in the provider's error; it is not repeated unless an entry asked for it.
+    /// - Parameter field: The name in the provider's error; repeated only if an entry reads it.
     /// - Returns: A `mapping_invalid`.
     package func failure(forUnknownField field: String) -> Failure {
         guard let plan = plan(askingFor: field) else {
@@ -113,7 +115,7 @@ package struct CompiledMapping: Sendable {
         return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])
     }
 
-    /// Whether an entry asks the provider for a field.
+    /// Returns whether an entry reads a field.
     package func asks(for field: String) -> Bool { plan(askingFor: field) != nil }
 
     private func plan(askingFor field: String) -> EntryPlan? {

@@ -1,15 +1,16 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// The conversion table of `docs/mapping.md`, the only place where a JSON value becomes a value of a property.
+/// The conversion table of `docs/mapping.md`: the only place that converts JSON values to property values.
 ///
-/// Nothing is invented and nothing is rounded away: a value fits its type as it is, or it is refused.
+/// Nothing is invented or rounded: a value fits its type exactly, or it is refused.
 enum Conversion {
     /// Converts a value of a profile.
     ///
     /// - Parameters:
     ///   - json: The value; `null` counts as lacking.
-    ///   - type: What values of the entry are.
-    /// - Returns: The value, lacking for half a birthday as a DATE, refused where the table says so.
+    ///   - type: The type of the entry's values.
+    /// - Returns: The value; lacking for half a birthday as a DATE; refused as the table says.
     static func convert(_ json: JSONValue, to type: PropertyType) -> Outcome<PropertyValue> {
         if json.isNull { return .lacking }
         return switch type {
@@ -27,7 +28,7 @@ enum Conversion {
         converted.map { .value($0) } ?? .refused(json.kind)
     }
 
-    /// A JSON number, or the one that a text spells.
+    /// Returns a JSON number, or the number in a text.
     private static func number(_ json: JSONValue) -> JSONNumber? {
         switch json {
         case .number(let number): number
@@ -64,10 +65,10 @@ enum Conversion {
 
     // MARK: An entry's own type
 
-    /// Whether an entry may give its values another type than the property has.
+    /// Returns whether an entry may convert its values to another type than that of its property.
     ///
-    /// Only where every value of the one is a value of the other: texts hold everything but JSON, JSON holds
-    /// everything, DOUBLE holds integers.
+    /// Each value of the one type must be a value of the other: texts hold everything but JSON, JSON holds everything,
+    /// DOUBLE holds integers.
     static func column(_ column: PropertyType, holds type: PropertyType) -> Bool {
         switch (column, type) {
         case (.json, _): true
@@ -78,8 +79,9 @@ enum Conversion {
         }
     }
 
-    /// A value of an entry's own type in the form of its property; refused for an integer that no DOUBLE is equal to,
-    /// and where `column(_:holds:)` says no.
+    /// Converts a value of an entry's own type to the type of its property.
+    ///
+    /// It refuses an integer without an equal DOUBLE, and combinations that `column(_:holds:)` excludes.
     static func store(_ value: PropertyValue, in column: PropertyType) -> Outcome<PropertyValue> {
         switch (column, value) {
         case (.string, .text), (.text, .text), (.int, .integer), (.double, .double), (.boolean, .boolean),

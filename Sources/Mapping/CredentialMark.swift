@@ -1,17 +1,18 @@
-import Vocabulary
+import Encodings
 
-/// What opens something at a provider, by the name under which it stands: `…?access_token=…`.
+/// Parameter names of credentials at providers, as in `…?access_token=…`.
 enum CredentialMark {
     private static let names = [
         "access_token", "appsecret_proof", "client_secret", "fb_exchange_token", "id_token", "input_token",
         "oauth_token", "oauth_token_secret", "oauth_verifier", "refresh_token", "signed_request",
     ].map { Array($0.utf8) }
 
-    /// How often an address may stand encoded inside another one.
+    /// The maximum number of encodings of an address inside another one.
     private static let mostEncodings = 4
 
-    /// Whether a text gives one of the names a value, however often it is encoded: an address may be a value in another
-    /// one.
+    /// Returns whether a text assigns a value to one of the names, within at most `mostEncodings` encodings.
+    ///
+    /// An address may be a parameter value in another one.
     static func isCarried(by text: String) -> Bool {
         var bytes = Array(text.utf8)
         for _ in 0...mostEncodings {
@@ -22,7 +23,7 @@ enum CredentialMark {
         return false
     }
 
-    /// Whether it is one of the names, in any case.
+    /// Returns whether the bytes are one of the names, in any case.
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         names.contains { $0.count == bytes.count && $0.elementsEqual(bytes.lazy.map(\.asciiLowercased)) }
     }
@@ -36,7 +37,7 @@ enum CredentialMark {
         return false
     }
 
-    /// The bytes with one layer of `%XX` taken off, broken ones left; nil when there is none.
+    /// Returns the bytes with one layer of `%XX` decoded and invalid ones kept; nil when there is none.
     private static func decoded(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.contains(UInt8(ascii: "%")) else { return nil }
         var result: [UInt8] = []

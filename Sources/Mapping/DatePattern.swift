@@ -1,6 +1,7 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// How a text spells a day: `yyyy`, `MM` and `dd` once each, and punctuation or spaces between them.
+/// A pattern of days in texts: `yyyy`, `MM` and `dd` once each, with punctuation or spaces between them.
 package struct DatePattern: Sendable, Equatable {
     private enum Part: Sendable, Equatable {
         case year, month, day
@@ -12,7 +13,7 @@ package struct DatePattern: Sendable, Equatable {
 
     /// Reads a pattern.
     ///
-    /// - Throws: A sentence about what is wrong; it repeats nothing of the text.
+    /// - Throws: A sentence about the problem, which repeats nothing of the text.
     init(_ text: String) throws(DocumentError) {
         guard text.utf8.count <= MappingLimits.datePatternBytes else {
             throw DocumentError("a date pattern has at most \(MappingLimits.datePatternBytes) bytes")
@@ -43,7 +44,7 @@ package struct DatePattern: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// The day that a text spells, as text `YYYY-MM-DD`; lacking for a birthday without year or without day.
+    /// Returns the day of a text in the form `YYYY-MM-DD`; lacking for a birthday without year or day.
     func read(_ value: JSONValue) -> Outcome<JSONValue> {
         guard case .string(let text) = value else { return .refused(value.kind) }
         if let date = date(text) { return .value(.string(date.description)) }

@@ -1,6 +1,7 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// Reads fixed-width ASCII digits and literals from the front of a text.
+/// A reader of fixed-width ASCII digits and literals from the front of a text.
 struct DigitReader {
     private var rest: Substring.UTF8View
 
@@ -10,7 +11,7 @@ struct DigitReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// The number of exactly so many ASCII digits; at most nine, so that it cannot overflow.
+    /// Consumes the given number of ASCII digits and returns their value; at most nine, which cannot overflow.
     mutating func number(of digits: Int) -> Int? {
         guard (1...9).contains(digits) else { return nil }
         var result = 0
@@ -21,14 +22,14 @@ struct DigitReader {
         return result
     }
 
-    /// The next ASCII digit, if there is one.
+    /// Consumes the next ASCII digit, if there is one.
     mutating func digit() -> Int? {
         guard let byte = rest.first, byte.isASCIIDigit else { return nil }
         rest.removeFirst()
         return Int(byte - UInt8(ascii: "0"))
     }
 
-    /// Whether the next byte was this one; it is consumed then.
+    /// Consumes the next byte if it is the given one, and returns whether it was.
     mutating func take(_ byte: UInt8) -> Bool {
         guard rest.first == byte else { return false }
         rest.removeFirst()
@@ -36,22 +37,21 @@ struct DigitReader {
     }
 }
 
-/// What a text says about a day.
+/// A birthday, as a whole day or in part.
 enum BirthdayText: Equatable {
     /// `MM/DD/YYYY`, Facebook's form, or `YYYY-MM-DD`.
     case day(CalendarDate)
-    /// `MM/DD` or `YYYY`: what Facebook gives when a person shares only part of the birthday
-    /// (docs/protocols/facebook.md §2).
+    /// `MM/DD` or `YYYY`: Facebook's forms of a partly shared birthday (docs/protocols/facebook.md §2).
     case partial
 
-    /// Nil for every other text, and for days that do not exist.
+    /// Reads a text; nil for any other form, and for days that do not exist.
     init?(_ text: String) {
         switch text.utf8.count {
         case 10:
             guard let date = Self.american(text) ?? Self.iso(text) else { return nil }
             self = .day(date)
         case 5:
-            // A leap year, so that 02/29 is a day.
+            // In a leap year 02/29 is a day.
             var reader = DigitReader(text)
             guard let month = reader.number(of: 2), reader.take(UInt8(ascii: "/")), let day = reader.number(of: 2),
                 CalendarDate(year: 2000, month: month, day: day) != nil
@@ -80,7 +80,7 @@ enum BirthdayText: Equatable {
 }
 
 extension DigitReader {
-    /// `YYYY-MM-DD` at the front.
+    /// Consumes `YYYY-MM-DD`.
     mutating func isoDate() -> CalendarDate? {
         guard let year = number(of: 4), take(UInt8(ascii: "-")), let month = number(of: 2),
             take(UInt8(ascii: "-")), let day = number(of: 2)

@@ -1,22 +1,22 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// One entry together with the property it writes: all that a login needs of it, worked out once and held, not copied,
-/// by each.
+/// A mapping entry with the property that it writes: all that logins need, computed once and shared by reference.
 final class EntryPlan: Sendable {
     let entry: MappingEntry
     let reference: EntryReference
     let target: MappingTarget
-    /// What values are converted to first; the property's type unless the entry has its own.
+    /// The type to which values are converted first; the property's type unless the entry has its own.
     let type: PropertyType
-    /// The default in the form of the property.
+    /// The default in the property's type.
     let fallback: PropertyValue?
     private let clearing: Clearing
-    /// The top-level fields that the entry reads, each once, with the permission it needs.
+    /// The top-level fields that the entry reads, each once, with its permission.
     let fields: [RequestedField]
-    /// What the provider knows of a person.
+    /// The provider's fields.
     private let catalogue: ProfileFields
 
-    /// Plans an entry for a place in the users table.
+    /// Plans an entry for a target in the users table.
     init(
         _ entry: MappingEntry,
         _ reference: EntryReference,
@@ -75,24 +75,24 @@ final class EntryPlan: Sendable {
         self.catalogue = catalogue
     }
 
-    /// The provider's name for people.
+    /// The display name of the provider.
     var provider: String { catalogue.provider }
 
-    /// What is doubtful about the fields that the entry reads, in a sentence with the entry in front; nil when nothing.
+    /// A warning about the fields that the entry reads, as a sentence that names the entry; nil without doubts.
     ///
-    /// Made when it is asked for, since no login needs it.
+    /// It is computed on demand, since no login needs it.
     var doubt: String? {
         let doubts = entry.from.paths.compactMap(catalogue.doubt)
         guard !doubts.isEmpty else { return nil }
         return MappingProblem(.mappingInvalid, reference, in: .source, doubts.joined(separator: "; ")).message
     }
 
-    /// The nearest known field, for the end of a message about a field that the provider does not know.
+    /// Returns the nearest known field, for the end of a message about an unknown one.
     func hint(forUnknownField field: String) -> String {
         entry.from.paths.first { $0.field.hasSameBytes(as: field) }.map(catalogue.hint) ?? ""
     }
 
-    /// What the entry makes of a profile, without its default.
+    /// Returns the entry's value from a profile, without the default.
     func value(from profile: JSONObject) -> Outcome<PropertyValue> {
         var json: JSONValue
         switch entry.from {
@@ -116,7 +116,7 @@ final class EntryPlan: Sendable {
         return Self.property(json, as: type, in: target.type)
     }
 
-    /// Whether a value that lacks empties the property.
+    /// Returns whether a missing value clears the property.
     func clears(in profile: JSONObject) -> Bool {
         switch (clearing, entry.from) {
         case (.always, _): true
@@ -141,7 +141,7 @@ final class EntryPlan: Sendable {
 /// A top-level field of the profile that an entry reads.
 struct RequestedField: Sendable, Equatable {
     let name: String
-    /// The permission at the provider that gives it; nil when none is needed or none is known.
+    /// The permission at the provider for the field; nil when none is needed or none is known.
     let permission: String?
 
     static func list(of paths: [FieldPath], in catalogue: ProfileFields) -> [RequestedField] {
@@ -153,26 +153,25 @@ struct RequestedField: Sendable, Equatable {
     }
 }
 
-/// What an entry comes to with one profile; the rules of `sync` come after it.
+/// The result of an entry for one profile, before the rules of `sync`.
 enum EntryOutcome: Sendable {
     case value(PropertyValue)
-    /// The entry's default stands in for a value that the profile lacks, or that is left out.
+    /// The entry's default, since the profile lacks the value, or since the value was left out.
     case fallback(PropertyValue, Omission?)
-    /// The profile lacks the value, and the property stays as it is.
+    /// The profile lacks the value, and the property stays unchanged.
     case missing([MissingField])
-    /// The profile lacks the value, and the property is emptied.
+    /// The profile lacks the value, and the property is cleared.
     case cleared([MissingField])
-    /// What the profile has does not fit, and the property stays as it is.
+    /// The profile's value does not fit, and the property stays unchanged.
     case leftOut(Omission)
-    /// The login fails, perhaps for want of what is left out.
+    /// The login fails; with an omission when a left-out value is the reason.
     case refused(Failure, Omission?)
 }
 
 extension EntryPlan {
-    /// What a login makes of the entry; a preview shows the same.
+    /// Returns the result of the entry in a login; a preview shows the same.
     ///
-    /// An entry that reads something that does not fit gets nothing: half of a template or of a list is not what the
-    /// person has.
+    /// An entry that reads a left-out value gets nothing: half of a template or of a list is not the user's value.
     func outcome(for profile: AdmittedProfile, grantedScopes: [String]?) -> EntryOutcome {
         if let (field, reason) = entry.from.paths.lazy.compactMap(profile.omission).first {
             return outcome(without: field, reason)
@@ -189,14 +188,14 @@ extension EntryPlan {
         }
     }
 
-    /// What is left out is no word on the property, so nothing is emptied for it.
+    /// Returns the result for a left-out value, which says nothing about the property and so does not clear it.
     private func outcome(without field: String, _ reason: Omission.Reason) -> EntryOutcome {
         let omission = Omission(property: target.name, field: field, reason: reason)
         if let fallback { return .fallback(fallback, omission) }
         return target.required ? .refused(.leftOut(self, omission), omission) : .leftOut(omission)
     }
 
-    /// Why the entry has no value: one element for each field that is absent, or else the fields that say too little.
+    /// Returns why the entry has no value: the absent fields, or else the present ones, whose values are insufficient.
     func lacks(in profile: JSONObject, grantedScopes: [String]?) -> [LackingField] {
         let absent = fields.filter { profile.present($0.name) == nil }
         return (absent.isEmpty ? fields : absent).map { field in
@@ -212,14 +211,14 @@ extension EntryPlan {
     }
 }
 
-/// A field that an entry wanted and a profile lacked.
+/// A field that an entry needs and a profile lacks.
 struct LackingField {
     let name: String
-    /// Whether the profile has nothing of it; if not, what it has says too little.
+    /// Whether the profile lacks the field completely; otherwise its value is insufficient.
     let isAbsent: Bool
-    /// The permission that gives an absent field; nil when none is needed or none is known.
+    /// The permission for an absent field; nil when none is needed or none is known.
     let permission: String?
-    /// Whether the token carries the permission; nil when unknown.
+    /// Whether the token has the permission; nil when unknown.
     let isGranted: Bool?
 
     func missing(_ property: PropertyName) -> MissingField {

@@ -1,6 +1,8 @@
-import Vocabulary
+import Description
+import Domain
+import Encodings
 
-/// A sentence about a broken rule of documents; repeats nothing of the document.
+/// A sentence about a broken rule of documents, which repeats nothing of the document.
 struct DocumentError: Error {
     let text: String
 
@@ -9,10 +11,10 @@ struct DocumentError: Error {
     }
 }
 
-/// Reads one entry of a document and collects everything that is wrong with it.
+/// A reader of one entry of a document, which collects all its problems.
 struct EntryReader {
     private(set) var problems: [MappingProblem] = []
-    /// The property, known even when something else of the entry is wrong.
+    /// The property, known even when another part of the entry is invalid.
     private(set) var target: PropertyName?
     private let reference: EntryReference
 
@@ -139,7 +141,7 @@ struct EntryReader {
         return name
     }
 
-    /// One of the words of an enumeration; nil when absent or wrong.
+    /// Reads a word of an enumeration; nil when absent or wrong.
     private mutating func word<Words>(_ words: Words.Type, _ key: String, _ object: JSONObject) -> Words?
     where Words: RawRepresentable<String> & CaseIterable {
         guard let json = object.present(key) else { return nil }
@@ -171,7 +173,7 @@ struct EntryReader {
     }
 }
 
-/// Places inside an entry of the list form.
+/// The places of members in an entry of the list form.
 extension JSONPointer {
     static let source = JSONPointer() / "from"
     static let target = JSONPointer() / "to"

@@ -1,7 +1,8 @@
-import Vocabulary
+import Domain
+import Encodings
 
 extension EntryPlan {
-    /// The entry as it goes through a login with this outcome.
+    /// Returns the trace of the entry in a login with this outcome.
     func traced(
         _ outcome: EntryOutcome,
         _ profile: AdmittedProfile,
@@ -77,7 +78,7 @@ extension EntryPlan {
         }
     }
 
-    /// What the rule of `sync` says to a value, or to none where the property is to be emptied.
+    /// Returns the decision of `sync` about a value, or about clearing the property when the value is nil.
     private func decision(
         on value: PropertyValue?,
         _ change: TracedEntry.Outcome,

@@ -1,9 +1,9 @@
-import Vocabulary
+import Encodings
 
 extension JSONNumber {
-    /// The value if it is an integer that fits 64 bits, however it is written: `42`, `42.0`, `4.2e1`.
+    /// The value if it is an integer of 64 bits, in any notation: `42`, `42.0`, `4.2e1`.
     ///
-    /// Works on the decimal digits: a Double in between would turn 9007199254740993 into its neighbour.
+    /// It is computed from the decimal digits: a Double would turn 9007199254740993 into its neighbour.
     var exactInteger: Int64? {
         if let integer { return integer }
         var isNegative = false
@@ -30,7 +30,8 @@ extension JSONNumber {
         }
         guard !digits.isEmpty else { return 0 }
         if let exponent {
-            // Digits are fewer than 1000, so an exponent beyond this bound cannot bring the value back into range.
+            // There are fewer than 1000 digits, so an exponent beyond this bound cannot bring the value back into
+            // range.
             guard let number = Int(Substring(exponent)), (-1000...1000).contains(number) else { return nil }
             scale += number
         }
@@ -38,7 +39,7 @@ extension JSONNumber {
         digits.append(contentsOf: repeatElement(0, count: scale))
         var result: Int64 = 0
         for digit in digits {
-            // Downwards for negative numbers: the lowest Int64 has no positive service.
+            // Negative numbers are counted downwards: the lowest Int64 has no positive counterpart.
             let step = isNegative ? -Int64(digit) : Int64(digit)
             let tens = result.multipliedReportingOverflow(by: 10)
             let sum = tens.partialValue.addingReportingOverflow(step)
@@ -48,7 +49,7 @@ extension JSONNumber {
         return result
     }
 
-    /// The number that a text spells, by the grammar of JSON: no plus sign, no spaces, no other script's digits.
+    /// Reads a number from a text by the grammar of JSON: no plus sign, no spaces, no digits of other scripts.
     init?(spelledBy text: String) {
         let limits = JSONLimits(bytes: 64, depth: 0, members: 0, keyBytes: 0, asciiKeys: true)
         guard let value = try? JSONParser.parse(text, limits: limits), case .number(let number) = value,

@@ -1,17 +1,17 @@
-import Vocabulary
+import Encodings
 
-/// Where a value stands in a profile: names of object members, outermost first, joined by dots.
+/// The place of a value in a profile: names of object members, outermost first, joined by dots.
 ///
-/// Every name is ASCII `[a-z][a-z0-9_]*`, so a path can say nothing in Graph's field syntax, where parentheses, braces
-/// and commas have a meaning.
+/// Every name is ASCII `[a-z][a-z0-9_]*`, so a path cannot contain Graph's field syntax of parentheses, braces and
+/// commas.
 package struct FieldPath: Sendable, Equatable {
-    /// The outermost name: what the provider is asked for.
+    /// The outermost name, which is requested from the provider.
     package let field: String
     /// The names inside it.
     package let inner: [String]
     package let text: String
 
-    /// Nil when the text does not follow the grammar or is longer than 128 bytes or 8 names.
+    /// Reads a path; nil when the text breaks the grammar or exceeds 128 bytes or 8 names.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= MappingLimits.pathBytes else { return nil }
         var names: [String] = []
@@ -29,9 +29,9 @@ package struct FieldPath: Sendable, Equatable {
         self.text = String(text)
     }
 
-    /// The value at this place; nil when the profile lacks it or holds `null` there.
+    /// Returns the value at this path; nil when the profile lacks it or has `null` there.
     ///
-    /// A step into a list is a step into each of its elements: `friends.data.name` is the list of names.
+    /// In a list, the path continues in each element: `friends.data.name` is the list of names.
     func value(in profile: JSONObject) -> JSONValue? {
         var value = profile.present(field)
         for name in inner {
@@ -41,7 +41,7 @@ package struct FieldPath: Sendable, Equatable {
         return value
     }
 
-    /// Whether the object is there in which the value would stand.
+    /// Returns whether the profile has the object that would contain the value.
     func isInsideObject(of profile: JSONObject) -> Bool {
         var value = profile.present(field)
         for name in inner.dropLast() { value = value.flatMap { Self.step(into: $0, name) } }
@@ -53,13 +53,13 @@ package struct FieldPath: Sendable, Equatable {
         case .object(let object): return object.present(name)
         case .array(let elements):
             let found = elements.compactMap { step(into: $0, name) }
-            // Elements that all lack the member are a lacking value; no elements at all are an empty list.
+            // A list whose elements all lack the member is a lacking value; an empty list stays an empty list.
             return found.isEmpty && !elements.isEmpty ? nil : .array(found)
         default: return nil
         }
     }
 
-    /// Whether it can be one of the names.
+    /// Returns whether the bytes can be a name in a path.
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         guard let first = bytes.first, isLower(first) else { return false }
         return bytes.allSatisfy { isLower($0) || $0.isASCIIDigit || $0 == UInt8(ascii: "_") }

@@ -1,16 +1,17 @@
-package import Vocabulary
+import Domain
+package import Encodings
 
-/// What is known of a value before any profile has been seen.
+/// The kind of value that a field has, known before any profile.
 package indirect enum FieldShape: Sendable, Equatable {
     case unknown
     /// A line of text.
     case text
-    /// Several lines.
+    /// Text of several lines.
     case prose
     case email
-    /// An address of the web.
+    /// A web address.
     case url
-    /// A text of digits: an id.
+    /// A text of digits, such as an id.
     case digits
     /// `MM/DD/YYYY` or a part of it, or `YYYY-MM-DD`.
     case day
@@ -21,9 +22,9 @@ package indirect enum FieldShape: Sendable, Equatable {
     /// One of these values.
     case constants([JSONValue])
 
-    /// The shape under a name; nil where nothing can stand.
+    /// Returns the shape of a member; nil where no member is possible.
     ///
-    /// Members that are not listed are unknown: the provider may add some.
+    /// Unlisted members are unknown: the provider may add some.
     func member(_ name: String) -> FieldShape? {
         switch self {
         case .unknown: .unknown
@@ -33,7 +34,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// The known names of its members; nil where members of any name may be, or none.
+    /// The known member names; nil where any name is possible, or none.
     var knownMembers: [String]? {
         switch self {
         case .object(let members): members.keys.sorted()
@@ -42,10 +43,10 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// What a transform makes of it; nil when it always fails.
+    /// Returns the shape after a transform; nil when the transform always fails.
     func after(_ transform: Transform) -> FieldShape? {
         switch transform {
-        // Digits and days have no letters and no white space.
+        // Digits and days contain no letters and no white space, so they stay unchanged.
         case .trim, .lowercase, .uppercase:
             guard case .constants = self else { return self }
             return .unknown
@@ -66,7 +67,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// Whether values of this shape can fit a type at all.
+    /// Returns whether values of this shape can fit a type at all.
     func fits(_ type: PropertyType) -> Bool {
         switch self {
         case .unknown: true
@@ -76,7 +77,7 @@ package indirect enum FieldShape: Sendable, Equatable {
             }
         case .list, .object: type == .json
         case .text, .prose, .email, .url: Self.anyText.contains(type)
-        // An id has more digits than a DOUBLE holds.
+        // An id may have more digits than a DOUBLE.
         case .digits: type == .int || Self.anyText.contains(type)
         case .day: type == .date || Self.anyText.contains(type)
         case .integer: type == .int || type == .double || Self.anyText.contains(type)
@@ -93,7 +94,7 @@ package indirect enum FieldShape: Sendable, Equatable {
 
     private static let anyText: Set<PropertyType> = [.string, .text, .json]
 
-    /// As messages name it.
+    /// The name of the shape in messages.
     var words: String {
         switch self {
         case .unknown: "a value"

@@ -1,54 +1,55 @@
-// Mapping — how a provider's profile becomes properties of a user.
+// Mapping — the conversion of a provider's profile to properties of a user.
 //
-// It owns mapping documents (reading, writing, checking them), the plan that a stored and a client's mapping make
-// together, the one conversion table of JSON values into property types, the catalogues of what providers know of a
-// person, and the boundary that a profile has to fit (`AdmittedProfile`). Documents are data: paths, a closed list of
-// transforms and literal text, nothing that is executed (decision D4).
+// This module owns mapping documents (reading, writing, checking them), the plan of a stored and a client's mapping
+// together, the one conversion table of JSON values to property types, the catalogues of providers' fields, and the
+// checks of a profile (`AdmittedProfile`). Documents are data: paths, a closed list of transforms and literal text,
+// nothing that is executed (decision D4).
 //
-// It must not know of HTTP, SQL, sessions, clocks or where a profile came from. It imports Vocabulary and nothing else.
-// `docs/mapping.md` is its reference for operators; every example there is run by a test.
+// It must not know of HTTP, SQL, sessions, clocks or the source of a profile. `docs/mapping.md` is its reference for
+// operators; a test runs every example there.
 
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// A mapping document as read: every entry follows the rules that need no application to be checked.
+/// A mapping document that fulfils all rules that can be checked without an application.
 package struct Mapping: Sendable, Equatable {
-    /// The entries in the order of the document; an entry's position in messages is its index here.
+    /// The entries in the order of the document; an entry's index is its position in messages.
     package let entries: [MappingEntry]
 
     /// Reads a document.
     ///
     /// - Parameters:
-    ///   - json: The dictionary form, `{"email": "email"}`, or, unless a client sent it, the list form.
-    ///   - origin: Who wrote it. A client's document has the dictionary form only, paths but no templates, and fewer
+    ///   - json: The dictionary form, `{"email": "email"}`, or, except from a client, the list form.
+    ///   - origin: The author. A client's document has only the dictionary form, paths but no templates, and fewer
     ///     entries. Where an application has client mapping switched off, do not read the client's document at all.
-    /// - Throws: Every problem of the document at once.
+    /// - Throws: All problems of the document at once.
     package init(_ json: JSONValue, origin: MappingOrigin = .stored) throws(MappingProblems) {
         let document = MappingDocument(json, origin: origin)
         if let problems = MappingProblems(document.problems) { throw problems }
         entries = document.entries.map(\.entry)
     }
 
-    /// The document in the list form, as it is stored: what equals a default is left out.
+    /// The document in the list form without default values, as it is stored.
     package var json: JSONValue { .array(entries.map(\.json)) }
 }
 
-/// One line of a mapping: where a value comes from and how it gets into which property.
+/// One entry of a mapping: a source, a property, and the conversion between them.
 package struct MappingEntry: Sendable, Equatable {
     package let from: MappingSource
     package let to: PropertyName
-    /// What values are converted to before they are stored; nil means the property's own type.
+    /// The type to which values are converted before they are stored; nil means the property's own type.
     package let type: PropertyType?
     package let sync: SyncMode
     /// Whether a login fails when the profile lacks the value and there is no default.
     package let required: Bool
-    /// The value when the profile lacks it; never JSON null.
+    /// The value in place of a lacking one; never JSON null.
     package let `default`: JSONValue?
-    /// What becomes of the property when a later profile lacks the value; nil for what `Clearing` makes of the path.
+    /// The treatment of the property when a later profile lacks the value; nil for the rule of `Clearing`.
     package let whenMissing: WhenMissing?
-    /// Applied in this order, before the default and the conversion.
+    /// The transforms in their order, before the default and the conversion.
     package let transforms: [Transform]
 
-    /// The entry in the list form: what equals a default is left out.
+    /// The entry in the list form, without default values.
     package var json: JSONValue {
         var object: JSONObject = ["from": .string(from.text), "to": .string(to.text)]
         if let type { object.append("type", .string(type.rawValue)) }
@@ -65,12 +66,12 @@ package struct MappingEntry: Sendable, Equatable {
     }
 }
 
-/// What an entry reads.
+/// The source of an entry's value.
 package enum MappingSource: Sendable, Equatable {
     case path(FieldPath)
     case template(Template)
 
-    /// The text of the document.
+    /// The source as written in the document.
     package var text: String {
         switch self {
         case .path(let path): path.text

@@ -1,12 +1,13 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
 /// The check of a stored mapping before it is saved.
 package enum MappingCheck {
-    /// Everything that is wrong with a stored mapping, as far as it can be known before a login.
+    /// Returns all problems of a stored mapping that can be found before a login.
     ///
     /// - Parameters:
     ///   - document: The mapping in either form.
-    ///   - fields: What the provider knows of a person.
+    ///   - fields: The provider's fields.
     ///   - properties: The application's properties with the built-in ones.
     ///   - columns: The live users table; empty when it does not exist yet.
     /// - Returns: Problems of the entries in their order, then of properties and columns that no entry fills.
@@ -27,18 +28,17 @@ package enum MappingCheck {
                 problems.append(error)
             }
         }
-        // Document problems were found in a pass of their own; messages are easier to follow in the order of the
-        // entries.
+        // The document's problems were found in a separate pass; sorting puts all into the order of the entries.
         problems.sort { ($0.position ?? -1) < ($1.position ?? -1) }
         let filled = document.targets
         return problems + unfilled(filled, properties, columns)
     }
 
-    /// What an operator should know of a mapping that can be saved: fields that the provider is not known to have.
+    /// Returns warnings about a valid mapping: fields that the provider is not known to have.
     ///
     /// - Parameters:
     ///   - document: The mapping in either form.
-    ///   - fields: What the provider knows of a person.
+    ///   - fields: The provider's fields.
     /// - Returns: A problem for each doubtful path, in the order of the entries.
     package static func warnings(of document: JSONValue, fields: ProfileFields) -> [MappingProblem] {
         MappingDocument(document, origin: .stored).entries.flatMap { entry, reference in
@@ -48,14 +48,14 @@ package enum MappingCheck {
         }
     }
 
-    /// The top-level fields that a mapping reads, as a provider is asked for them; none when it cannot be read.
+    /// Returns the top-level fields that a mapping reads, in the form of a request; empty if unreadable.
     package static func fields(of document: JSONValue) -> String {
         let names = MappingDocument(document, origin: .stored).entries.flatMap { $0.entry.from.paths.map(\.field) }
         return names.enumerated().filter { !names[..<$0.offset].contains($0.element) }.map(\.element)
             .joined(separator: ",")
     }
 
-    /// The entries of a mapping that read fields which the provider says it does not have.
+    /// Returns problems for the entries that read fields which the provider reports as unknown.
     package static func problems(
         of document: JSONValue,
         unknown: [String],

@@ -1,11 +1,12 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// Reads a mapping document as far as it can be read, so that one reading finds every problem.
+/// A mapping document, read as far as possible, so that one reading finds all problems.
 struct MappingDocument {
-    /// The entries without problems, with their positions in the document.
+    /// The valid entries with their positions in the document.
     private(set) var entries: [(entry: MappingEntry, reference: EntryReference)] = []
     private(set) var problems: [MappingProblem] = []
-    /// The properties that entries write, those of entries with other problems included.
+    /// The properties that entries write, including those of invalid entries.
     private(set) var targets: Set<PropertyName> = []
 
     init(_ json: JSONValue, origin: MappingOrigin) {

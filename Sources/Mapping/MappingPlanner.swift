@@ -1,11 +1,12 @@
-import Vocabulary
+import Description
+import Domain
 
-/// Collects the plans and the problems of the mappings of one application.
+/// A planner that collects the plans and the problems of an application's mappings.
 struct MappingPlanner {
-    /// What becomes of an entry before any profile is seen.
+    /// The result of planning one entry.
     enum Step: Sendable {
         case plan(EntryPlan)
-        /// A client's entry that does not count, for a reason in a whole sentence.
+        /// A client's entry that has no effect, with the reason as a sentence.
         case skipped(MappingEntry, EntryReference, why: String)
         case refused(MappingEntry, MappingProblem)
     }
@@ -14,7 +15,7 @@ struct MappingPlanner {
     let properties: [Property]
     let settings: ApplicationSettings
     let dynamicNames: Set<PropertyName>
-    /// What becomes of each entry, in order.
+    /// The result for each entry, in order.
     private(set) var steps: [Step] = []
     private(set) var newDynamicNames: [PropertyName] = []
 
@@ -70,7 +71,7 @@ struct MappingPlanner {
             }
             do throws(MappingProblem) {
                 let place = try place(ofClientTarget: entry.to, reference)
-                // The entry had to be allowed even where the stored mapping already writes the property.
+                // The entry had to pass these checks even where the stored mapping writes the property.
                 if stored.contains(entry.to) {
                     let why = "The stored mapping writes this property, and it counts for more."
                     steps.append(.skipped(entry, reference, why: why))

@@ -1,25 +1,26 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// Who wrote a mapping.
+/// The author of a mapping.
 package enum MappingOrigin: String, Sendable {
     /// The operator.
     case stored
-    /// The client, with the login; not trusted.
+    /// The client, with the login; untrusted.
     case client
 }
 
-/// An entry of a mapping as messages and replies name it.
+/// An entry of a mapping in messages and responses.
 ///
-/// Its texts may come from a client, so they appear only when they are short and made of characters that mean nothing
-/// in SQL, HTML or a terminal; otherwise the position alone tells which entry it is.
+/// Its texts may come from a client. They appear only when they are short and consist of characters without a meaning
+/// in SQL, HTML or a terminal; otherwise only the position identifies the entry.
 package struct EntryReference: Sendable, Equatable {
     package let origin: MappingOrigin
-    /// Counted from 0 in the order of the document.
+    /// The position in the document, counted from 0.
     package let position: Int
     package let type: PropertyType?
     /// Whether the document has the list form; in the dictionary form an entry has no members of its own.
     let isListed: Bool
-    /// As written; may be anything.
+    /// The source as written, any text.
     private let source: String?
     private let target: String?
 
@@ -39,20 +40,20 @@ package struct EntryReference: Sendable, Equatable {
         target = to
     }
 
-    /// Where a part of the entry stands in the mapping document.
+    /// Returns the place of a part of the entry in the mapping document.
     func pointer(to part: JSONPointer) -> JSONPointer {
         isListed ? JSONPointer() / position / part : JSONPointer() / (source ?? "")
     }
 
-    /// The source, nil when it cannot be shown.
+    /// The source; nil when it is unsafe to show.
     package var from: String? { source.flatMap(Self.shown) }
 
-    /// The property, nil when it cannot be shown.
+    /// The property; nil when it is unsafe to show.
     package var to: String? { target.flatMap(Self.shown) }
 
     package static func == (left: EntryReference, right: EntryReference) -> Bool { left.json == right.json }
 
-    /// As messages begin: `mapping[2] ("birthday" to "age")`.
+    /// The beginning of a message: `mapping[2] ("birthday" to "age")`.
     var label: String {
         let place = "\(origin == .stored ? "mapping" : "fieldsMapping")[\(position)]"
         return switch (from, to) {
@@ -63,7 +64,7 @@ package struct EntryReference: Sendable, Equatable {
         }
     }
 
-    /// As `errorData.entry`.
+    /// The value of `errorData.entry`.
     package var json: JSONValue {
         var object: JSONObject = ["mapping": .string(origin.rawValue), "position": .integer(Int64(position))]
         if let from { object.append("from", .string(from)) }
@@ -82,17 +83,16 @@ package struct EntryReference: Sendable, Equatable {
     private static let harmless = Set(" _-.{}".utf8)
 }
 
-/// One thing that is wrong with a mapping.
+/// One problem of a mapping.
 package struct MappingProblem: Error, Sendable, Equatable {
     package let origin: MappingOrigin
-    /// The entry at fault; nil when the problem is of the document as a whole or of a property that no entry fills.
+    /// The invalid entry; nil for a problem of the whole document or of a property that no entry fills.
     package let entry: EntryReference?
     /// `mapping_invalid`, `mapping_target_not_allowed` or `value_not_convertible`.
     package let reason: Failure.Reason
-    /// A whole sentence for people, with the entry in it.
+    /// The message as a sentence that names the entry.
     package let message: String
-    /// Where in the mapping document: the member of the entry where it is known which, `/2/to`, else the entry, else
-    /// all of it.
+    /// The place in the mapping document: the entry's member as in `/2/to`, else the entry, else the whole document.
     package let pointer: JSONPointer
 
     init(_ reason: Failure.Reason, _ entry: EntryReference, in place: JSONPointer = JSONPointer(), _ text: String) {
@@ -111,10 +111,10 @@ package struct MappingProblem: Error, Sendable, Equatable {
         message = "\(origin == .stored ? "mapping" : "fieldsMapping"): \(text)."
     }
 
-    /// Counted from 0.
+    /// The position of the entry, counted from 0.
     package var position: Int? { entry?.position }
 
-    /// As an element of `errorData.problems`.
+    /// An element of `errorData.problems`.
     package var json: JSONValue {
         var object: JSONObject = ["reason": .string(reason.rawValue), "message": .string(message)]
         if let entry { object.append("entry", entry.json) }
@@ -122,20 +122,20 @@ package struct MappingProblem: Error, Sendable, Equatable {
     }
 }
 
-/// Everything that is wrong with a mapping, in the order of its entries.
+/// All problems of a mapping, in the order of its entries.
 package struct MappingProblems: Error, Sendable, Equatable {
     package let first: MappingProblem
-    /// All of them, `first` included.
+    /// All problems, including `first`.
     package let all: [MappingProblem]
 
-    /// Nil when there is no problem.
+    /// Creates the error; nil without problems.
     init?(_ problems: [MappingProblem]) {
         guard let first = problems.first else { return nil }
         self.first = first
         all = problems
     }
 
-    /// The first problem as message and reason; `errorData` has all of them, and the first one's entry.
+    /// The first problem as a failure; `errorData` has all problems, and the entry of the first.
     package var failure: Failure {
         var details: JSONObject = ["problems": .array(all.map(\.json))]
         if let entry = first.entry { details.append("entry", entry.json) }

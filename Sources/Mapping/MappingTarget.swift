@@ -1,6 +1,6 @@
-package import Vocabulary
+package import Domain
 
-/// Where the value of an entry goes.
+/// The target of an entry's value.
 package struct MappingTarget: Sendable, Equatable {
     /// A place in the users table.
     package enum Place: Sendable, Equatable {
@@ -9,7 +9,7 @@ package struct MappingTarget: Sendable, Equatable {
         /// A member of the column for undeclared properties.
         case dynamic(PropertyName)
 
-        /// Whether a user cannot be without it.
+        /// Whether the property is required.
         var isRequired: Bool {
             switch self {
             case .column(let property): property.required
@@ -22,7 +22,7 @@ package struct MappingTarget: Sendable, Equatable {
     package let sync: SyncMode
     /// Whether a login fails when the profile lacks the value.
     package let required: Bool
-    /// Whether a lack may empty the property.
+    /// Whether a lacking value may clear the property.
     package let mayBeCleared: Bool
 
     package var name: PropertyName {
@@ -32,7 +32,7 @@ package struct MappingTarget: Sendable, Equatable {
         }
     }
 
-    /// The type of the values that arrive here, whatever type the entry converts them to in between.
+    /// The type of the property, whatever type the entry converts values to before.
     package var type: PropertyType {
         switch place {
         case .column(let property): property.type
@@ -41,32 +41,31 @@ package struct MappingTarget: Sendable, Equatable {
     }
 }
 
-/// What a mapping made of a profile.
+/// The result of a mapping for a profile.
 package struct MappedProfile: Sendable {
-    /// A value for each of `CompiledMapping.targets`, in the same order; nil for what lacks.
+    /// The values for `CompiledMapping.targets`, in the same order; nil for lacking ones.
     package let values: [PropertyValue?]
-    /// The properties that are emptied where their `sync` would write over what is there; their values are nil.
+    /// The properties to clear where their `sync` would overwrite the value; their values are nil.
     package let cleared: [PropertyName]
-    /// Why properties stay as they are or are emptied, in the order of the targets; nothing of an entry whose default
-    /// stepped in.
+    /// The reasons for unchanged or cleared properties, in the order of the targets; none for entries with a default.
     package let missing: [MissingField]
-    /// What is left out, where a default steps in too.
+    /// The omissions, including those replaced by a default.
     package let omissions: [Omission]
 
-    /// The permissions at the provider whose absence left properties unfilled, each once.
+    /// The provider's permissions that would have given missing values, each once.
     package var missingPermissions: [String] { MissingField.permissions(of: missing) }
 }
 
-/// A field that a mapping wanted and a profile lacked.
+/// A field that a mapping needs and a profile lacks.
 package struct MissingField: Sendable, Equatable {
-    /// The property that gets no value.
+    /// The property without a value.
     package let property: PropertyName
     /// The top-level field of the profile.
     package let field: String
-    /// The permission that would give it; nil when none is needed, none is known, or it is granted.
+    /// The permission for the field; nil when none is needed, none is known, or it is granted.
     package let permission: String?
 
-    /// The permissions that would give fields, each once.
+    /// Returns the permissions for the fields, each once.
     static func permissions(of fields: [MissingField]) -> [String] {
         var permissions: [String] = []
         for permission in fields.compactMap(\.permission) where !permissions.contains(permission) {

@@ -1,18 +1,19 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// What a login would do with each entry of its mappings, and why.
+/// The effects of a login on each entry of its mappings, with reasons.
 package struct MappingTrace: Sendable {
-    /// One for each entry: those of the stored mapping in their order, then those of the client's.
+    /// The traces of the stored mapping's entries in their order, then those of the client's.
     package let entries: [TracedEntry]
-    /// The first failure that the login would answer; nil when it would go through.
+    /// The first failure of the login; nil when it would succeed.
     package let refusal: Failure?
-    /// The permissions at the provider whose absence leaves properties unfilled, each once.
+    /// The provider's permissions that would give missing values, each once.
     package let missingPermissions: [String]
 }
 
-/// What a login would do with one entry.
+/// The effect of a login on one entry.
 package struct TracedEntry: Sendable {
-    /// The raw value is the word of previews.
+    /// The kind of effect; the raw value is the word in previews.
     package enum Outcome: String, Sendable, CaseIterable {
         /// The property gets the value.
         case written
@@ -20,43 +21,43 @@ package struct TracedEntry: Sendable {
         case unchanged
         /// The property gets the default.
         case defaulted
-        /// The profile lacks the value, and the property is emptied.
+        /// The profile lacks the value, and the property is cleared.
         case cleared
-        /// What the profile has does not fit, and the property stays as it is.
+        /// The profile's value does not fit, and the property stays unchanged.
         case leftOut
-        /// Another entry or the rule of `sync` keeps the property as it is.
+        /// Another entry or the rule of `sync` keeps the property unchanged.
         case skipped
-        /// The profile lacks the value, and the property stays as it is.
+        /// The profile lacks the value, and the property stays unchanged.
         case missing
         /// The login fails because of the entry.
         case refused
     }
 
     package let origin: MappingOrigin
-    /// Counted from 0 in the order of its document.
+    /// The position in its document, counted from 0.
     package let position: Int
     package let from: String
     package let to: PropertyName
-    /// What values are converted to before they are stored.
+    /// The type to which values are converted before they are stored.
     package let type: PropertyType
     package let sync: SyncMode
     package let outcome: Outcome
-    /// What the profile or the default gives, in the form of the property; nil when neither gives anything.
+    /// The value of the profile or the default, in the property's type; nil when there is neither.
     package let value: PropertyValue?
-    /// What the user has; nil when empty, and when the login creates the user.
+    /// The user's current value; nil when empty, and when the login creates the user.
     package let current: PropertyValue?
-    /// Whole sentences for people.
+    /// The explanation in sentences.
     package let why: String
-    /// The field that the profile lacks, or has something in that is left out.
+    /// The field that the profile lacks, or whose value is left out.
     package let field: String?
-    /// The permission that would give the field; nil when none is needed, none is known, or it is granted.
+    /// The permission for the field; nil when none is needed, none is known, or it is granted.
     package let permission: String?
-    /// Why what the profile has is left out.
+    /// The reason why the profile's value is left out.
     package let leftOut: Omission.Reason?
-    /// What is doubtful about the fields that the entry reads.
+    /// A warning about the fields that the entry reads.
     package let warning: String?
 
-    /// As replies carry it.
+    /// The trace in a response.
     package var json: JSONValue {
         var object: JSONObject = [
             "mapping": .string(origin.rawValue), "position": .integer(Int64(position)), "from": .string(from),

@@ -1,23 +1,24 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// Two mappings as a login would plan them, together with what is wrong with them: what a preview works with.
+/// Two mappings, planned as for a login, with their problems; previews use them.
 package struct MappingTracer: Sendable {
-    /// What of the mappings can be used; `graphFields` is what to ask the provider for.
+    /// The valid part of the mappings; `fields` is the request to the provider.
     package let mapping: CompiledMapping
-    /// What keeps a login from using the mappings: it fails before the provider is asked.
+    /// The problems that make a login fail before the request to the provider.
     package let problems: MappingProblems?
     private let steps: [MappingPlanner.Step]
     private let properties: [Property]
 
-    /// Plans two mappings as `CompiledMapping` does; nothing that is wrong with them ends it.
+    /// Plans two mappings as `CompiledMapping` does, but continues after problems.
     ///
     /// - Parameters:
     ///   - stored: The operator's mapping.
     ///   - client: The client's document.
-    ///   - fields: What the provider knows of a person.
+    ///   - fields: The provider's fields.
     ///   - properties: The application's properties with the built-in ones.
-    ///   - settings: What the operator allows.
-    ///   - dynamicNames: Undeclared properties that the application already has.
+    ///   - settings: The application's settings.
+    ///   - dynamicNames: The undeclared properties of the application.
     package init(
         stored: Mapping?,
         client: JSONValue?,
@@ -35,8 +36,7 @@ package struct MappingTracer: Sendable {
         if let stored { planner.add(stored) }
         let document = client.map { MappingDocument($0, origin: .client) }
         planner.add(client: document?.entries.map { ($0.entry, position: $0.reference.position) } ?? [])
-        // A login does not look at the document where clients' mappings are ignored, and stops at one that breaks its
-        // rules.
+        // A login ignores the document where clients' mappings are off, and fails at an invalid document.
         let unreadable = settings.clientMapping ? document?.problems ?? [] : []
         problems = MappingProblems(unreadable.isEmpty ? planner.problems : unreadable)
         mapping = CompiledMapping(planner)
@@ -44,15 +44,15 @@ package struct MappingTracer: Sendable {
         self.properties = properties
     }
 
-    /// Follows every entry through a login.
+    /// Traces all entries through a login.
     ///
     /// - Parameters:
-    ///   - profile: What the provider tells of the person, or claims in its shape, as far as it fits.
-    ///   - grantedScopes: The permissions that the token carries; nil when unknown.
-    ///   - user: Who logs in; nil when the login creates the user.
-    ///   - written: What the mapping recorded as written last into properties with `untilEdited`.
-    ///   - kept: The properties that are the user's own to change, whatever the mapping says.
-    /// - Returns: What becomes of each entry, and why the login would fail.
+    ///   - profile: The checked profile from the provider, or from a client in the same form.
+    ///   - grantedScopes: The permissions of the token; nil when unknown.
+    ///   - user: The user; nil when the login creates one.
+    ///   - written: The values that the mapping wrote last into properties with `untilEdited`.
+    ///   - kept: The properties that only the user changes, whatever the mapping says.
+    /// - Returns: The effect on each entry, and the failure of the login.
     package func trace(
         _ profile: AdmittedProfile,
         grantedScopes: [String]?,
@@ -104,7 +104,7 @@ package struct MappingTracer: Sendable {
         )
     }
 
-    /// An entry that never gets to see the profile.
+    /// Returns the trace of an entry that the profile does not reach.
     private func untouched(
         _ entry: MappingEntry,
         _ reference: EntryReference,
@@ -133,7 +133,7 @@ package struct MappingTracer: Sendable {
 }
 
 extension User {
-    /// What the user has of a declared or an undeclared property; nil when empty.
+    /// Returns the value of a declared or undeclared property; nil when empty.
     func value(of name: PropertyName) -> PropertyValue? {
         if let property = properties.first(where: { $0.name == name }) { return property.value }
         return dynamic.present(name.text).map(PropertyValue.json)
@@ -141,7 +141,7 @@ extension User {
 }
 
 extension Failure {
-    /// What PostgreSQL says to a user without a value that is NOT NULL.
+    /// Returns PostgreSQL's error for a user without a NOT NULL value.
     fileprivate static func unfilled(_ property: Property) -> Failure {
         Failure(
             .constraintViolation,

@@ -1,13 +1,12 @@
-import Vocabulary
+import Domain
 
-/// Moments as text: RFC 3339, and Facebook's form of it without the colon in the offset.
+/// Times as text: RFC 3339, and Facebook's form of it without the colon in the offset.
 ///
-/// Moments are milliseconds since 1970 UTC, within the years 1 to 9999.
+/// A time is milliseconds since 1970 UTC, within the years 1 to 9999.
 package enum MomentText {
-    /// The moment that a text spells, `2017-05-06T07:08:09+0000` or `2017-05-06T07:08:09.123Z`; nil for every other
-    /// text.
+    /// Reads a time such as `2017-05-06T07:08:09+0000` or `2017-05-06T07:08:09.123Z`; nil for any other text.
     ///
-    /// Digits behind the millisecond are dropped. Second 60 is the first of the next minute, as PostgreSQL has it.
+    /// Digits after the millisecond are dropped. Second 60 is the first of the next minute, as in PostgreSQL.
     package static func read(_ text: String) -> Int64? {
         var reader = DigitReader(text)
         guard let date = reader.isoDate(), reader.take(UInt8(ascii: "T")) || reader.take(UInt8(ascii: "t")),
@@ -20,22 +19,21 @@ package enum MomentText {
         return moment(seconds: Int64(seconds), milliseconds: Int64(fraction))
     }
 
-    /// The moment that a text spells which has no offset from UTC but is one in it, `2017-05-06T07:08:09.123`; nil for
-    /// every other text.
+    /// Reads a time in UTC without an offset, such as `2017-05-06T07:08:09.123`; nil for any other text.
     static func read(offsetless text: String) -> Int64? { read(text + "Z") }
 
-    /// The moment so many seconds after 1970; nil outside the years 1 to 9999.
+    /// Returns the time so many seconds after 1970; nil outside the years 1 to 9999.
     package static func moment(seconds: Int64, milliseconds: Int64 = 0) -> Int64? {
         guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
         return seconds * 1000 + milliseconds
     }
 
-    /// Whether so many milliseconds after 1970 are within the years 1 to 9999.
+    /// Returns whether so many milliseconds after 1970 are within the years 1 to 9999.
     package static func isMoment(_ milliseconds: Int64) -> Bool {
         (-62_135_596_800_000...253_402_300_799_999).contains(milliseconds)
     }
 
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`; nil outside the years 1 to 9999.
+    /// Returns `YYYY-MM-DDTHH:MM:SS.mmmZ`; nil outside the years 1 to 9999.
     package static func write(_ moment: Int64) -> String? {
         guard let date = CalendarDate(ofMoment: moment) else { return nil }
         let rest = moment - Int64(date.daysSince1970) * 86_400_000
@@ -45,7 +43,7 @@ package enum MomentText {
         return "\(date)T\(clock.joined(separator: ":")).\(digits(rest % 1000, 3))Z"
     }
 
-    /// `.` and 1 to 9 digits, or nothing.
+    /// Consumes `.` and 1 to 9 digits, or nothing.
     private static func milliseconds(_ reader: inout DigitReader) -> Int? {
         guard reader.take(UInt8(ascii: ".")) else { return 0 }
         var result = 0
@@ -62,7 +60,7 @@ package enum MomentText {
         }
     }
 
-    /// `Z`, `+HH:MM` or `+HHMM` in seconds.
+    /// Consumes `Z`, `+HH:MM` or `+HHMM` and returns seconds.
     private static func offset(_ reader: inout DigitReader) -> Int? {
         if reader.take(UInt8(ascii: "Z")) || reader.take(UInt8(ascii: "z")) { return 0 }
         let isWest = reader.take(UInt8(ascii: "-"))

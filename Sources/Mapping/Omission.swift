@@ -1,28 +1,28 @@
-package import Vocabulary
+package import Domain
 
-/// What a property does not get from a profile that has it, since it does not fit; holds no part of the value.
+/// A value of a profile that a property does not get, since it does not fit; no part of the value is kept.
 package struct Omission: Sendable, Equatable {
-    /// The raw value is the word of previews and of the log.
+    /// The reason; the raw value is the word in previews and the log.
     package enum Reason: String, Sendable, CaseIterable {
         case tooLong
         case controlCharacters
         case notAnEmail
         case notAURL
-        /// It carries a token or a secret.
+        /// The value contains a token or a secret.
         case credential
     }
 
     package let property: PropertyName
-    /// Where it stands in the profile, or the entry's template.
+    /// The place in the profile, or the entry's template.
     package let field: String
     package let reason: Reason
 
-    /// As logs write it.
+    /// The omission in the log.
     package var text: String { "\(property) \(reason.rawValue)" }
 }
 
 extension Omission.Reason {
-    /// Behind "since".
+    /// The reason as the words after "since".
     var words: String {
         switch self {
         case .tooLong: "it is too long"

@@ -1,9 +1,9 @@
-/// What became of a value on its way from a profile into a property.
+/// The result of converting a profile's value for a property.
 enum Outcome<Value> {
     case value(Value)
-    /// The profile lacks it, or holds too little of it (a birthday without its year for a DATE).
+    /// The profile lacks the value or has too little of it, such as a birthday without its year for a DATE.
     case lacking
-    /// The profile holds something else; says what kind of JSON value, never the value.
+    /// The profile's value does not fit; holds the kind of the JSON value, never the value.
     case refused(String)
 }
 

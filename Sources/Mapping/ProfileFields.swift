@@ -1,22 +1,23 @@
-package import Vocabulary
+import Description
+package import Encodings
 
-/// The fields of a person at a provider: which permission gives each, what JSON it is, and somebody as an example.
+/// The fields of a provider's profiles: the permission for each, its JSON shape, and a sample profile.
 ///
-/// A field that is not listed may still exist there: this catalogue's silence refuses nothing, and warns.
+/// An unlisted field may still exist at the provider: this catalogue warns about it, but refuses nothing.
 package struct ProfileFields: Sendable {
     package typealias Field = (permission: String?, shape: FieldShape)
 
-    /// The provider's name for people.
+    /// The display name of the provider.
     let provider: String
-    /// Somebody made up who has every field that is listed.
+    /// A fictitious profile with all listed fields.
     package let sample: JSONObject
-    /// Names of other systems, such as claims of an ID token, and the fields that hold the same.
+    /// Names in other systems, such as claims of an ID token, with the equivalent fields.
     private let synonyms: [String: String]
-    /// Whether the provider refuses every login that asks for a field that it does not have.
+    /// Whether the provider refuses every login that requests a field unknown to it.
     private let refusesUnknownFields: Bool
-    /// In the order in which people look for them.
+    /// The fields in the order of display.
     private let order: [String]
-    /// Looked up by names of our own grammar only, at most 128 ASCII bytes.
+    /// The fields by name, which is at most 128 ASCII bytes of the service's own grammar.
     private let fields: [String: Field]
 
     package init(
@@ -34,20 +35,22 @@ package struct ProfileFields: Sendable {
         self.fields = Dictionary(uniqueKeysWithValues: fields.map { ($0.key, $0.value) })
     }
 
-    /// Of a provider of which nothing is known.
+    /// The catalogue of an unknown provider.
     package static let none = ProfileFields(of: "the provider", [:])
 
-    /// The names that are listed.
+    /// The names of the listed fields.
     package var names: Set<String> { Set(fields.keys) }
 
-    /// The permission that gives a top-level field; nil when it needs none or is not listed.
+    /// Returns the permission for a top-level field; nil when it needs none or is unlisted.
     package func permission(of field: String) -> String? { fields[field]?.permission }
 
-    /// What JSON a top-level field is.
+    /// Returns the JSON shape of a top-level field.
     func shape(of field: String) -> FieldShape { fields[field]?.shape ?? .unknown }
 
-    /// What JSON stands at a path; `unknown` where the catalogue says nothing, nil where nothing can be: inside a text
-    /// or number.
+    /// Returns the JSON shape at a path.
+    ///
+    /// The shape is `unknown` where the catalogue says nothing, and nil where no value is possible: inside a text or
+    /// number.
     func shape(of path: FieldPath) -> FieldShape? {
         var shape = shape(of: path.field)
         for name in path.inner {
@@ -57,7 +60,7 @@ package struct ProfileFields: Sendable {
         return shape
     }
 
-    /// What is doubtful about a path, as a part of a sentence; nil when the catalogue has it, or has nothing at all.
+    /// Returns a warning about a path, as a part of a sentence; nil when the catalogue has the path, or is empty.
     func doubt(about path: FieldPath) -> String? {
         guard !fields.isEmpty, shape(of: path) != nil else { return nil }
         guard let field = fields[path.field] else {
@@ -77,7 +80,7 @@ package struct ProfileFields: Sendable {
         return nil
     }
 
-    /// The nearest known path, for the end of a message about a path that is not known; empty when none is near.
+    /// Returns the nearest known path, for the end of a message about an unknown one; empty when none is near.
     func hint(for path: FieldPath) -> String {
         guard let field = fields[path.field] == nil ? nearest(path.field) : path.field else { return "" }
         var (names, shape) = ([field], self.shape(of: field))
@@ -94,8 +97,10 @@ package struct ProfileFields: Sendable {
 
     private func nearest(_ field: String) -> String? { synonyms[field] ?? NearestName.of(field, among: order) }
 
-    /// Every path of the catalogue that leads to something that is no object, and what the sample has there:
-    /// `{"path": "picture.data.url", "permission": text|null, "holds": "an address of the web", "sample": …}`.
+    /// The paths of the catalogue to values that are no objects, with the sample's values.
+    ///
+    /// An element is `{"path": "picture.data.url", "permission": text|null, "holds": "an address of the web", "sample":
+    /// …}`.
     package var catalogue: [JSONValue] {
         order.flatMap { field -> [JSONValue] in
             guard let (permission, shape) = fields[field] else { return [] }
@@ -110,7 +115,7 @@ package struct ProfileFields: Sendable {
 }
 
 extension FieldShape {
-    /// What is no object, with its path and what an example has there; a step into a list is one into its elements.
+    /// Returns the values that are no objects, with their paths and sample values; a list continues in its elements.
     fileprivate func leaves(
         at path: String,
         _ sample: JSONValue?

@@ -1,15 +1,15 @@
-import Vocabulary
+import Domain
+import Encodings
 
 extension SyncMode {
-    /// Whether a repeated login writes a value over what the user has.
+    /// Returns whether a repeated login overwrites the user's value.
     ///
-    /// The rules of `SignInStatement` once more: there they are SQL, so that a login decides by the values that it
-    /// locks.
+    /// `SignInStatement` has the same rules in SQL, where a login decides by the values that it locks.
     ///
     /// - Parameters:
-    ///   - current: What the user has; nil when empty.
-    ///   - lastWritten: What the mapping recorded as written last, in the form of the property.
-    /// - Returns: Whether the value is written; it may still be the one that is there.
+    ///   - current: The user's value; nil when empty.
+    ///   - lastWritten: The value that the mapping wrote last, in the property's type.
+    /// - Returns: Whether the value is written; it may equal the current one.
     func writes(over current: PropertyValue?, lastWritten: PropertyValue?) -> Bool {
         switch self {
         case .always: true
@@ -29,7 +29,7 @@ extension PropertyValue? {
         }
     }
 
-    /// Whether PostgreSQL takes both for the same: `is not distinct from`.
+    /// Returns whether PostgreSQL treats both values as equal: `is not distinct from`.
     func isStoredLike(_ other: PropertyValue?) -> Bool {
         switch (self, other) {
         case (nil, nil): true
@@ -40,7 +40,7 @@ extension PropertyValue? {
 }
 
 extension JSONValue {
-    /// Equality of jsonb: numbers by their value, however they are written.
+    /// Returns whether both are equal as jsonb, where numbers are compared by value, whatever their notation.
     fileprivate func isStoredLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let left), .number(let right)):

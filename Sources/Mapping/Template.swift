@@ -1,8 +1,8 @@
-import Vocabulary
+import Encodings
 
-/// A text with fields in it: `{first_name} {last_name}`.
+/// A text with fields, such as `{first_name} {last_name}`.
 ///
-/// Braces hold paths, `{{` and `}}` stand for the braces themselves, everything else is literal. There are no
+/// Braces contain paths, `{{` and `}}` stand for the braces themselves, everything else is literal. There are no
 /// expressions.
 package struct Template: Sendable, Equatable {
     private enum Part: Sendable, Equatable {
@@ -15,7 +15,7 @@ package struct Template: Sendable, Equatable {
 
     /// Reads a template.
     ///
-    /// - Throws: A sentence about what is wrong; it repeats nothing of the text.
+    /// - Throws: A sentence about the problem, which repeats nothing of the text.
     init(_ text: String) throws(DocumentError) {
         guard text.utf8.count <= MappingLimits.textBytes else {
             throw DocumentError("a template has at most \(MappingLimits.textBytes) bytes")
@@ -66,9 +66,10 @@ package struct Template: Sendable, Equatable {
         }
     }
 
-    /// The text with the profile's values in it; lacking when every field is, refused when one is a list or an object.
+    /// Returns the text with the profile's values.
     ///
-    /// Around a field that lacks, the literal text closes up: spaces at the ends go, spaces that meet become one.
+    /// It is lacking when all fields are, and refused when one is a list or an object. Around a lacking field, spaces
+    /// at the ends of the text are removed, and two adjacent spaces become one.
     func render(_ profile: JSONObject) -> Outcome<JSONValue> {
         var result = ""
         var foundAny = false

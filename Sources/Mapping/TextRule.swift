@@ -1,16 +1,17 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// What a text of a profile has to be.
+/// The rule for a text of a profile.
 enum TextRule {
     /// One line: names, places, words.
     case line
-    /// Several lines: what people write about themselves, and whatever is not known.
+    /// Several lines: what users write about themselves, and texts of unknown fields.
     case prose
     case email
-    /// An address of the web.
+    /// A web address.
     case url
 
-    /// By the kind of its field.
+    /// Creates the rule for a field's shape.
     init(_ shape: FieldShape) {
         switch shape {
         case .email: self = .email
@@ -20,10 +21,10 @@ enum TextRule {
         }
     }
 
-    /// What is wrong with a text; nil when it fits.
+    /// Returns why a text does not fit; nil when it does.
     func misfit(of text: String) -> Omission.Reason? {
         guard text.utf8.count <= mostBytes else { return .tooLong }
-        // One look at the bytes tells of almost every text that it needs no closer one.
+        // The fast path: one pass over the bytes shows that almost all texts need no further check.
         var (isPlain, isAssigning, hasScheme) = (true, false, false)
         for byte in text.utf8 {
             switch byte {
@@ -38,13 +39,13 @@ enum TextRule {
         switch self {
         case .line, .prose:
             return hasScheme && !WebAddress.isOne(text) && WebAddress.isMeant(by: text) ? .notAURL : nil
-        // Spaces around it are for a transform to take away.
+        // Spaces around the address are left for a transform to remove.
         case .email: return EmailAddress(text.trimmed) == nil ? .notAnEmail : nil
         case .url: return WebAddress.isOne(text) ? nil : .notAURL
         }
     }
 
-    /// What is wrong with a value there that is neither a text nor null.
+    /// The reason why a value that is neither a text nor null does not fit.
     var misfitOfOthers: Omission.Reason? {
         switch self {
         case .email: .notAnEmail
@@ -53,8 +54,9 @@ enum TextRule {
         }
     }
 
-    /// What is wrong with the name of an object's member, which is stored with it: pages at Facebook have an
-    /// `access_token`.
+    /// Returns why the name of an object's member, which is stored with it, does not fit.
+    ///
+    /// Pages at Facebook, for example, have an `access_token`.
     static func misfit(ofKey key: String) -> Omission.Reason? {
         CredentialMark.isName(Array(key.utf8)) ? .credential : line.misfit(of: key)
     }
@@ -72,8 +74,8 @@ enum TextRule {
         case (.prose, "\n"), (.prose, "\r"), (.prose, "\t"), (.prose, "\u{85}"), (.prose, "\u{2028}"),
             (.prose, "\u{2029}"):
             false
-        // Overrides show what stands behind them in reverse; right-to-left marks, embeddings and isolates are of
-        // ordinary writing.
+        // Overrides reverse the display of the text after them; right-to-left marks, embeddings and isolates are
+        // ordinary.
         case (_, "\u{202D}"), (_, "\u{202E}"): true
         default: scalar.isControl
         }
@@ -81,12 +83,12 @@ enum TextRule {
 }
 
 extension MappingTarget {
-    /// Why the property cannot take a value that an entry has made of what fits; nil when it can.
+    /// Returns why the property cannot hold an entry's value; nil when it can.
     func misfit(of value: PropertyValue) -> Omission.Reason? {
         guard !value.isTooLong else { return .tooLong }
         guard case .text(let text) = value else { return nil }
         return switch name {
-        // Mails go there, and people log in by it.
+        // The address receives mails and may be the login name.
         case .email: EmailAddress(text) == nil ? .notAnEmail : nil
         case .name: TextRule.line.misfit(of: text)
         default: TextRule.prose.misfit(of: text)
@@ -95,7 +97,7 @@ extension MappingTarget {
 }
 
 extension PropertyValue {
-    /// Whether it is more than a property holds; documents count as PostgreSQL writes them, numbers in full.
+    /// Whether the value exceeds a property's limit; JSON counts as PostgreSQL writes it, with numbers in full.
     var isTooLong: Bool {
         switch self {
         case .text(let text): text.utf8.count > MappingLimits.textValueBytes

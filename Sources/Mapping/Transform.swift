@@ -1,30 +1,30 @@
-package import Vocabulary
+package import Encodings
 
-/// A step that changes a value between profile and conversion; the list is closed.
+/// A change of a value between profile and conversion; the list of transforms is closed.
 package enum Transform: Sendable, Equatable {
-    /// White space at both ends of a text goes.
+    /// Removes white space at both ends of a text.
     case trim
     case lowercase
     case uppercase
-    /// The first element of a list.
+    /// Takes the first element of a list.
     case first
-    /// A list as one text, with this between the elements.
+    /// Joins a list to a text with this separator.
     case join(String)
     case lookup(Lookup)
-    /// A text that spells a day by this pattern, as `YYYY-MM-DD`.
+    /// Reads a day by this pattern and writes it as `YYYY-MM-DD`.
     case date(DatePattern)
 
     /// A table from texts to values.
     package struct Lookup: Sendable, Equatable {
-        /// Found by comparing bytes; the values are texts, numbers, truth values or null.
+        /// The values by text, found by comparing bytes; they are texts, numbers, truth values or null.
         package let rows: JSONObject
-        /// For what is not in the table; nil when that counts as lacking.
+        /// The value for other texts; nil when these count as lacking.
         package let otherwise: JSONValue?
     }
 }
 
 extension Transform {
-    /// The transform as documents write it.
+    /// The transform in a document.
     var json: JSONValue {
         switch self {
         case .trim: return .string("trim")
@@ -40,9 +40,9 @@ extension Transform {
         }
     }
 
-    /// The changed value.
+    /// Returns the changed value.
     ///
-    /// Texts are walked by Unicode scalars: whatever a profile holds, the work is linear in its size.
+    /// Texts are processed by Unicode scalars: for any profile, the work is linear in its size.
     func apply(to value: JSONValue) -> Outcome<JSONValue> {
         switch self {
         case .trim: .value(value.mappingTexts { $0.trimmed })
@@ -84,7 +84,7 @@ extension Transform.Lookup {
 }
 
 extension JSONValue {
-    /// A text, a number as it was written, or a truth value as text; nil for everything else.
+    /// A text, a number in its notation, or a truth value as text; nil for everything else.
     var scalarText: String? {
         switch self {
         case .string(let text): text
@@ -94,7 +94,7 @@ extension JSONValue {
         }
     }
 
-    /// The value with a text, or each text of a list, changed; everything else stays as it is.
+    /// Returns the value with changed texts: a text itself, or those of a list.
     fileprivate func mappingTexts(_ change: (String) -> String) -> JSONValue {
         switch self {
         case .string(let text): .string(change(text))

@@ -1,9 +1,9 @@
-import Vocabulary
+import Encodings
 
 extension Transform {
-    /// Reads one transform of a document.
+    /// Reads a transform of a document.
     ///
-    /// - Throws: A sentence about what is wrong; it repeats nothing of the document.
+    /// - Throws: A sentence about the problem, which repeats nothing of the document.
     init(_ json: JSONValue) throws(DocumentError) {
         switch json {
         case .string(let name):

@@ -1,7 +1,6 @@
-import Vocabulary
+import Encodings
 
-/// An address of the web as it may be shown and followed (RFC 3986): http or https, a host, and no name of a user in
-/// front of it.
+/// A web address that is safe to show and follow (RFC 3986): http or https, a host, and no user name before it.
 enum WebAddress {
     static func isOne(_ text: String) -> Bool {
         let bytes = text.utf8
@@ -14,8 +13,10 @@ enum WebAddress {
         return authority.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-._~:[]") }
     }
 
-    /// Whether a text of no known kind is there to be followed: one word that begins with a scheme and `//`, or with
-    /// one of the schemes that run or show what stands behind them.
+    /// Returns whether a text of unknown kind is meant as an address.
+    ///
+    /// Such a text is one word that begins with a scheme and `//`, or with a scheme that runs or shows the text after
+    /// it.
     static func isMeant(by text: String) -> Bool {
         // Browsers leave line breaks and tabs out of an address.
         var text = text.trimmed

@@ -1,25 +1,29 @@
-import Vocabulary
+import Domain
 
-/// What becomes of a property when a later profile lacks the value.
+/// The treatment of a property when a later profile lacks the value.
 package enum WhenMissing: String, Sendable, CaseIterable {
-    /// It stays as it is.
+    /// The property stays unchanged.
     case keep
-    /// It is emptied where `sync` would write a value over what is there.
+    /// The property is cleared where `sync` would overwrite its value.
     case clear
 }
 
-/// When an entry empties its property.
+/// The condition under which an entry clears its property.
 enum Clearing: Sendable {
     case never
     /// Whenever the profile lacks the value.
     case always
-    /// When the object is there in which the value would stand: what the object does not say is then no longer so.
-    /// Without the object nothing is known, as where a permission was not asked for.
+    /// When the profile has the object that would contain the value.
+    ///
+    /// A value absent from the object no longer exists. Without the object nothing is known, for example where the
+    /// login did not ask for the permission.
     case insideObject
 
+    /// Creates the condition from the entry, or from the default rules.
+    ///
     /// - Parameters:
-    ///   - entry: What the document says, or what follows where it says nothing.
-    ///   - required: Whether a user cannot be without the property.
+    ///   - entry: The entry.
+    ///   - required: Whether the property is required.
     init(_ entry: MappingEntry, required: Bool) {
         switch entry.whenMissing {
         case .keep: self = .never
@@ -35,6 +39,6 @@ enum Clearing: Sendable {
 }
 
 extension SyncMode {
-    /// Whether a lack can be written over a value: the other modes write where there is none, or once.
+    /// Whether a lacking value may overwrite one; the other modes write only once, or where there is none.
     var mayClear: Bool { self == .always || self == .untilEdited }
 }

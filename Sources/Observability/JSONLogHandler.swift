@@ -1,9 +1,11 @@
+import Domain
+import Encodings
 import Glibc
 package import Logging
-import Vocabulary
 
-/// Writes events as lines of JSON: `{"time":"…","level":"info","message":"login",…}` with the metadata as further
-/// members.
+/// A log handler that writes one line of JSON per event.
+///
+/// Example: `{"time":"…","level":"info","message":"login",…}`, with the metadata as further members.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -11,16 +13,16 @@ package struct JSONLogHandler: LogHandler {
         get { own ?? level.current }
         set { own = newValue }
     }
-    /// Of loggers that somebody has given a level of their own.
+    /// The level of this logger, if it was set; nil for the level of the process.
     private var own: Logger.Level?
     private let level: LogLevel
     private let output: LineOutput
     private let notices: NoticeLimit?
 
     /// - Parameters:
-    ///   - level: The least that is written.
-    ///   - output: Where to.
-    ///   - notices: Bounds the lines of the level `notice`, which strangers can cause as many of as they like.
+    ///   - level: The lowest level that is written.
+    ///   - output: The output for the lines.
+    ///   - notices: The limit for lines of the level `notice`, of which clients can cause any number.
     package init(level: LogLevel, output: LineOutput, notices: NoticeLimit? = nil) {
         self.level = level
         self.output = output
@@ -39,7 +41,7 @@ package struct JSONLogHandler: LogHandler {
         }
         var members = event.metadata.map(Array.init) ?? []
         for member in metadata where event.metadata?[member.key] == nil { members.append(member) }
-        // Where in a trace it is.
+        // The position in a trace.
         if let provided = metadataProvider?.get() { members += provided }
         var texts = members.sorted { $0.key < $1.key }.map { key, value in
             (key == Self.requestKey ? "request" : key, value.description)
@@ -49,7 +51,7 @@ package struct JSONLogHandler: LogHandler {
         if event.level == .critical { output.flush() }
     }
 
-    /// A line with its end.
+    /// Returns a line with its line end.
     static func line(level: Logger.Level, message: String, members: [(name: String, text: String)]) -> [UInt8] {
         var writer = JSONWriter(capacity: 320)
         writer.object { writer in
@@ -61,16 +63,16 @@ package struct JSONLogHandler: LogHandler {
         return writer.bytes + [UInt8(ascii: "\n")]
     }
 
-    /// Under which the HTTP library keeps the id of the request.
+    /// The key under which the HTTP library keeps the id of the request.
     private static let requestKey = "hb.request.id"
 
-    /// A line stays readable, whoever chose the text.
+    /// Truncates a text, so that a line stays readable whatever the source of the text.
     private static func bounded(_ text: String) -> String {
         text.utf8.count <= 1024 ? text : String(decoding: text.utf8.prefix(1024), as: UTF8.self) + "…"
     }
 }
 
-/// `2026-11-21T09:37:00.123Z`, now.
+/// Returns the current time as `2026-11-21T09:37:00.123Z`.
 private func utcText() -> String {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -2,11 +2,11 @@ import Dispatch
 import Glibc
 import NIOConcurrencyHelpers
 
-/// A file descriptor that takes whole lines.
+/// A file descriptor to which whole lines are written.
 ///
-/// Whoever logs only puts a line down; a queue of its own gathers lines for a few milliseconds and writes them with one
-/// call. So a reader that has stopped reading holds up nobody: what is beyond the capacity is dropped, and once there
-/// is room again one line says how many were.
+/// Logging only buffers a line; a dispatch queue collects lines for a few milliseconds and writes them with one call.
+/// So a reader that has stopped reading blocks no one: lines beyond the capacity are dropped. Once there is room again,
+/// a line tells how many were dropped.
 package final class LineOutput: Sendable {
     private struct State {
         var waiting: [UInt8] = []
@@ -16,13 +16,13 @@ package final class LineOutput: Sendable {
     }
 
     private let descriptor: Int32
-    /// Bytes that may wait.
+    /// The most bytes in the buffer.
     private let capacity: Int
     private let state = NIOLockedValueBox(State())
     private let queue = DispatchQueue(label: "log")
 
     private static let gathering = DispatchTimeInterval.milliseconds(20)
-    /// How long the end of the process waits for a reader.
+    /// The longest time that the end of the process waits for a reader.
     private static let patience = DispatchTimeInterval.seconds(2)
 
     /// Standard output, with room for some thousand lines.
@@ -33,10 +33,10 @@ package final class LineOutput: Sendable {
         self.capacity = capacity
     }
 
-    /// Lines that were dropped, since the start.
+    /// The number of lines dropped since the start.
     package var dropped: Int { state.withLockedValue { $0.droppedInAll } }
 
-    /// Puts down a line, its end included.
+    /// Buffers a line, which includes its line end.
     func write(_ line: [UInt8]) {
         let mustSchedule = state.withLockedValue { state in
             if state.waiting.count + line.count <= capacity {
@@ -51,8 +51,9 @@ package final class LineOutput: Sendable {
         if mustSchedule { queue.asyncAfter(deadline: .now() + Self.gathering) { self.drain() } }
     }
 
-    /// Returns when everything that was put down before has been written, or after two seconds: a reader that has
-    /// stopped reading must not keep the process from ending.
+    /// Waits until all buffered lines are written, at most two seconds.
+    ///
+    /// A reader that has stopped reading must not keep the process from ending.
     package func flush() {
         let written = DispatchSemaphore(value: 0)
         queue.async {

@@ -3,23 +3,22 @@ package import Logging
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The least level of which this process writes lines; somebody who looks for a fault may ask for another one for a
-/// while.
+/// The lowest level that this process logs, which an operator may change for a limited time.
 package final class LogLevel: Sendable {
-    /// What is written now.
+    /// The current level, and the end of a change.
     package struct State: Sendable, Equatable {
         package let level: Logger.Level
-        /// Unix milliseconds at which the configured level is back; nil while it is in force.
+        /// The time when the configured level returns, in Unix milliseconds; nil while it is in force.
         package let until: Int64?
     }
 
-    /// What is written while nobody asks for anything else.
+    /// The configured level, which is in force outside of a change.
     package let configured: Logger.Level
     private let levels = Logger.Level.allCases
-    /// Position among `levels`, apart from the rest: it is read for every line that might be written.
+    /// The index of the level in `levels`; a separate atomic, since it is read for every possible log line.
     private let position: Synchronization.Atomic<Int>
     private let change = NIOLockedValueBox((number: 0, until: Int64?.none))
-    /// Where changes end, in the order of their ends.
+    /// The queue on which changes end, in the order of their ends.
     let queue = DispatchQueue(label: "log level")
 
     package init(_ configured: Logger.Level = .info) {
@@ -33,12 +32,12 @@ package final class LogLevel: Sendable {
         change.withLockedValue { State(level: current, until: $0.until) }
     }
 
-    /// Writes lines from another level on, until the time is over or somebody asks anew.
+    /// Logs from another level on, until the time has passed or the level is changed again.
     ///
     /// - Parameters:
     ///   - level: The level.
-    ///   - milliseconds: For how long.
-    ///   - now: Unix milliseconds.
+    ///   - milliseconds: The duration of the change.
+    ///   - now: The current time, in Unix milliseconds.
     package func set(_ level: Logger.Level, for milliseconds: Int64, now: Int64) {
         let number = change.withLockedValue { change in
             change = (change.number + 1, now + milliseconds)
@@ -50,7 +49,7 @@ package final class LogLevel: Sendable {
         }
     }
 
-    /// Back to what is configured, unless another change has followed.
+    /// Restores the configured level, unless another change has followed.
     private func restore(after number: Int) {
         change.withLockedValue { change in
             guard change.number == number else { return }

@@ -3,18 +3,17 @@ import Logging
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// Bounds how many lines of one kind the log gets in a second: whoever sends refused requests without end fills no disk
-/// with them.
+/// A limit of log lines per second and kind, so that a client with endless refused requests does not fill the disk.
 ///
-/// What is beyond is counted, and a line says how many were left out, a second after the first of them at the latest. A
-/// kind is a message with its `outcome` or `reason`, all of which are words of ours.
+/// Lines beyond the limit are counted. A line tells how many were left out, at the latest a second after the first of
+/// them. A kind is a message with its `outcome` or `reason`, which are all fixed texts of the service.
 package final class NoticeLimit: Sendable {
     private let output: LineOutput
     private let repetitions: NIOLockedValueBox<Repetitions>
     private let queue = DispatchQueue(label: "log notices")
     private let leftOutInAll = Synchronization.Atomic<Int>(0)
 
-    /// Lines that were left out, since the start.
+    /// The number of lines left out since the start.
     package var leftOut: Int { leftOutInAll.load(ordering: .relaxed) }
 
     package init(output: LineOutput, perSecond: Int = 100) {
@@ -22,7 +21,7 @@ package final class NoticeLimit: Sendable {
         repetitions = NIOLockedValueBox(Repetitions(most: perSecond))
     }
 
-    /// Whether a line of this kind is written; counts it in any case.
+    /// Whether a line of this kind may be written; counts the line in any case.
     func admits(_ kind: Repetitions.Kind) -> Bool {
         switch repetitions.withLockedValue({ $0.count(kind, at: .now) }) {
         case .written: return true
@@ -36,7 +35,7 @@ package final class NoticeLimit: Sendable {
         }
     }
 
-    /// Says what has been left out since it was last said.
+    /// Writes how many lines of each kind have been left out since the last report.
     package func report() {
         for (kind, lines) in repetitions.withLockedValue({ $0.takeLeftOut(at: .now) }) {
             var members = [("of", kind.message)]
@@ -47,7 +46,7 @@ package final class NoticeLimit: Sendable {
     }
 }
 
-/// How often lines of each kind have come in the running second; times are arguments.
+/// The number of lines of each kind in the current second; times are passed as arguments.
 struct Repetitions: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -58,7 +57,7 @@ struct Repetitions: Sendable {
 
     enum Verdict: Equatable {
         case written
-        /// The first one after `takeLeftOut` wants it called again.
+        /// `isFirst`: the first line left out since `takeLeftOut`, which must be called again.
         case leftOut(isFirst: Bool)
     }
 
@@ -90,7 +89,7 @@ struct Repetitions: Sendable {
         return .leftOut(isFirst: !isDue)
     }
 
-    /// The kinds of which lines were left out, with how many, in the order of their names.
+    /// Returns the kinds and numbers of the lines left out, sorted by kind, and resets the numbers.
     mutating func takeLeftOut(at now: Instant) -> [(kind: Kind, lines: Int)] {
         isDue = false
         let leftOut = counts.filter { $0.value.leftOut > 0 }.map { ($0.key, $0.value.leftOut) }

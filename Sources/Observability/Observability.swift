@@ -1,9 +1,9 @@
-// Observability — what the service says of itself while it runs.
+// Observability — logs, metrics and traces of the running service.
 //
-// It owns the form of the log: one JSON object on one line of standard output per event, with the time in UTC, fit for
-// any collector; the bound on lines that strangers can cause (`NoticeLimit`); and metrics, from the instruments of
-// swift-metrics to Prometheus' text (`MetricRegistry`); and traces, from `traceparent` to a collector
-// (`W3CTracer`, `OTLPExporter`). Which metrics and spans there are is not its business.
+// It owns the log format: one JSON object per line of standard output and event, with the time in UTC, for any
+// collector. It limits the lines that clients can cause (`NoticeLimit`). It exports metrics, from the instruments of
+// swift-metrics to Prometheus' text format (`MetricRegistry`), and traces, from `traceparent` to a collector
+// (`W3CTracer`, `OTLPExporter`). Other modules define the metrics and spans.
 //
-// It must not know of use cases. What may be logged is decided where the event happens; of our modules it imports
-// Vocabulary, for the one JSON writer, and Curl, for the way to a collector.
+// It must not know of use cases. The code that logs an event decides what may be logged. Of the service's modules it
+// imports Encodings and Domain, for the one JSON writer, and Curl, for requests to a collector.

@@ -1,14 +1,12 @@
-import Vocabulary
-
-/// Base32 (RFC 4648 §6), in which authenticator apps take a secret, by scan or by hand.
+/// The encoding Base32 (RFC 4648 §6), in which authenticator apps take a secret by scan or by hand.
 package enum Base32 {
-    /// The bytes in upper case, without padding, which the Key URI format leaves out.
+    /// Encodes bytes in upper case, without padding, which the Key URI format omits.
     package static func encode(_ bytes: [UInt8]) -> String { encode(bytes, in: alphabet) }
 
-    /// The bytes of a text; nil when it does not stand for any.
+    /// Decodes a text; nil when it is not valid.
     ///
-    /// Either case, spaces anywhere and padding at its end are what people and programs write. Everything else is
-    /// refused: another character, a length that no number of bytes has, padding that does not fill up to a multiple of
+    /// Either case, spaces anywhere and padding at the end are accepted, since users and programs write them. Refused
+    /// are any other character, a length that no number of bytes has, padding that does not fill up to a multiple of
     /// eight, and bits in the last character that belong to no byte.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let characters = text.utf8.filter { $0 != UInt8(ascii: " ") }
@@ -19,7 +17,7 @@ package enum Base32 {
         return decode(digits)
     }
 
-    /// The characters of an alphabet of 32 for groups of five bits; the last one is filled up with zeros.
+    /// Encodes groups of five bits in an alphabet of 32; the last group is padded with zeros.
     static func encode(_ bytes: [UInt8], in alphabet: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 8 + 4) / 5)
@@ -51,7 +49,7 @@ package enum Base32 {
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> bits))
             }
         }
-        // Five bits or more over are a character that ends no byte; fewer are the rest of one and must be zero.
+        // Five remaining bits or more are a character that completes no byte; fewer bits must be zero.
         guard bits < 5, buffer & (1 << bits - 1) == 0 else { return nil }
         return bytes
     }

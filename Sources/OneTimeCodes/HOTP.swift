@@ -1,8 +1,8 @@
 import Crypto
 
-/// The number behind a one-time password by counter (RFC 4226), with HMAC-SHA-1, as every authenticator app has it.
+/// The number of a one-time password by counter (RFC 4226), with HMAC-SHA-1, as every authenticator app computes it.
 enum HOTP {
-    /// The 31 bits that RFC 4226 §5.3 takes of the HMAC; their last digits in decimal are the code.
+    /// Returns the 31 bits that RFC 4226 §5.3 takes from the HMAC; their last decimal digits are the code.
     static func number(key: SymmetricKey, counter: UInt64) -> UInt32 {
         let code = withUnsafeBytes(of: counter.bigEndian) { message in
             Array(HMAC<Insecure.SHA1>.authenticationCode(for: message, using: key))

@@ -1,8 +1,7 @@
-// OneTimeCodes — texts that show, once each, that somebody has a thing: a device, a sheet of paper, a mailbox.
+// OneTimeCodes — single-use codes by which users show that they have a thing: a device, a sheet of paper, a mailbox.
 //
-// It owns codes by counter and by time (HOTP, TOTP) with the address and the picture by which an app learns their
-// secret, recovery codes with the form in which they are stored, codes that are delivered, and the spellings in which
-// people type all of them.
+// It owns codes by counter and by time (HOTP, TOTP), with the address and the QR code that give an app its secret,
+// recovery codes with their stored form, delivered codes, and the input forms of all of them.
 //
-// It must not know of users' records, SQL, HTTP or who delivers a code, nor remember what was used: time, randomness
-// and the last step come in as arguments.
+// It must not know users' records, SQL, HTTP or the delivery of codes, nor store used codes: time, randomness and the
+// last step are arguments.

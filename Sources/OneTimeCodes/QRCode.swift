@@ -1,16 +1,16 @@
 import CQREncode
 
-/// A text as a QR code (ISO/IEC 18004), for people to scan off a screen.
+/// A text as a QR code (ISO/IEC 18004), to be scanned off a screen.
 package struct QRCode: Sendable, Equatable {
-    /// Rows of modules from the top, each from the left, without the quiet zone: whether a module is dark.
+    /// The rows of modules from the top, each from the left, without the quiet zone: whether a module is dark.
     package let modules: [[Bool]]
 
-    /// Light modules around the code, which ISO/IEC 18004 asks for on every side.
+    /// The width in light modules of the quiet zone, which ISO/IEC 18004 requires on every side.
     static let quietZone = 4
 
-    /// Nil for a text that fits into no code: an empty one, and one of more than 2331 bytes of UTF-8.
+    /// Creates the code; nil for an empty text, and for one of more than 2331 bytes of UTF-8.
     ///
-    /// Level M, which can be read with 15 percent of it gone, is usual on screens.
+    /// Level M, which remains readable with 15 percent of the code lost, is usual on screens.
     package init?(_ text: String) {
         var text = text
         let code = text.withUTF8 { QRcode_encodeData(Int32($0.count), $0.baseAddress, 0, QR_ECLEVEL_M) }
@@ -18,13 +18,13 @@ package struct QRCode: Sendable, Equatable {
         defer { QRcode_free(code) }
         let width = Int(code.pointee.width)
         let bytes = UnsafeBufferPointer(start: code.pointee.data, count: width * width)
-        // The lowest bit is the module; the others are what libqrencode knows of it.
+        // The lowest bit is the module; the other bits are libqrencode's own.
         modules = (0..<width).map { row in (0..<width).map { bytes[row * width + $0] & 1 == 1 } }
     }
 
-    /// The picture, in which one unit is one module.
+    /// The code as an SVG image, with modules as units.
     ///
-    /// It has no size of its own, no script and no style, so that it fits into any page.
+    /// The image has no size, script or style of its own, so that it fits into any page.
     package var svg: String {
         let side = modules.count + 2 * Self.quietZone
         var path = ""

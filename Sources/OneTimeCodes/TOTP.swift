@@ -1,42 +1,41 @@
 import Crypto
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// One-time passwords by the time of day (RFC 6238): SHA-1, six digits, 30 seconds, which is what every authenticator
-/// app can do.
+/// One-time passwords by time (RFC 6238): SHA-1, six digits, 30 seconds, which every authenticator app supports.
 package struct TOTP: Sendable {
     private let key: SymmetricKey
 
-    /// Of a secret that a factor has.
+    /// Creates the passwords of a factor's secret.
     package init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
-    /// Of a secret as it is written in ``base32``; nil when the text is none.
+    /// Creates the passwords of a secret in the form of ``base32``; nil when the text is not valid.
     package init?(base32 text: Secret) {
         guard let secret = Base32.decode(text.reveal()), !secret.isEmpty else { return nil }
         self.init(secret: secret)
     }
 
-    /// Of a new secret: 160 random bits, as RFC 4226 §4 recommends.
+    /// Creates a new secret: 160 random bits, as RFC 4226 §4 recommends.
     package init(_ random: RandomSource) { self.init(secret: random.bytes(20)) }
 
-    /// The secret as apps take it, and as it is kept, sealed.
+    /// The secret in the form that apps take, and that is stored, encrypted.
     package var base32: Secret { Secret(key.withUnsafeBytes { Base32.encode(Array($0)) }) }
 
-    /// The step of 30 seconds that a moment is in; the first of 1970 is 0.
+    /// Returns the step of 30 seconds of a moment; the first step of 1970 is 0.
     package static func step(at unixSeconds: Int64) -> Int64 {
         let (step, rest) = unixSeconds.quotientAndRemainder(dividingBy: 30)
         return rest < 0 ? step - 1 : step
     }
 
-    /// The code that an app shows in a step.
+    /// Returns the code that an app shows in a step.
     package func code(step: Int64) -> String { digits(step: step).text }
 
-    /// The step whose code somebody has typed: that of the moment, or the one before or after it, since clocks differ
-    /// and people type slowly; nil when it is none of these, or has no step that is later than the last one that was
-    /// taken.
+    /// Returns the step whose code a user has typed; nil when no accepted step has that code.
     ///
-    /// Whoever takes the code keeps the step, so that each is taken once (RFC 6238 §5.2). Of two steps with the same
-    /// code it is the later one, or the code would be good twice. All three are computed and compared in full, so the
-    /// time that it takes does not tell which it was.
+    /// The current step, the one before and the one after are accepted, since clocks differ and users type slowly; but
+    /// only steps later than the last used one. The caller stores the step, so that each step is single-use (RFC 6238
+    /// §5.2). When two steps have the same code, the later step is returned, or the code could be used twice. All three
+    /// codes are computed and compared in full, so the time does not reveal which one matched.
     package func matchingStep(of code: String, at unixSeconds: Int64, after lastStep: Int64?) -> Int64? {
         guard let typed = SixDigits(typed: code) else { return nil }
         let current = Self.step(at: unixSeconds)
@@ -48,21 +47,22 @@ package struct TOTP: Sendable {
         return matching
     }
 
-    /// A step before 1970 counts as the counter that has its bits.
+    /// Returns the digits of a step; for a step before 1970 the counter has the same bits.
     private func digits(step: Int64) -> SixDigits {
         SixDigits(lastOf: UInt64(HOTP.number(key: key, counter: UInt64(bitPattern: step))))
     }
 }
 
 extension TOTP {
-    /// The address that apps scan or open, in the Key URI format
-    /// (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
+    /// Returns the address that apps scan or open, in the Key URI format.
+    ///
+    /// See https://github.com/google/google-authenticator/wiki/Key-Uri-Format.
     ///
     /// - Parameters:
-    ///   - issuer: Who asks for the code, in words for people. Neither it nor the account can hold the colon that
-    ///     parts them; both are cut where they are longer than apps show, so that the picture stays coarse.
-    ///   - account: Whose code it is: what the user logs in with.
-    /// - Returns: The address, which holds the secret.
+    ///   - issuer: The displayed issuer, such as the application. Colons, which separate issuer and account, are
+    ///     removed from both; both are truncated where they exceed what apps show, so that the QR code stays coarse.
+    ///   - account: The login name of the user.
+    /// - Returns: The address, which contains the secret.
     package func address(issuer: String, account: String) -> Secret {
         let issuer = PercentEncoding.encode(Self.label(issuer, atMost: 48))
         let account = PercentEncoding.encode(Self.label(account, atMost: 96))
@@ -72,7 +72,7 @@ extension TOTP {
         )
     }
 
-    /// A text without colons and control characters, in so many bytes of UTF-8.
+    /// Returns a text without colons and control characters, truncated to a number of bytes of UTF-8.
     private static func label(_ text: String, atMost most: Int) -> String {
         let words = text.unicodeScalars.split { scalar in
             scalar == ":" || scalar.properties.isWhitespace || scalar.properties.generalCategory == .control

@@ -1,7 +1,7 @@
 import CArgon2
-import Vocabulary
+import Encodings
 
-/// Argon2id of libargon2: computes for tens of milliseconds, in as much memory as its parameters say.
+/// Argon2id of libargon2: takes tens of milliseconds, and as much memory as its parameters say.
 enum Argon2 {
     /// The parameters of new hashes: 19 MiB, two passes, one lane (docs/security.md#passwords).
     static let memoryKiB: UInt32 = 19_456
@@ -10,8 +10,9 @@ enum Argon2 {
     static let saltBytes = 16
     static let tagBytes = 32
 
-    /// Salt, tag and parameters as libargon2 writes them: `$argon2id$v=19$m=19456,t=2,p=1$…$…`; nil when memory is
-    /// short.
+    /// Returns parameters, salt and tag as libargon2 writes them: `$argon2id$v=19$m=19456,t=2,p=1$…$…`.
+    ///
+    /// Nil when memory is short.
     static func hash(_ password: [UInt8], salt: [UInt8]) -> String? {
         let length = argon2_encodedlen(passes, memoryKiB, lanes, UInt32(saltBytes), UInt32(tagBytes), Argon2_id)
         var encoded = [CChar](repeating: 0, count: length)
@@ -32,7 +33,7 @@ enum Argon2 {
     }
 }
 
-/// A hash of Argon2i, Argon2d or Argon2id: ours, and those of other systems that write it as libargon2 does.
+/// A hash of Argon2i, Argon2d or Argon2id: ours, or another system's in libargon2's form.
 struct Argon2Hash: PasswordHash {
     private let type: Argon2_type
     private let version: UInt32
@@ -42,12 +43,12 @@ struct Argon2Hash: PasswordHash {
     private let salt: [UInt8]
     private let tag: [UInt8]
 
-    /// 64 MiB.
+    /// The largest memory of a hash: 64 MiB.
     private static let mostMemoryKiB = 65_536
-    /// Memory times passes: 1 GiB takes something like a second.
+    /// The largest product of memory and passes: 1 GiB takes about a second.
     private static let mostWorkKiB = 1_048_576
 
-    /// The version of 2016; a text without a version is of the one before.
+    /// The versions by their texts: 19 is of 2016; a hash without a version has the former one.
     private static let versions: [String: UInt32] = ["v=16": 0x10, "v=19": 0x13]
 
     init(_ fields: HashFields) throws(ForeignHashProblem) {
@@ -74,8 +75,9 @@ struct Argon2Hash: PasswordHash {
         }
     }
 
-    /// Other parameters count as outdated, even if they are stronger: one login takes as long as another, and as much
-    /// memory as operators reckon with.
+    /// Whether the parameters are those of new hashes; others are outdated, even if they are stronger.
+    ///
+    /// So all logins take the same time, and the memory that operators plan for.
     var isCurrent: Bool {
         type == Argon2_id && version == 0x13 && memoryKiB == Argon2.memoryKiB && passes == Argon2.passes
             && lanes == Argon2.lanes && salt.count == Argon2.saltBytes && tag.count == Argon2.tagBytes
@@ -95,7 +97,7 @@ struct Argon2Hash: PasswordHash {
                     context.salt = salt.baseAddress
                     context.saltlen = UInt32(salt.count)
                     (context.t_cost, context.m_cost, context.version) = (passes, memoryKiB, version)
-                    // All lanes on this thread: how much is computed at once is what HashingThreads say.
+                    // One thread computes all lanes: `HashingThreads` bounds the concurrency.
                     (context.lanes, context.threads) = (lanes, 1)
                     return argon2_ctx(&context, type)
                 }

@@ -1,19 +1,19 @@
 import EmbeddedFiles
-import Vocabulary
+import Encodings
 
-/// The passwords that people choose most, in lower case.
+/// The most common passwords, in lower case.
 ///
 /// `common-passwords.txt` holds the commonest 6000 of four characters and more, and of 15 and more the commonest
 /// 30,000, as counted from leaks for zxcvbn (Dropbox, MIT licence). Few of them are long enough to be allowed, but
-/// people get past a minimum by writing one behind the other: so a password is common when up to three of them make it
-/// up.
+/// users reach a minimum length by concatenating common passwords. So a password is common when it consists of up to
+/// three of them.
 struct CommonPasswords: Sendable {
     static let shared = CommonPasswords(list: EmbeddedFiles.commonPasswords)
 
     private let entries: Set<[UInt8]>
     private let longest: Int
 
-    /// Most entries that a common password is made of.
+    /// The largest number of entries in a common password.
     private static let mostParts = 3
 
     init(list: [UInt8]) {
@@ -21,13 +21,12 @@ struct CommonPasswords: Sendable {
         longest = entries.lazy.map(\.count).max() ?? 0
     }
 
-    /// Whether a password, of bounded length, is nothing but a few of these, and of the names given, one behind the
-    /// other.
+    /// Returns whether a password of bounded length is only a concatenation of a few entries and of the given names.
     func makeUp(_ password: String, or names: [String]) -> Bool {
         let bytes = Self.folded(password)
         let names = Set(names.map(Self.folded).filter { $0.count >= 4 })
         let longest = max(longest, names.lazy.map(\.count).max() ?? 0)
-        // How few parts make up the password as far as each position; nil where none do.
+        // The least number of parts that make up the password up to each position; nil where none do.
         var parts: [Int?] = [0] + Array(repeating: nil, count: bytes.count)
         for start in bytes.indices {
             guard let before = parts[start], before < Self.mostParts else { continue }
@@ -40,7 +39,7 @@ struct CommonPasswords: Sendable {
         return parts.last.flatMap { $0 } != nil
     }
 
-    /// ASCII letters in lower case; whoever writes them large changes little for a guesser.
+    /// Returns a text with ASCII letters in lower case; upper case makes guessing hardly harder.
     private static func folded(_ text: String) -> [UInt8] {
         text.utf8.map(\.asciiLowercased)
     }

@@ -1,10 +1,10 @@
 import CCrypt
-import Vocabulary
+import Encodings
 
 /// A hash of bcrypt: `$2b$12$`, 22 characters of salt and 31 of the hash.
 ///
-/// It reads 72 bytes of a password and no more, which is the source's doing: who has typed more there got in by the
-/// first 72 and does so here, once.
+/// bcrypt reads only the first 72 bytes of a password. A user with a longer password logged in at the former system by
+/// those 72 bytes, and does so here, once.
 struct BcryptHash: PasswordHash {
     private let setting: String
     private let hash: [UInt8]
@@ -16,10 +16,10 @@ struct BcryptHash: PasswordHash {
         guard rest[0].utf8.count == 2, rest[0].utf8.allSatisfy(\.isASCIIDigit), let cost = Int(rest[0]),
             rest[1].utf8.count == Self.characters, rest[1].utf8.allSatisfy(Crypt.isCharacter)
         else { throw .malformed("it is not a cost of two digits and \(Self.characters) characters") }
-        // 14 takes something like a second, and each further one twice as long.
+        // A cost of 14 takes about a second, and each further one twice as long.
         guard (4...14).contains(cost) else { throw .costly("its cost is outside 4 to 14") }
-        // The three letters stand for one computation. libxcrypt departs from it for some passwords under `a`, to
-        // protect users of a fault of its own long ago; other systems that write `a` never had that fault.
+        // All three letters stand for the same algorithm. libxcrypt computes some passwords differently under `a`, to
+        // protect users of a former bug of its own; other systems that write `a` never had that bug.
         setting = "$2y$\(rest[0])$\(rest[1].prefix(22))"
         hash = Array(rest[1].utf8.suffix(31))
     }
@@ -54,14 +54,14 @@ struct SHACryptHash: PasswordHash {
     }
 }
 
-/// libxcrypt.
+/// The functions of libxcrypt.
 private enum Crypt {
-    /// What salts and hashes are written with.
+    /// Returns whether a byte may occur in salts and hashes.
     static func isCharacter(_ byte: UInt8) -> Bool {
         byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
     }
 
-    /// The setting and the hash of a password behind it; nil when libxcrypt refuses the setting.
+    /// Returns the setting followed by the hash of a password; nil when libxcrypt refuses the setting.
     static func crypt(_ password: [UInt8], _ setting: String) -> [UInt8]? {
         let size = MemoryLayout<crypt_data>.size
         let data = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<crypt_data>.alignment)

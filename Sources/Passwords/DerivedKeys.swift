@@ -1,6 +1,6 @@
 import Crypto
 import CryptoExtras
-import Vocabulary
+import Encodings
 
 /// A hash of scrypt (RFC 7914): `$scrypt$ln=14,r=8,p=1$`, salt and key.
 struct ScryptHash: PasswordHash {
@@ -26,11 +26,11 @@ struct ScryptHash: PasswordHash {
 
 /// A hash of Firebase Authentication: `$fbscrypt$v=1,n=14,r=8,p=1,ss=…,sk=…$`, salt and hash.
 ///
-/// The hash is the project's signer key, encrypted by AES-256-CTR under the key that scrypt makes of the password
+/// The hash is the project's signer key, encrypted by AES-256-CTR with a key that scrypt derives from the password
 /// (github.com/firebase/scrypt).
 struct FirebaseScryptHash: PasswordHash {
     private let cost: ScryptCost
-    /// The user's salt, and the project's separator behind it.
+    /// The user's salt, followed by the project's salt separator.
     private let salt: [UInt8]
     private let signerKey: [UInt8]
     private let hash: [UInt8]
@@ -58,16 +58,16 @@ struct FirebaseScryptHash: PasswordHash {
     }
 }
 
-/// What scrypt costs: 128 × N × r bytes, and p times the time in which these are gone through.
+/// The cost of scrypt: 128 × N × r bytes of memory, and p passes over them.
 private struct ScryptCost {
     private let exponent: Int
     private let blockSize: Int
     private let parallelism: Int
 
-    /// Reads `r`, `p`, and the binary logarithm of `N` under the name that the form has for it.
+    /// Reads `r`, `p`, and the binary logarithm of `N`, whose name depends on the form.
     init(_ parameters: [String: Substring], exponent name: String) throws(ForeignHashProblem) {
         exponent = try parameters.number(name, in: 1...19)
-        // swift-crypto reckons the memory too low for larger ones and refuses them.
+        // swift-crypto underestimates the memory for larger block sizes, and refuses them.
         blockSize = try parameters.number("r", in: 1...16)
         parallelism = try parameters.number("p", in: 1...64)
         guard blockSize << exponent <= 524_288 else { throw .costly("it asks for more than 64 MiB") }
@@ -93,22 +93,22 @@ private struct ScryptCost {
 
 /// A hash of PBKDF2 with HMAC (RFC 8018), in one of three forms.
 ///
-/// - `$pbkdf2-sha256$i=600000,l=32$`, salt and key, as Auth0 and the PHC have it,
-/// - `$pbkdf2-sha256$600000$`, salt and key, as passlib has it, where `$pbkdf2` is with SHA-1,
-/// - `pbkdf2_sha256$600000$`, salt and key, as Django has it, whose salt counts as the characters that it is.
+/// - `$pbkdf2-sha256$i=600000,l=32$`, salt and key: the form of Auth0 and the PHC,
+/// - `$pbkdf2-sha256$600000$`, salt and key: the form of passlib, where `$pbkdf2` uses SHA-1,
+/// - `pbkdf2_sha256$600000$`, salt and key: the form of Django, whose salt is used as its characters, not decoded.
 struct PBKDF2Hash: PasswordHash {
     private let function: KDF.Insecure.PBKDF2.HashFunction
     private let iterations: Int
     private let salt: [UInt8]
     private let key: [UInt8]
 
-    /// The functions, with the bytes that one block of each has, by the names of schemes.
+    /// The hash functions by scheme, with the size in bytes of one block.
     static let functions: [String: (function: KDF.Insecure.PBKDF2.HashFunction, bytes: Int)] = [
         "$pbkdf2": (.insecureSHA1, 20), "$pbkdf2-sha1": (.insecureSHA1, 20), "pbkdf2_sha1": (.insecureSHA1, 20),
         "$pbkdf2-sha256": (.sha256, 32), "pbkdf2_sha256": (.sha256, 32), "$pbkdf2-sha512": (.sha512, 64),
     ]
 
-    /// Iterations times blocks: with SHA-512 something like a second.
+    /// The largest product of iterations and blocks: with SHA-512 about a second.
     private static let mostWork = 2_000_000
 
     init(_ fields: HashFields) throws(ForeignHashProblem) {

@@ -1,15 +1,17 @@
-package import Vocabulary
+package import Domain
 
-/// What hashes of Firebase Authentication have in common in one project, as its console shows it.
+/// The parameters of all hashes in one project of Firebase Authentication, as its console shows them.
 package struct FirebaseScryptParameters: Sendable {
-    /// As base64; whoever has it can check guesses.
+    /// The signer key as base64; whoever has it can check guesses.
     let signerKey: Secret
-    /// As base64.
+    /// The salt separator as base64.
     let saltSeparator: String
     let rounds: Int
     let memoryCost: Int
 
-    /// - Throws: Why no hash can be checked with these parameters.
+    /// Creates the parameters.
+    ///
+    /// - Throws: The reason why no hash can be checked with these parameters.
     package init(
         signerKey: Secret,
         saltSeparator: String,
@@ -26,7 +28,7 @@ package struct FirebaseScryptParameters: Sendable {
     }
 }
 
-/// Why a text is none of Firebase's parameters of hashes.
+/// The reason why a text does not contain valid parameters of Firebase's hashes.
 package enum HashConfigProblem: Error, CustomStringConvertible {
     case lacks(String)
     case unusable(ForeignHashProblem)
@@ -40,7 +42,7 @@ package enum HashConfigProblem: Error, CustomStringConvertible {
 }
 
 extension FirebaseScryptParameters {
-    /// Reads what Firebase's console shows of a project, `hash_config { … }`, or the same as JSON.
+    /// Reads the parameters that Firebase's console shows, `hash_config { … }`, or the same as JSON.
     package init(hashConfig text: String) throws(HashConfigProblem) {
         func value(_ name: String) throws(HashConfigProblem) -> String {
             guard let start = text.firstRange(of: name)?.upperBound else { throw .lacks(name) }
@@ -63,9 +65,9 @@ extension FirebaseScryptParameters {
     }
 }
 
-/// Hashes of systems that keep their parts in columns of their own.
+/// Hashes of systems that store their parts in separate columns.
 extension ForeignHash {
-    /// A hash of Firebase Authentication, in the text form that Supabase has for it.
+    /// Creates a hash of Firebase Authentication, in Supabase's text form.
     package static func firebaseScrypt(
         hash: [UInt8],
         salt: [UInt8],
@@ -79,7 +81,7 @@ extension ForeignHash {
         )
     }
 
-    /// What salted digests are made with.
+    /// The hash functions of salted digests.
     package enum Digest: String, Sendable, CaseIterable {
         case md5
         case sha1
@@ -87,13 +89,13 @@ extension ForeignHash {
         case sha512
     }
 
-    /// Where the salt stands of what a digest is made of.
+    /// The position of the salt in the hashed text.
     package enum SaltPosition: String, Sendable {
         case before
         case after
     }
 
-    /// A digest of salt and password, one behind the other; without a salt where there was none.
+    /// Creates a digest of the concatenated salt and password; an empty salt stands for none.
     package static func saltedDigest(
         _ digest: Digest,
         hash: [UInt8],

@@ -1,15 +1,15 @@
-package import Vocabulary
+package import Domain
 
-/// Why the hash of a password is not taken.
+/// The reason why the hash of a password is refused.
 package enum ForeignHashProblem: Error, Sendable, Equatable, CustomStringConvertible {
-    /// It has none of the forms that are known.
+    /// The hash has no known form.
     case unknownForm
-    /// It has not what its form asks for.
+    /// The hash violates the rules of its form.
     case malformed(String)
-    /// To check a password against it would take more time or memory than one login may.
+    /// The check of a password would take more time or memory than a login may take.
     case costly(String)
 
-    /// Says nothing of the hash itself.
+    /// The description, which contains nothing of the hash itself.
     package var description: String {
         switch self {
         case .unknownForm: "the hash of the password has none of the forms that are known"
@@ -19,18 +19,18 @@ package enum ForeignHashProblem: Error, Sendable, Equatable, CustomStringConvert
     }
 }
 
-/// The hash of a password in a text form that says how it was made: ours, or that of another system
-/// (docs/security.md#hashes-of-other-systems).
+/// The hash of a password in a text form that names its scheme: ours, or another system's.
 ///
-/// A check takes at most about a second of a core and 64 MiB: what would take more is refused when it is read.
+/// See docs/security.md#hashes-of-other-systems. A check takes at most about a second of a core and 64 MiB: costlier
+/// hashes are refused when they are read.
 package struct ForeignHash: Sendable {
-    /// What is sealed and stored.
+    /// The text form, which is encrypted and stored.
     ///
-    /// With a hash of Firebase's it holds the signer key of the project.
+    /// The text form of a Firebase hash contains the signer key of the project.
     package let text: Secret
     private let hash: any PasswordHash
 
-    /// Reads a text form.
+    /// Parses a text form.
     package init(_ text: Secret) throws(ForeignHashProblem) {
         let fields = try HashFields(text)
         self.text = text
@@ -47,14 +47,14 @@ package struct ForeignHash: Sendable {
             }
     }
 
-    /// Whether it was made as new ones are.
+    /// Whether the hash has the scheme and the parameters of new hashes.
     var isCurrent: Bool { hash.isCurrent }
 
-    /// Whether it is the hash of these bytes; nil when that cannot be computed.
+    /// Returns whether this is the hash of these bytes; nil when it cannot be computed.
     func matches(_ password: [UInt8]) -> Bool? { hash.matches(password) }
 }
 
-/// `•••`, however it is printed, since what it was read into has the parts of the secret.
+/// A hash is always printed as `•••`, since its members contain parts of the secret.
 extension ForeignHash: CustomStringConvertible, CustomReflectable {
     package var description: String { text.description }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
@@ -62,11 +62,12 @@ extension ForeignHash: CustomStringConvertible, CustomReflectable {
 
 /// A hash of one scheme.
 protocol PasswordHash: Sendable {
-    /// Whether it was made as new ones are.
+    /// Whether the hash has the scheme and the parameters of new hashes.
     var isCurrent: Bool { get }
 
-    /// Whether it is the hash of these bytes, of which there are 1 to `PasswordRules.mostBytes` and none is NUL; nil
-    /// when that cannot be computed.
+    /// Returns whether this is the hash of these bytes; nil when it cannot be computed.
+    ///
+    /// There are 1 to `PasswordRules.mostBytes` bytes, and none is NUL.
     func matches(_ password: [UInt8]) -> Bool?
 }
 

@@ -1,16 +1,18 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// The fields of a hash in its text form, between dollar signs, and how strictly they are read: a number, a parameter
-/// or a byte is written in one way only.
+/// The fields of a hash in its text form, between dollar signs.
+///
+/// Parsing is strict: a number, a parameter or a byte can be written in one way only.
 struct HashFields {
-    /// Bytes of the longest text that is read.
+    /// The largest size of a text in bytes.
     static let longestText = 1024
 
     private let fields: [Substring]
 
-    /// Cuts the text up.
+    /// Splits the text.
     ///
-    /// - Throws: `unknownForm` for what is too long, or is not ASCII that prints.
+    /// - Throws: `unknownForm` for a text that is too long, or is not printable ASCII.
     init(_ text: Secret) throws(ForeignHashProblem) {
         guard (1...Self.longestText).contains(text.byteCount),
             text.reveal().utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -18,7 +20,7 @@ struct HashFields {
         fields = text.reveal().split(separator: "$", omittingEmptySubsequences: false)
     }
 
-    /// What the text begins with: the name of the scheme, with the dollar sign in front of it where it has one.
+    /// The name of the scheme, with the dollar sign in front if the text begins with one.
     var scheme: String {
         fields[0].isEmpty && fields.count > 1 ? "$" + fields[1] : String(fields[0])
     }
@@ -26,7 +28,7 @@ struct HashFields {
     /// The fields behind the scheme's name.
     var rest: [Substring] { Array(fields.dropFirst(fields[0].isEmpty ? 2 : 1)) }
 
-    /// The fields behind the scheme's name when there are that many.
+    /// Returns the fields behind the scheme's name, if there are that many.
     func rest(_ count: Int) throws(ForeignHashProblem) -> [Substring] {
         guard rest.count == count else { throw .malformed("it has another number of fields than \(scheme) has") }
         return rest
@@ -34,7 +36,7 @@ struct HashFields {
 
     // MARK: One field
 
-    /// A number in decimal digits, without a sign or zeros in front.
+    /// Parses a decimal number without a sign or leading zeros.
     static func number(_ text: Substring) throws(ForeignHashProblem) -> Int {
         guard text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text), String(number) == text else {
             throw .malformed("a number of it is none")
@@ -42,7 +44,7 @@ struct HashFields {
         return number
     }
 
-    /// The values of parameters such as `m=65536,t=2,p=1`, each of which is there once.
+    /// Parses parameters such as `m=65536,t=2,p=1`, each of which must occur once.
     static func parameters(_ text: Substring, _ names: [String]) throws(ForeignHashProblem) -> [String: Substring] {
         var values: [String: Substring] = [:]
         for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -56,7 +58,7 @@ struct HashFields {
         return values
     }
 
-    /// The bytes of base64, with or without padding; `.` may stand for `+`, as passlib writes it.
+    /// Decodes base64, with or without padding; `.` may stand for `+`, as passlib writes it.
     static func bytes(_ text: Substring) throws(ForeignHashProblem) -> [UInt8] {
         guard let bytes = Base64.decode(text.utf8) else { throw .malformed("a field of it is not base64") }
         return bytes
@@ -64,7 +66,7 @@ struct HashFields {
 }
 
 extension [String: Substring] {
-    /// The number that a parameter has.
+    /// Returns the number of a parameter.
     func number(_ name: String, in range: ClosedRange<Int>) throws(ForeignHashProblem) -> Int {
         guard let text = self[name] else { throw .malformed("it lacks the parameter \(name)") }
         let number = try HashFields.number(text)
@@ -75,7 +77,7 @@ extension [String: Substring] {
     }
 }
 
-/// base64 (RFC 4648 §4).
+/// The encoding base64 (RFC 4648 §4).
 enum Base64 {
     static func encode(_ bytes: [UInt8]) -> String {
         String(
@@ -90,7 +92,7 @@ enum Base64 {
         )
     }
 
-    /// The bytes; nil for another character, and for padding that does not fill up the last four characters.
+    /// Decodes base64; nil for another character, and for padding that does not complete the last four characters.
     static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
         let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         guard padding == 0 || padding <= 2 && text.count.isMultiple(of: 4) else { return nil }

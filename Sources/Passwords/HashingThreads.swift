@@ -1,12 +1,12 @@
 import CArgon2
+import Domain
 import Glibc
 import NIOConcurrencyHelpers
-import Vocabulary
 
-/// Computes things on threads of its own, a bounded number at once; callers have waited for their turn (`FairQueue`).
+/// A pool of threads for computing hashes, of a bounded size; callers have waited for their turn (`FairQueue`).
 ///
-/// Swift's pool has a thread for each core and serves all other requests. A thread begins when there is work for it and
-/// ends when there is none: beside tens of milliseconds of work its start costs nothing.
+/// Swift's own pool has a thread for each core and serves all other requests. A thread of this pool begins when there
+/// is work and ends when there is none: compared with tens of milliseconds of work, its start costs nothing.
 final class HashingThreads: Sendable {
     private struct Job: Sendable {
         let run: @Sendable () -> Void
@@ -21,18 +21,18 @@ final class HashingThreads: Sendable {
     private let state = NIOLockedValueBox(State())
     private let mostThreads: Int
 
-    /// Units of `nice`: a thread of the same machine that wants the core gets about nine tenths of it.
+    /// Units of `nice`: another thread of the machine that wants the core gets about nine tenths of it.
     private static let niceness: Int32 = 10
 
     init(count: Int) {
         mostThreads = count
     }
 
-    /// Computes something.
+    /// Computes a value on one of the threads.
     ///
-    /// - Parameter body: Nil when it could not be computed.
-    /// - Returns: What the body returned.
-    /// - Throws: `overloaded` when the system gives no thread; `internal` when nothing came of it.
+    /// - Parameter body: Returns nil when the value cannot be computed.
+    /// - Returns: The value.
+    /// - Throws: `overloaded` when the system cannot start a thread; `internal` when the value cannot be computed.
     func run<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value?
     ) async throws(Failure) -> Value {
@@ -55,7 +55,7 @@ final class HashingThreads: Sendable {
             return true
         }
         if needsThread, !startThread() {
-            // What waits is left to the threads that there are; without any nobody would ever do it.
+            // Existing threads do the waiting jobs; without any thread nobody would ever do them.
             let abandoned = state.withLockedValue { state in
                 state.threads -= 1
                 defer { if state.threads == 0 { state.waiting.removeAll() } }
@@ -65,9 +65,9 @@ final class HashingThreads: Sendable {
         }
     }
 
-    /// What a thread does until nothing waits.
+    /// Does the work of a thread until no job waits.
     private func work() {
-        // 0 is the calling thread, for Linux.
+        // On Linux, 0 is the calling thread.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
         while let job = next() { job.run() }
     }
@@ -82,9 +82,9 @@ final class HashingThreads: Sendable {
         }
     }
 
-    /// False if the system gives no thread.
+    /// Starts a thread; returns false if the system refuses.
     ///
-    /// All signals are left to the other threads.
+    /// The thread blocks all signals, which are left to the other threads.
     private func startThread() -> Bool {
         var all = sigset_t()
         var before = sigset_t()

@@ -1,33 +1,34 @@
+package import Domain
+import Encodings
 import Limiting
-package import Vocabulary
 
-/// What a password is to a stored hash.
+/// The result of verifying a password with a stored hash.
 package enum Verdict: Sendable, Equatable {
-    /// It is the password; `outdated` when the hash was made in another way than new ones are.
+    /// The password is right; `outdated` when the hash does not have the parameters of new hashes.
     case matches(outdated: Bool)
     case differs
 }
 
-/// Hashes passwords with Argon2id, a bounded number at once, on threads of its own.
+/// A hasher of passwords with Argon2id, on threads of its own, with a bounded concurrency.
 ///
-/// One hash takes tens of milliseconds of a core and 19 MiB, so what comes at once takes `slots` × 19 MiB at most,
-/// whoever sends it; the check of a hash that another system made takes up to 64 MiB. What has no slot waits in a queue
-/// of bounded length, no longer than its own deadline, in which applications and the sources of each take turns. The
-/// threads are less urgent to the system than all others of the
-/// process: logins that need no hash do not wait for those that do.
+/// One hash takes tens of milliseconds of a core and 19 MiB, so concurrent hashes take `slots` × 19 MiB at most,
+/// whatever clients send. The check of another system's hash takes up to 64 MiB. A hash without a slot waits in a queue
+/// of bounded length, at most until its deadline; applications take turns in the queue, and so do the sources of each
+/// application. The threads have a lower priority than all others of the process: logins without a hash do not wait for
+/// logins with one.
 package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
     private let turns: FairQueue
     private let random: RandomSource
-    /// Nobody's hash: what is computed when there is none, so that it takes as long.
+    /// A hash of no account, which is checked where an account has none, so that the time is the same.
     private let dummy: ForeignHash?
 
-    /// Makes a hasher.
+    /// Creates a hasher.
     ///
     /// - Parameters:
-    ///   - slots: Hashes computed at once, at least one.
-    ///   - queue: Hashes that wait for a slot; one more is refused.
-    ///   - random: Where salts come from.
+    ///   - slots: The number of hashes computed at once, at least one.
+    ///   - queue: The number of hashes that may wait for a slot; further ones are refused.
+    ///   - random: The source of salts.
     package init(slots: Int = 1, queue: Int = 256, random: RandomSource) {
         threads = HashingThreads(count: max(slots, 1))
         turns = FairQueue(width: slots, most: queue, refusal: HashingThreads.overloaded)
@@ -36,15 +37,15 @@ package final class PasswordHasher: Sendable {
         dummy = text.flatMap { try? ForeignHash(Secret($0)) }
     }
 
-    /// How many hashes are being computed, and how many wait.
+    /// The number of hashes being computed, and of hashes that wait.
     package var statistics: (working: Int, waiting: Int) { turns.statistics }
 
-    /// The hash of a new password with a fresh salt, as libargon2 writes it.
+    /// Returns the hash of a new password with a fresh salt, as libargon2 writes it.
     ///
     /// - Parameters:
-    ///   - password: At most `PasswordRules.mostBytes` long.
-    ///   - application: Whose turn it takes.
-    ///   - deadline: When nobody waits for it any more.
+    ///   - password: A password of at most `PasswordRules.mostBytes`.
+    ///   - application: The application whose turn in the queue is used.
+    ///   - deadline: The moment at which the client stops waiting.
     /// - Returns: Parameters, salt and tag as one text.
     /// - Throws: `overloaded`; `internal` when memory is short.
     package func hash(
@@ -57,27 +58,33 @@ package final class PasswordHasher: Sendable {
         return try await inTurn(application, deadline) { Argon2.hash(bytes, salt: salt) }
     }
 
-    /// Whether the hash is that of the password.
+    /// Verifies a password with a stored hash.
     ///
-    /// It takes at least as long as where there is no hash: what another system has made may be checked faster.
+    /// The check takes at least as long as one without a hash: another system's hash may be faster to check.
     ///
     /// - Parameters:
-    ///   - password: At most `PasswordRules.mostBytes` long.
-    ///   - application: Whose turn it takes.
-    ///   - hash: The text of a `ForeignHash`. Nil where there is none: the same work is done, and nothing matches.
-    ///   - deadline: When nobody waits for it any more.
-    /// - Returns: Whether it matches.
-    /// - Throws: `overloaded`; `internal` when memory is short or the hash is none (`ForeignHash`).
+    ///   - password: A password of at most `PasswordRules.mostBytes`.
+    ///   - application: The application whose turn in the queue is used.
+    ///   - hash: The text of a `ForeignHash`. Nil where there is none: the same work is done, and the password never
+    ///     matches.
+    ///   - deadline: The moment at which the client stops waiting.
+    /// - Returns: Whether the password matches.
+    /// - Throws: `overloaded`; `internal` when memory is short or the hash is invalid (`ForeignHash`).
     package func verify(
         _ password: Secret,
         of application: ApplicationID,
         against hash: String?,
         deadline: ContinuousClock.Instant = .now + .seconds(5)
     ) async throws(Failure) -> Verdict {
+        try await inTurn(application, deadline, try check(password, against: hash))
+    }
+
+    /// Returns the work of `verify`, whose result is nil when memory is short.
+    func check(_ password: Secret, against hash: String?) throws(Failure) -> @Sendable () -> Verdict? {
         let forms = try Self.forms(of: password)
         let stored = try hash.map { (text) throws(Failure) in try Self.read(text) }
         let dummy = dummy
-        return try await inTurn(application, deadline) {
+        return {
             if stored?.isCurrent != true {
                 for form in forms where dummy?.matches(form) == nil { return nil }
             }
@@ -108,10 +115,10 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// The bytes to hold against a hash, however many of them there are.
+    /// Returns the byte forms of a password to compare with a hash: one or two.
     ///
-    /// Ours are of the password in NFC, those of other systems of what the person sent there. Both are tried on every
-    /// hash, and where there is none, so that the time says nothing of which it is.
+    /// Our hashes are of the password in NFC, hashes of other systems are of the bytes that the user sent there. Both
+    /// forms are tried with every hash, and without one, so that the time does not reveal which hash it is.
     private static func forms(of password: Secret) throws(Failure) -> [[UInt8]] {
         let (normalized, sent) = (try bytes(of: password), Array(password.reveal().utf8))
         return normalized == sent ? [sent] : [normalized, sent]

@@ -1,10 +1,11 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// What a password may be (docs/security.md#passwords): long enough, not too long, and none that is guessed first.
+/// The policy for passwords (docs/security.md#passwords): a minimum and a maximum length, and no common password.
 ///
-/// Nothing else is asked: no kinds of characters, no hints, no end.
+/// There are no other rules: no classes of characters, no hints, no expiry.
 package struct PasswordPolicy: Sendable {
-    /// Whether it could be anybody's password: what is longer, empty, or holds a NUL is none, and is not hashed.
+    /// Returns whether a text may be a password; an empty text, a longer one, and one with NUL are not hashed.
     package static func canBePassword(_ password: Secret) -> Bool {
         (1...PasswordRules.mostBytes).contains(password.byteCount) && !password.reveal().utf8.contains(0)
     }
@@ -12,9 +13,9 @@ package struct PasswordPolicy: Sendable {
     /// Checks a new password.
     ///
     /// - Parameters:
-    ///   - password: What the person chose.
-    ///   - fewest: Code points of the shortest password, in NFC.
-    ///   - names: What an attacker would try first: the login, names of the person, the application.
+    ///   - password: The password that the user chose.
+    ///   - fewest: The minimum length in code points, in NFC.
+    ///   - names: Texts that an attacker would try first: the login name, names of the user, the application.
     /// - Throws: `password_not_allowed`; `errorData.rule` is `tooShort`, `tooLong`, `character` or `common`.
     package static func check(_ password: Secret, fewest: Int64, names: [String]) throws(Failure) {
         guard password.byteCount <= PasswordRules.mostBytes else {

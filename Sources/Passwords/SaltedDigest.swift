@@ -1,7 +1,7 @@
 import Crypto
-import Vocabulary
+import Encodings
 
-/// A digest of salt and password, in a form of ours: `$digest-sha256$salt=before$`, salt and digest as base64.
+/// A digest of salt and password, in our own form: `$digest-sha256$salt=before$`, salt and digest as base64.
 struct SaltedDigest: PasswordHash {
     private let algorithm: Algorithm
     private let position: ForeignHash.SaltPosition

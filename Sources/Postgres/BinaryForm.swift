@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 
-/// Values in the binary form that the server takes.
+/// Values in PostgreSQL's binary format.
 ///
-/// All integers are big-endian; formats as in PostgreSQL's `*recv` functions.
+/// All integers are big-endian; the formats are those of PostgreSQL's `*recv` functions.
 extension [UInt8] {
-    /// Adds a value; nothing for NULL.
+    /// Appends a value; NULL appends nothing.
     mutating func append(_ bind: Bind) {
         switch bind {
         case .text(let text): append(contentsOf: text.utf8)

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
-/// A value that travels beside the text of a statement, with its type.
+/// A typed value that is sent beside the text of a statement.
 ///
-/// A missing value still has a type, since the type decides which function, operator or column the server takes.
+/// NULL has a type, too, since the type decides which function, operator or column the server takes.
 package enum Bind: Sendable, Hashable {
     /// SQL `text`.
     case text(String)
@@ -24,10 +24,10 @@ package enum Bind: Sendable, Hashable {
     case json(JSONText)
     /// SQL `text[]`.
     case texts([String])
-    /// NULL of a type.
+    /// A typed NULL.
     case null(NullType)
 
-    /// The types that a NULL can have: those of the other cases.
+    /// The types of a NULL: those of the other cases.
     package enum NullType: Sendable, Hashable, CaseIterable {
         case text, int64, double, bool, uuid, bytes, timestamp, day, json, texts
     }
@@ -69,7 +69,7 @@ extension Bind {
 }
 
 extension Bind: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type alone: values stay out of every text.
+    /// The type alone: no text shows a value.
     package var description: String { "\(sqlType)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

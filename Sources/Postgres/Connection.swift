@@ -1,45 +1,45 @@
 internal import CLibPQ
 
-/// An open connection in pipeline mode: sends requests and says which one has been answered.
+/// An open connection in pipeline mode: sends requests and reports which one has been answered.
 ///
 /// Not Sendable: it belongs to the pool and is used on the loop only.
 final class Connection {
     typealias Pipeline = PipelineStateMachine<Request, ResultSet>
 
-    /// What became of a request that was to be sent.
+    /// The result of an attempt to send a request.
     enum Sending {
         case sent
-        /// The request is at fault; nothing was sent.
+        /// The request is invalid; nothing was sent.
         case refused(PostgresError)
-        /// The connection is of no use; nothing of the request was sent.
+        /// The connection is unusable; nothing of the request was sent.
         case broken
-        /// The connection is of no use; part of the request may have been sent.
+        /// The connection is unusable; part of the request may have been sent.
         case brokenMidway
     }
 
-    /// What was found when reading.
+    /// The result of reading.
     enum Reading {
         case completion(Pipeline.Completion)
-        /// A script has ended, with the first error if there was one.
+        /// A script has ended, with its first error if there was one.
         case script(Request, Pipeline.Outcome)
         case nothing
         case broken
     }
 
-    /// How prepared statements are kept.
+    /// The limits for prepared statements.
     struct Preparing {
         let isEnabled: Bool
-        /// Bytes of the texts that may be kept.
+        /// The most bytes of the texts that stay prepared.
         let kept: Int
-        /// Bytes of the texts that the server may have parsed in vain before its memory is worth a new connection.
+        /// The bytes of discarded statement texts after which the connection is replaced, to free the server's memory.
         let discarded: Int
     }
 
-    /// What goes on by the simple protocol, outside of pipeline mode.
+    /// A request by the simple protocol, outside of pipeline mode.
     private struct Script {
         let request: Request
         var outcome = Pipeline.Outcome.nothing
-        /// The rows that the server takes now, and how many of their bytes libpq has.
+        /// The rows of a COPY in progress, and the number of their bytes already passed to libpq.
         var copying: (rows: CopyRows, taken: Int)?
     }
 
@@ -51,20 +51,20 @@ final class Connection {
     private var prepared: PreparedStatements
     private var script: Script?
 
-    /// Since when the oldest request in flight is the oldest.
+    /// When the oldest request in flight became the oldest.
     private(set) var oldestSince: ContinuousClock.Instant
-    /// Whether something was handed to libpq that may not have left yet.
+    /// Whether libpq may hold data that has not been sent yet.
     private(set) var needsFlush = false
     private var isWatchedForWriting = false
 
-    /// No request shall be sent any more, and the connection is closed when the last one is answered.
+    /// Whether the connection takes no more requests and is closed once the last one is answered.
     var isRetiring = false
-    /// Whether a reply that is long overdue makes the connection count as lost.
+    /// Whether an overdue response makes the connection count as lost.
     var isWatched = true
 
     /// Takes over a connection that has just been established.
     ///
-    /// Nil if libpq refuses to put it into pipeline mode.
+    /// Nil if libpq refuses pipeline mode.
     init?(_ handle: Handle, tag: UInt64, preparing: Preparing, now: ContinuousClock.Instant) {
         guard PQsetnonblocking(handle.pointer, 1) == 0, PQenterPipelineMode(handle.pointer) == 1 else { return nil }
         self.handle = handle
@@ -79,14 +79,14 @@ final class Connection {
 
     var isBusy: Bool { !pipeline.isEmpty || script != nil }
 
-    /// Whether the server process has learnt so much that it does not use that a new one is better.
+    /// Whether the server process has cached so much unused data that the connection should be replaced.
     ///
-    /// It frees plans, but what it knows of a table it knows until its end.
+    /// The server frees plans, but keeps its table metadata until the session ends.
     var isWorn: Bool { preparing.isEnabled && prepared.discarded > preparing.discarded }
 
     /// Whether the session is outside of any transaction.
     ///
-    /// Of meaning when nothing is in flight.
+    /// Meaningful only when nothing is in flight.
     var isOutsideTransaction: Bool { PQtransactionStatus(handle.pointer) == PQTRANS_IDLE }
 
     // MARK: Sending
@@ -146,7 +146,7 @@ final class Connection {
         return sync(request, isPreparing: isPreparing)
     }
 
-    /// Has the server read a statement and tell of its columns.
+    /// Asks the server for the columns of a statement, without running the statement.
     private func describe(_ statement: Statement, of request: Request, parameters: inout ParameterBuffer) -> Sending {
         guard parameters.load(statement.binds) else { return .refused(.invalidStatement(.tooManyOrTooLargeBinds)) }
         guard !statement.sql.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
@@ -164,9 +164,9 @@ final class Connection {
         return .sent
     }
 
-    /// Frees a statement on the server.
+    /// Frees a prepared statement on the server.
     ///
-    /// Nobody waits for it.
+    /// No caller waits for the response.
     private func deallocate(_ name: PreparedStatements.Name) -> Bool {
         let text = name.withUnsafeBufferPointer { name in
             "DEALLOCATE " + String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -187,30 +187,29 @@ final class Connection {
         return .sent
     }
 
-    /// The server does not have the statement (any more).
+    /// Forgets a prepared statement that the server does not have (any more).
     func forget(_ statement: Statement, of request: Request) {
         prepared.remove(statement, near: request.affinity)
     }
 
-    /// The server has the statement, but its plan is of no use any more.
+    /// Marks a prepared statement as stale: the server has it, but its plan is no longer usable.
     func expire(_ statement: Statement, of request: Request) {
         prepared.expire(statement, near: request.affinity)
     }
 
-    /// Every plan of now may be of no use any more.
+    /// Marks all prepared statements as stale.
     func expireAll() {
         prepared.expireAll()
     }
 
-    /// The server has forgotten all statements.
+    /// Forgets all prepared statements, since the server has dropped them.
     func forgetAll() {
         prepared.removeAll()
     }
 
-    /// Sends what libpq still holds, and rows that are copied as long as the socket has room for them; watches for room
-    /// while there is none.
+    /// Sends the data that libpq holds, and rows of a COPY as long as the socket has room for them.
     ///
-    /// False if it is broken.
+    /// Watches the socket for room while there is none. Returns false if the connection is broken.
     func flush(_ poller: Poller) -> Bool {
         needsFlush = false
         var status = PQflush(handle.pointer)
@@ -225,9 +224,9 @@ final class Connection {
         return poller.change(socket, tag: tag, reading: true, writing: isStuck)
     }
 
-    /// Hands libpq the next part of the rows that are copied, or says that there are no more.
+    /// Passes the next part of a COPY's rows to libpq, or the end of the rows.
     ///
-    /// libpq would keep in memory whatever it is given: so it gets no more before the socket has taken what it had.
+    /// libpq would buffer everything it is given: so it gets the next part only when the socket has taken the last one.
     private func copyOn() -> Bool {
         guard let copying = script?.copying else { return true }
         let part = copying.rows.bytes[copying.taken...].prefix(65_536)
@@ -253,15 +252,15 @@ final class Connection {
 
     /// Reads from the socket.
     ///
-    /// False if the connection is gone.
+    /// Returns false if the connection is lost.
     func fill() -> Bool {
         guard PQconsumeInput(handle.pointer) == 1 else { return false }
-        // libpq may have written, too; what it could not write is due for another flush.
+        // libpq may have written, too; data that it could not write is due for another flush.
         if isWatchedForWriting { needsFlush = true }
         return true
     }
 
-    /// The next thing that what has been read amounts to.
+    /// Returns the next event in the data that has been read.
     func next(now: ContinuousClock.Instant) -> Reading {
         if script != nil { return nextOfScript() }
         var waits = 0
@@ -272,7 +271,7 @@ final class Connection {
             case .proceed:
                 waits = 0
             case .wait:
-                // libpq says "nothing" once between the results of two commands; twice means what it says.
+                // libpq returns no result once between the results of two commands; twice means that there is none yet.
                 waits += 1
                 if waits > 1 { return .nothing }
             case .complete(let completion):
@@ -282,12 +281,12 @@ final class Connection {
                 return .broken
             }
         }
-        // With nothing in flight only notices and changed settings come, which libpq digests here.
+        // With nothing in flight only notices and changed settings arrive, which libpq processes here.
         _ = PQisBusy(handle.pointer)
         return PQstatus(handle.pointer) == CONNECTION_OK ? .nothing : .broken
     }
 
-    /// Takes the payloads of all notifications that have been read.
+    /// Passes the payloads of all notifications that have been read to `body`.
     func takeNotifications(_ body: (String) -> Void) {
         while let notification = PQnotifies(handle.pointer) {
             body(String(cString: notification.pointee.extra))
@@ -318,7 +317,7 @@ final class Connection {
     }
 
     private func nextOfScript() -> Reading {
-        // While rows are taken, libpq says nothing but that.
+        // While libpq accepts rows, it reports nothing else.
         while script?.copying == nil, PQisBusy(handle.pointer) == 0 {
             switch (nextEvent(), script?.outcome) {
             case (.copyIn, _):
@@ -330,7 +329,7 @@ final class Connection {
                 script = nil
                 return .script(request, outcome)
             case (.failure, .failure), (.success, .failure):
-                // The server stops at the first error; what comes after it tells of the end of the session.
+                // The server stops at the first error; a further result is about the end of the session.
                 break
             case (.success(let set), _):
                 script?.outcome = .success(set)
@@ -343,12 +342,12 @@ final class Connection {
         return .nothing
     }
 
-    /// The caller of `request` has gone; its reply will be dropped.
+    /// Marks the request as abandoned by its caller; its response will be dropped.
     func abandon(_ request: Request) {
         _ = pipeline.abandon { $0 === request }
     }
 
-    /// The connection is gone: all who still wait for an answer, with the refusal of those that have been refused.
+    /// Returns the requests that still wait when the connection is lost, with the errors of those that were refused.
     func orphans() -> [Pipeline.Orphan] {
         var orphans = pipeline.lost()
         if let script {

@@ -1,15 +1,15 @@
 extension PostgresConfiguration {
     /// A file that does not exist.
     ///
-    /// libpq looks for certificates and passwords in the home folder and in `PG*` variables when the keyword is unset,
-    /// and an empty value counts as unset.
+    /// For an unset or empty keyword, libpq looks for certificates and passwords in the home folder and in `PG*`
+    /// variables.
     private static let absentFile = "/nonexistent"
 
-    /// The keywords and values by which libpq opens a connection to `host`.
+    /// The libpq keywords and values for a connection to `host`.
     ///
-    /// Whatever an environment variable could fill in is set here, since libpq lets those win over unset keywords
-    /// without a word. `addresses` is empty for a socket; for all others libpq must not resolve the name itself, which
-    /// would block the loop.
+    /// Every keyword that an environment variable could fill in is set here, since libpq silently takes the variable
+    /// for an unset keyword. `addresses` is empty for a socket. For all other hosts libpq must not resolve the name
+    /// itself, which would block the loop.
     func keywords(host: DatabaseHost, addresses: [String]) -> [(keyword: String, value: String)] {
         let times = max(1, addresses.count)
         var keywords: [(keyword: String, value: String)] = [
@@ -45,8 +45,8 @@ extension PostgresConfiguration {
         if let password { keywords.append(("password", password.text)) }
         var startup = options.isEmpty ? [] : [options]
         if effectiveSessionSettings == .startupOptions {
-            // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a
-            // table has no statistics, and spends a second on what takes a millisecond.
+            // The statements here are short. PostgreSQL compiles a statement that it estimates as long, as it does
+            // while a table has no statistics, and spends a second on a statement of a millisecond.
             let ours =
                 ["jit=off"] + Self.texts + serverKeepalives + settings.map { "\($0.name)=\($0.value)" }
                 + sessionLimits.map { "\($0.name)=\($0.milliseconds)" }
@@ -56,14 +56,15 @@ extension PostgresConfiguration {
         return keywords
     }
 
-    /// The forms in which PostgreSQL writes values as text, which is how Citus gets them (`Shards.Text`): those that it
-    /// reads again as the same, whatever the database's or the role's own are.
+    /// The settings of the text formats in which Citus gets values (`Shards.Text`).
+    ///
+    /// PostgreSQL reads values in these formats back unchanged, whatever formats the database or the role has set.
     private static let texts = ["datestyle=ISO", "extra_float_digits=1"]
 
-    /// By which PostgreSQL notices that we are gone as soon as we notice that it is.
+    /// The keepalive settings by which PostgreSQL notices a lost client as soon as the client notices a lost server.
     ///
-    /// Where the network goes without a word, its processes would otherwise stay for hours, and count as connections.
-    /// It ignores them on a socket.
+    /// When the network fails silently, server processes would otherwise stay for hours and count as connections.
+    /// PostgreSQL ignores these settings on a socket.
     private var serverKeepalives: [String] {
         [
             "tcp_keepalives_idle=10", "tcp_keepalives_interval=3", "tcp_keepalives_count=3",
@@ -71,7 +72,7 @@ extension PostgresConfiguration {
         ]
     }
 
-    /// The time limits of a session, in milliseconds; zero is PostgreSQL's own word for none.
+    /// The time limits of a session, in milliseconds; in PostgreSQL zero means no limit.
     var sessionLimits: [(name: String, milliseconds: Int)] {
         [
             ("statement_timeout", statementTimeout.milliseconds),
@@ -86,12 +87,12 @@ extension PostgresConfiguration {
 }
 
 extension Duration {
-    /// Whole milliseconds, at least 0 and at most 2³¹ − 1, which is what PostgreSQL's settings and epoll take.
+    /// Whole milliseconds, at least 0 and at most 2³¹ − 1, the range of PostgreSQL's settings and epoll.
     var milliseconds: Int {
         guard self > .zero else { return 0 }
         guard self < .milliseconds(Int32.max) else { return Int(Int32.max) }
         let parts = components
-        // Rounded up: a timer must not fire before its time and then find nothing to do.
+        // Rounded up: a timer must not fire early and then find nothing to do.
         return Int(parts.seconds) * 1000 + Int((parts.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

@@ -1,6 +1,6 @@
-/// How callers on any thread wait for what happens on the loop.
+/// Waiting of callers, on any thread, for events on the loop.
 extension ConnectionPool {
-    /// Hands the request to the loop and waits for its end; when the task is cancelled, for no longer.
+    /// Passes the request to the loop and waits for its outcome, or until the task is cancelled.
     nonisolated(nonsending) func perform(
         _ request: Request,
         cancellable: Bool = true

@@ -1,9 +1,9 @@
-/// How connections end, and who is told.
+/// Closing connections and notifying their users.
 extension ConnectionPool {
     /// Lets the connection take no more statements.
     ///
-    /// A server that has become a standby (25006) refuses writes on all of them: then all that belong to nobody go, as
-    /// they come to rest, and the next ones look for another server.
+    /// A server that has become a standby (25006) refuses writes on all its connections. Then every unleased connection
+    /// is closed once it is idle, and the next ones look for another server.
     func retire(_ connection: Connection, slot index: Int, because error: PostgresError) {
         connection.isRetiring = true
         guard index < pipelined else { return }
@@ -18,15 +18,14 @@ extension ConnectionPool {
         listenElsewhere()
     }
 
-    /// Lets a worn connection end as it comes to rest, and another one take its place; not while others are missing,
-    /// too.
+    /// Replaces a worn connection once it is idle, unless other connections are missing, too.
     func renew(_ connection: Connection, slot index: Int) {
         guard index < pipelined, !connection.isRetiring, dispatch.open == pipelined else { return }
         connection.isRetiring = true
         _ = dispatch.retire(lane: index)
     }
 
-    /// The connection is gone, and nobody has asked for that.
+    /// Closes a connection that was lost, and counts the loss.
     func lose(_ index: Int) {
         guard case .open(let connection) = slots[index] else { return }
         counters.connectionsLost += 1
@@ -34,9 +33,9 @@ extension ConnectionPool {
         closeSlot(index)
     }
 
-    /// Closes whatever is at the slot, and says so to the machine that it belongs to.
+    /// Closes the connection at the slot, and notifies the state machine that owns the slot.
     ///
-    /// Whoever still waits for an answer on it learns whether anything can have happened.
+    /// Callers that still wait on the connection learn whether their statements may have had an effect.
     func closeSlot(_ index: Int) {
         var orphans: [Connection.Pipeline.Orphan] = []
         switch slots[index] {

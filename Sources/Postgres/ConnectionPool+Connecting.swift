@@ -1,18 +1,18 @@
 internal import CLibPQ
 
-/// An attempt to open a connection, host after host.
+/// An attempt to open a connection, trying one host after the other.
 final class ConnectionAttempt {
     let slot: Int
     /// The indices of the hosts not tried yet, in order.
     var remaining: ArraySlice<Int>
     var hostIndex: Int
     var host: DatabaseHost
-    /// Whether every host so far has failed for good.
+    /// Whether all hosts so far have failed permanently.
     var isFinal = true
-    /// Until when the current host has to be reached.
+    /// The deadline for connecting to the current host.
     var deadline: ContinuousClock.Instant
     var tag: UInt64 = 0
-    /// Nil while the host's name is being resolved.
+    /// The libpq connection; nil while the host's name is being resolved.
     var handle: Handle?
     /// The socket that epoll watches.
     var watched: Int32?
@@ -26,9 +26,9 @@ final class ConnectionAttempt {
     }
 }
 
-/// How connections come to be: one host after the other, each within its time limit, without blocking.
+/// Opening connections: one host after the other, each within its time limit, without blocking.
 extension ConnectionPool {
-    /// Begins an attempt for each connection that is wanted, as far as the gate permits.
+    /// Begins an attempt for each wanted connection, as far as the gate permits.
     func openWanted() {
         guard case .running = life else { return }
         for index in slots.indices {
@@ -93,14 +93,14 @@ extension ConnectionPool {
             fail(attempt)
             return
         }
-        // libpq: until PQconnectPoll has been called, proceed as if it had asked to wait for writing.
+        // The libpq manual: before the first PQconnectPoll, behave as if it had asked to wait for writing.
         watch(attempt, handle, reading: false, writing: true)
     }
 
-    /// The socket of the attempt is ready.
+    /// Continues an attempt whose socket is ready.
     func advance(_ attempt: ConnectionAttempt) {
         guard let handle = attempt.handle else { return }
-        // libpq may close this socket and open another under the same number: epoll has to forget it before.
+        // libpq may close this socket and open another with the same number: epoll has to forget it first.
         unwatch(attempt)
         switch PQconnectPoll(handle.pointer) {
         case PGRES_POLLING_READING: watch(attempt, handle, reading: true, writing: false)
@@ -153,19 +153,19 @@ extension ConnectionPool {
         case .place(let place):
             perform(leases.connected(place: place))
         case .listener(let listener):
-            // Its machine waits for its answers, under a limit of their own.
+            // The listener's own state machine watches for its responses, under a limit of their own.
             connection.isWatched = false
             listenerConnected(listener)
         }
     }
 
-    /// The current host cannot be had.
+    /// Gives up the current host, with libpq's error.
     private func fail(_ attempt: ConnectionAttempt) {
         let message = attempt.handle?.failure ?? ""
         tryNextHost(attempt, after: ConnectFailure(libpq: message, hiding: configuration.password?.text))
     }
 
-    /// Gives the current host up and goes on to the next one; after the last one the attempt has failed.
+    /// Gives up the current host and tries the next one; after the last host the attempt has failed.
     func tryNextHost(_ attempt: ConnectionAttempt, after failure: ConnectFailure) {
         counters.connectFailures += 1
         counters.lastConnectFailure = failure.text
@@ -189,14 +189,14 @@ extension ConnectionPool {
         if configuration.givesUpAtRefusals, attempt.isFinal { giveUpWaiting() }
     }
 
-    /// Fails all waiting callers: no more waiting would bring a connection.
+    /// Fails all waiting callers, since no connection can be expected.
     private func giveUpWaiting() {
         let never = now + .seconds(1 << 30)
         for request in dispatch.expire(now: never).requests { answer(request, .failure(.unavailable(lastFailure))) }
         perform(leases.expire(now: never))
     }
 
-    /// Lets go of the current host's socket and connection.
+    /// Releases the current host's socket and connection.
     func abandon(_ attempt: ConnectionAttempt) {
         unwatch(attempt)
         attempt.handle = nil

@@ -1,12 +1,12 @@
-/// Exclusive connections: who gets one, and how a session is made clean again.
+/// Exclusive connections: leasing them, and cleaning their sessions.
 extension ConnectionPool {
     /// A session that is being cleaned.
     struct Cleaning {
-        /// What the connection was lent for; prepared statements end with a session.
+        /// The use that the connection was leased for; cleaning a session also drops prepared statements.
         let purpose: Lease.Purpose
         let statements: [Statement]
         var answered = 0
-        /// The one who returned the lease.
+        /// The caller that returned the lease, if it waits for the end of the cleaning.
         let continuation: Continuation<Void>?
     }
 
@@ -25,7 +25,7 @@ extension ConnectionPool {
 
     func cancelLease(_ request: LeaseRequest) {
         request.isCancelled = true
-        // One that does not wait has its answer, or its submission is still to come.
+        // A request that is not in the queue has its outcome, or its submission is still to come.
         if leases.cancel(where: { $0 === request }) { answer(request, .failure(.cancelled)) }
     }
 
@@ -49,7 +49,7 @@ extension ConnectionPool {
         }
     }
 
-    /// A lease comes back, from a transaction that may still be open or from a session that may have been changed.
+    /// Takes a lease back, from a transaction that may still be open or a session that may have been changed.
     func returned(_ lease: Lease, _ purpose: Lease.Purpose, _ continuation: Continuation<Void>?) {
         let index = pipelined + lease.place
         var statements: [Statement] = []
@@ -80,7 +80,7 @@ extension ConnectionPool {
         }
     }
 
-    /// A statement of the cleaning has been answered.
+    /// Handles the response to a statement of the cleaning.
     func cleaned(_ index: Int, _ outcome: Request.Outcome) {
         guard case .success = outcome else {
             lose(index)
@@ -92,7 +92,7 @@ extension ConnectionPool {
         perform(leases.cleaned(place: index - pipelined))
     }
 
-    /// The session is clean, or gone.
+    /// Ends the cleaning, when the session is clean or lost.
     func endCleaning(_ index: Int) {
         cleanings.removeValue(forKey: index)?.continuation?.resume()
     }

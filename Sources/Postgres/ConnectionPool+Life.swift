@@ -1,4 +1,4 @@
-/// The pool's beginning and its end.
+/// The start and the shutdown of the pool.
 extension ConnectionPool {
     func run(_ continuation: Continuation<Void>) {
         switch life {
@@ -31,7 +31,7 @@ extension ConnectionPool {
         life = .draining(until: now + (replyLimit ?? .seconds(3)))
     }
 
-    /// Closes what is idle while the pool drains, and ends it when nothing is left or time is up.
+    /// Closes idle connections while the pool drains, and closes the pool when none is left or the time is up.
     func finishDraining() {
         guard case .draining(let until) = life else { return }
         var isDone = leases.leased == 0 && cleanings.isEmpty

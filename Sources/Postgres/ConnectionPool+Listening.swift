@@ -1,14 +1,14 @@
-/// Connections that listen, one for each stream of notifications.
+/// Connections for `LISTEN`, one for each stream of notifications.
 extension ConnectionPool {
-    /// A stream of notifications, at a slot of its own.
+    /// A stream of notifications, with a slot of its own.
     struct Listener {
         let subscription: Subscription
         var machine: ListenStateMachine
     }
 
-    /// Somebody has begun to read.
+    /// Opens a connection for a stream whose reading has begun.
     func listen(_ subscription: Subscription) {
-        // One that has ended sooner than its beginning was heard of stays ended.
+        // A subscription that ended before this message was read stays ended.
         guard !subscription.isEnded else { return }
         switch life {
         case .created, .running: break
@@ -27,7 +27,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Nobody reads any more.
+    /// Closes the connection of a stream that is no longer read.
     func unlisten(_ subscription: Subscription) {
         guard let index = listeners.firstIndex(where: { $0?.subscription === subscription }) else { return }
         listeners[index] = nil
@@ -43,17 +43,17 @@ extension ConnectionPool {
         }
     }
 
-    /// Another server is to be listened to, since this one takes no writes any more.
+    /// Closes the connections of all listeners, so that they connect to another server: this one takes no more writes.
     func listenElsewhere() {
         for index in listeners.indices { lose(slot(ofListener: index)) }
     }
 
-    /// The connection of the listener has been opened.
+    /// Notes that the connection of the listener was opened.
     func listenerConnected(_ index: Int) {
         perform(listeners[index]?.machine.connected(now: now), listener: index)
     }
 
-    /// The LISTEN of the listener has been answered.
+    /// Handles the response to the listener's LISTEN.
     func listenerAnswered(_ index: Int, _ outcome: Request.Outcome) {
         var isRefusal = false
         if case .failure(let error) = outcome {
@@ -66,12 +66,12 @@ extension ConnectionPool {
         perform(listeners[index]?.machine.answered(isRefusal: isRefusal, now: now), listener: index)
     }
 
-    /// Asks and gives up whatever it is time for.
+    /// Carries out what is due for each listener: a new LISTEN, or the end of a connection without a response.
     func expireListeners() {
         for index in listeners.indices { perform(listeners[index]?.machine.tick(now: now), listener: index) }
     }
 
-    /// Passes on what the connection has heard.
+    /// Passes received notifications on to the stream.
     func deliver(from connection: Connection, listener index: Int) {
         guard let subscription = listeners[index]?.subscription else { return }
         connection.takeNotifications { subscription.put(.received(payload: $0)) }

@@ -1,4 +1,4 @@
-/// The way of a statement: to a connection, over it, and back to its caller.
+/// The path of a statement: to a connection, to the server, and back to the caller.
 extension ConnectionPool {
     func submit(_ request: Request) {
         request.began = now
@@ -19,7 +19,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Gives a caller its answer, and counts it, unless it has one; what the pool asks for itself is not counted.
+    /// Finishes a request with its outcome, unless it is finished, and counts callers' requests only.
     func answer(_ request: Request, _ outcome: Request.Outcome) {
         if case .finished = request.place { return }
         if request.origin == .caller {
@@ -45,7 +45,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Sends the statements that wait, as far as there is room.
+    /// Sends queued statements as far as the lanes have room.
     func sendWaiting() {
         while let (request, _, lane) = dispatch.next(now: now) { send(request, lane: lane) }
     }
@@ -79,7 +79,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Gives the caller its answer, and the lane its room.
+    /// Finishes a request with its outcome, and frees its room on the lane.
     private func settle(_ request: Request, _ outcome: Request.Outcome, slot index: Int) {
         switch request.origin {
         case .caller:
@@ -94,7 +94,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Reads what the socket holds and answers the statements that are complete.
+    /// Reads from the socket and answers the statements that are complete.
     func receive(_ connection: Connection, slot index: Int) {
         guard connection.fill() else {
             lose(index)
@@ -111,8 +111,8 @@ extension ConnectionPool {
             case .nothing:
                 switch owner(of: index) {
                 case .lane:
-                    // Somebody has begun a transaction on a connection that all share: it must not swallow the next
-                    // ones.
+                    // A statement has opened a transaction on a shared connection: the transaction must not swallow
+                    // later statements.
                     if !connection.isBusy, !connection.isOutsideTransaction { lose(index) }
                 case .place: break
                 case .listener(let listener): deliver(from: connection, listener: listener)
@@ -134,8 +134,8 @@ extension ConnectionPool {
                 case .gone: connection.forget(statement, of: request)
                 case .outdated: connection.expire(statement, of: request)
                 }
-                // A shared connection is never inside a transaction, and what libpq says of it counts only while it
-                // rests.
+                // A shared connection is never inside a transaction, and libpq's transaction status counts only when
+                // nothing is in flight.
                 if index < pipelined || connection.isOutsideTransaction {
                     guard completion.isAbandoned else {
                         request.isUnnamed = true
@@ -165,17 +165,17 @@ extension ConnectionPool {
         }
     }
 
-    /// Why a plan that the server had made earlier is of no use any more.
+    /// The reason why a plan that the server made earlier is unusable.
     private enum Staleness {
-        /// The server does not have it (26000).
+        /// The server no longer has the plan (26000).
         case gone
-        /// It no longer gives the columns that it gave (0A000).
+        /// The plan no longer returns the same columns (0A000).
         case outdated
     }
 
-    /// Whether the server refused a plan that it had made earlier.
+    /// Returns the reason if the server refused a plan that it made earlier.
     ///
-    /// Nothing was carried out then, and the statement as such may be right.
+    /// The statement was not carried out then, and may itself be correct.
     private func staleness(of error: PostgresError, _ request: Request) -> Staleness? {
         guard request.plan == .reused else { return nil }
         switch error.sqlState {
@@ -185,10 +185,10 @@ extension ConnectionPool {
         }
     }
 
-    /// Has the statements of all transactions to come prepared anew.
+    /// Has the statements of all future transactions prepared anew.
     ///
-    /// A transaction that met an outdated plan runs again from its beginning, perhaps on another connection: it must
-    /// not fail once more for each plan that is outdated, too.
+    /// A transaction that met an outdated plan is retried from its beginning, perhaps on another connection. The retry
+    /// must not fail once for each other outdated plan.
     private func expireExclusivePlans() {
         for place in 0..<exclusive {
             if case .open(let connection) = slots[pipelined + place] { connection.expireAll() }
@@ -205,7 +205,7 @@ extension ConnectionPool {
     func cancel(_ request: Request) {
         switch request.place {
         case .outside:
-            // Its submission is still to come, and with it the continuation.
+            // The submission with the continuation is still to come.
             request.place = .cancelled
             return
         case .cancelled, .finished:
@@ -215,7 +215,7 @@ extension ConnectionPool {
         case .sent(let slot):
             if case .open(let connection) = slots[slot] { connection.abandon(request) }
         }
-        // A slot on a lane stays taken until its reply has come and been dropped.
+        // The room on a lane stays taken until the response has arrived and been dropped.
         answer(request, .failure(.cancelled))
     }
 }

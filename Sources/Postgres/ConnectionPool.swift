@@ -1,11 +1,11 @@
-/// Owns every connection, and carries out on them what the state machines decide.
+/// The actor that owns every connection and carries out the decisions of the state machines.
 ///
-/// Runs on the thread of its ``EventLoop`` only. Statements do not enter it as calls to the actor, which would switch
-/// executors twice for each, but as messages that the loop hands over in bulk, turn by turn.
+/// It runs only on the thread of its ``EventLoop``. Statements do not enter it as actor calls, which would switch
+/// executors twice for each, but as messages that the loop delivers in bulk, turn by turn.
 actor ConnectionPool {
-    /// What is at a place for a connection.
+    /// The state of a slot for one connection.
     ///
-    /// Places of pipelined connections come first, then those of exclusive ones, then those of listeners.
+    /// Slots of pipelined connections come first, then those of exclusive connections, then those of listeners.
     enum Slot {
         case vacant
         /// A connection is to be opened as soon as the gate permits.
@@ -14,7 +14,7 @@ actor ConnectionPool {
         case open(Connection)
     }
 
-    /// To whom the connection at a slot belongs.
+    /// The owner of the connection at a slot.
     enum Owner {
         case lane(Int)
         case place(Int)
@@ -23,11 +23,11 @@ actor ConnectionPool {
 
     /// The life of the pool.
     enum Life {
-        /// Nobody has called ``PostgresClient/run()`` yet. Can transition to: running, closed.
+        /// ``PostgresClient/run()`` has not been called yet. Can transition to: running, closed.
         case created
         /// Can transition to: draining.
         case running
-        /// What has been sent may still be answered, until then. Can transition to: closed.
+        /// Statements that were sent may be answered until `until`. Can transition to: closed.
         case draining(until: ContinuousClock.Instant)
         case closed
     }
@@ -42,7 +42,7 @@ actor ConnectionPool {
     var slots: [Slot]
     var dispatch: DispatchStateMachine<Request>
     var leases: LeaseStateMachine<LeaseRequest>
-    /// Streams of notifications; nil where one has ended and the next one finds room.
+    /// The streams of notifications; an ended stream leaves nil, and the next stream takes its index.
     var listeners: [Listener?] = []
     var gate = ReconnectGate()
     var life = Life.created
@@ -50,12 +50,12 @@ actor ConnectionPool {
     var parameters = ParameterBuffer()
     /// Sessions that are being cleaned, by slot.
     var cleanings: [Int: Cleaning] = [:]
-    /// Slots that wait until the name of a host is resolved, by the host's index; one thread at most works for each.
+    /// The slots that wait for the address of a host, by the host's index; at most one thread resolves each host.
     var resolutions: [Int: Set<Int>] = [:]
-    /// The host that took the last connection; tried first.
+    /// The host of the last established connection, tried first.
     var preferredHost = 0
     var counters = PostgresStatus()
-    /// Why the latest attempt to connect failed.
+    /// The reason why the latest attempt to connect failed.
     var lastFailure: ConnectFailure?
     /// When the current turn began.
     var now = ContinuousClock.now
@@ -76,19 +76,19 @@ actor ConnectionPool {
         leases = LeaseStateMachine(places: exclusive, maxWaiting: max(1, configuration.maxQueued))
     }
 
-    /// A pool whose loop runs and which opens no connection yet.
+    /// Starts the loop of a new pool that opens no connection yet.
     static func start(_ configuration: PostgresConfiguration) -> ConnectionPool {
         let pool = ConnectionPool(configuration)
         pool.loop.start(pool)
         return pool
     }
 
-    /// On the loop, since the last reference can go anywhere while a PGconn may be closed on the loop only.
+    /// Runs on the loop: the last reference can be dropped anywhere, but a PGconn may be closed only on the loop.
     isolated deinit {
         for index in slots.indices { closeSlot(index) }
     }
 
-    /// Puts a message where the loop finds it.
+    /// Posts a message to the loop.
     nonisolated func post(_ message: PoolMessage) {
         loop.mailbox.post(message)
     }
@@ -111,9 +111,9 @@ actor ConnectionPool {
         return status
     }
 
-    /// One turn of the loop: sockets that are ready, then what others put down, then what time demands.
+    /// Runs one turn of the loop: ready sockets first, then messages, then expired deadlines.
     ///
-    /// - Returns: when the next turn is due if nothing happens before.
+    /// - Returns: The time when the next turn is due if nothing happens before.
     func turn(events: [Poller.Event], messages: [PoolMessage]) -> ContinuousClock.Instant? {
         now = .now
         for event in events { handle(event) }
@@ -155,13 +155,13 @@ actor ConnectionPool {
         }
     }
 
-    /// Whether the connection is still the one at that slot.
+    /// Whether the connection is still the one at the slot.
     func isOpen(_ connection: Connection, slot index: Int) -> Bool {
         guard case .open(let current) = slots[index] else { return false }
         return current === connection
     }
 
-    /// A number for a socket that was never used before and leads to the slot.
+    /// Returns a tag for a socket: a number that was never used before and contains the slot.
     func nextTag(slot: Int) -> UInt64 {
         lastTag += 1
         return lastTag << 32 | UInt64(slot)
@@ -182,7 +182,7 @@ actor ConnectionPool {
         }
     }
 
-    /// How long a reply may be due; nil for ever.
+    /// The longest time that the oldest request in flight may wait for a response; nil for no limit.
     var replyLimit: Duration? {
         configuration.statementTimeout > .zero ? configuration.statementTimeout + .seconds(1) : nil
     }

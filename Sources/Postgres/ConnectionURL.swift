@@ -13,8 +13,9 @@ struct ConnectionURL {
         "application_name", "channel_binding", "connect_timeout", "gssencmode", "client_encoding", "options",
     ]
 
-    /// The advice for a parameter that libpq or another reader of such URLs takes, and this one does not; nil for a
-    /// parameter that is not known.
+    /// Returns the advice for a parameter that libpq or another client accepts and this driver does not.
+    ///
+    /// Nil for an unknown parameter.
     private static func advice(for parameter: String) -> String? {
         switch parameter {
         case "user", "password", "dbname": "write it as in postgres://USER:PASSWORD@HOST/DATABASE"
@@ -96,9 +97,9 @@ struct ConnectionURL {
         return (text[..<index], text[text.index(after: index)...])
     }
 
-    /// Undoes percent-encoding.
+    /// Decodes percent-encoding.
     ///
-    /// A NUL is refused, since libpq would take the text to end there.
+    /// A NUL is refused, since libpq would end the text there.
     private static func decoded(_ text: Substring, part: String) throws(PostgresConfigurationError) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -146,14 +147,14 @@ struct DatabaseHost: Sendable, Hashable {
         }
         guard !name.isEmpty else { throw .missing("host") }
         let number = try Self.port(port.map(String.init))
-        // No percent-encoding here: a name or an address needs none, and a socket has its own parameter.
+        // Percent-encoding is refused here: a name or an address needs none, and a socket has its own parameter.
         guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") }) else {
             throw .invalid("host", expected: "a host name, an address, or ?host=/folder for a socket")
         }
         self.init(name: String(name), port: number)
     }
 
-    /// The port that a text stands for; PostgreSQL's own if there is none.
+    /// Parses a port; PostgreSQL's default if there is no text.
     static func port(_ text: String?) throws(PostgresConfigurationError) -> Int {
         guard let number = Int(text ?? "5432"), (1...65535).contains(number) else {
             throw .invalid("port", expected: "a number from 1 to 65535")
@@ -161,10 +162,10 @@ struct DatabaseHost: Sendable, Hashable {
         return number
     }
 
-    /// Whether this is the folder of a Unix socket.
+    /// Whether the host is the folder of a Unix socket.
     var isSocket: Bool { name.hasPrefix("/") }
 
-    /// Whether this is an address rather than a name, so that no resolver is asked.
+    /// Whether the host is an address, which needs no resolver.
     var isAddress: Bool {
         var space = in6_addr()
         return inet_pton(AF_INET, name, &space) == 1 || inet_pton(AF_INET6, name, &space) == 1
@@ -172,7 +173,7 @@ struct DatabaseHost: Sendable, Hashable {
 
     /// Whether traffic to this host stays on this machine.
     ///
-    /// `localhost` counts; what it resolves to is checked again.
+    /// `localhost` counts; its resolved addresses are checked again.
     var staysHere: Bool { isSocket || name.lowercased() == "localhost" || Self.isLoopback(address: name) }
 
     /// Whether `address` is in 127.0.0.0/8 or is ::1.
@@ -185,7 +186,7 @@ struct DatabaseHost: Sendable, Hashable {
     }
 }
 
-/// A variable of this process's environment.
+/// Returns a variable of this process's environment.
 func processEnvironment(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
 }

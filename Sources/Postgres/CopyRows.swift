@@ -1,19 +1,18 @@
-/// Rows for a table, in the binary form of COPY.
+/// Rows for a table, in the binary format of COPY.
 package struct CopyRows: Sendable {
-    /// What stands in front of the rows: the signature, no flags, no extension.
+    /// The bytes before the rows: the signature, no flags, no extension.
     private static let header: [UInt8] =
         Array("PGCOPY\n".utf8) + [0xFF] + Array("\r\n".utf8) + [UInt8](repeating: 0, count: 9)
-    /// What stands behind them: a row of -1 columns.
+    /// The bytes after the rows: a row of -1 columns.
     static let end: [UInt8] = [0xFF, 0xFF]
 
     /// The header and the rows.
     private(set) var bytes = Self.header
-    /// The number of rows.
     package private(set) var count = 0
 
     package init() {}
 
-    /// Adds a row: a value for each column that is copied into, each of exactly the column's type.
+    /// Appends a row: one value for each copied column, each of exactly the column's type.
     package mutating func append(_ row: [Bind]) {
         count += 1
         bytes.append(integer: Int16(truncatingIfNeeded: row.count))
@@ -26,7 +25,7 @@ package struct CopyRows: Sendable {
         }
     }
 
-    /// Adds a value behind its length, which is known when it stands there.
+    /// Appends a value after its length, which is filled in once the value is written.
     private mutating func append(_ value: Bind) {
         let place = bytes.count
         bytes.append(integer: Int32(0))

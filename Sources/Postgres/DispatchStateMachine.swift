@@ -1,9 +1,9 @@
-/// Which pipelined connection a statement goes to, and which statements wait.
+/// The assignment of statements to pipelined connections, and the queue of waiting statements.
 ///
-/// A *lane* is the place of one connection, counted from 0. Statements of an affinity keep to lanes of their own
-/// (``LaneShares``) unless these are closed, full, held up, or busier than others by more than a plan is worth.
+/// A *lane* is the place of one connection, counted from 0. Statements of an affinity keep to their own lanes
+/// (``LaneShares``), unless these are closed, full, stalled, or so much busier than others that a new plan costs less.
 struct DispatchStateMachine<Request> {
-    /// What becomes of a new statement.
+    /// The decision about a new statement.
     enum Submission: Hashable {
         case send(lane: Int)
         case wait
@@ -11,22 +11,22 @@ struct DispatchStateMachine<Request> {
         case shutDown
     }
 
-    /// Why a statement that waited was given up.
+    /// The reason why a waiting statement was given up.
     enum Expiry: Hashable {
         /// No lane was open.
         case unavailable
-        /// Lanes were open, and full.
+        /// All open lanes were full.
         case busy
     }
 
-    /// Where a lane stands.
+    /// The state of a lane.
     private enum Lane {
         /// No connection. Can transition to: open.
         case closed
-        /// Takes statements; was answered last, or began to work, at `progress`, and slowly if the last answer took
-        /// longer than a stall. Can transition to: closed, retiring.
+        /// Takes statements. `progress` is the time of the last response, or of the first statement on an idle lane.
+        /// `isSlow` tells that the last response took longer than a stall. Can transition to: closed, retiring.
         case open(inFlight: Int, progress: ContinuousClock.Instant, isSlow: Bool)
-        /// Takes no statements and is to be closed when it is empty. Can transition to: closed.
+        /// Takes no statements and is closed once it is empty. Can transition to: closed.
         case retiring(inFlight: Int)
     }
 
@@ -36,14 +36,14 @@ struct DispatchStateMachine<Request> {
         let deadline: ContinuousClock.Instant
     }
 
-    /// A lane that has been working for this long without an answer is held up by a slow statement or a lock.
+    /// The time without a response after which a lane counts as stalled, by a slow statement or a lock.
     ///
-    /// So are those behind it: others are taken first, however loaded. So is a lane whose last answer took as long:
-    /// where all statements are slow, each answer would otherwise draw everything that comes next onto its lane.
+    /// The statements behind are stalled, too: other lanes are preferred, however loaded. A lane whose last response
+    /// took as long also counts as stalled: if all statements are slow, each response would otherwise draw all new
+    /// statements to its lane.
     private static var stall: Duration { .milliseconds(20) }
 
-    /// So many more statements on the own lanes than on another one take longer than it takes that one to learn a new
-    /// statement.
+    /// The number of additional statements on the own lanes that costs more than a new plan on another lane.
     private static var imbalance: Int { 8 }
 
     private let depth: Int
@@ -63,12 +63,12 @@ struct DispatchStateMachine<Request> {
 
     var waiting: Int { queue.count }
 
-    /// When the next statement that waits has to be given up.
+    /// The deadline of the first statement in the queue.
     var nextDeadline: ContinuousClock.Instant? { queue.first?.deadline }
 
-    /// A new statement.
+    /// Submits a new statement.
     ///
-    /// It may wait until `deadline`; later submissions must not have earlier deadlines.
+    /// The statement may wait until `deadline`; later submissions must not have earlier deadlines.
     mutating func submit(
         _ request: Request,
         near affinity: Affinity? = nil,
@@ -86,7 +86,7 @@ struct DispatchStateMachine<Request> {
         return .wait
     }
 
-    /// The lane could not send the statement after all, and nothing of it has left: it waits again, before all others.
+    /// Puts a statement that the lane could not send, not even in part, back at the front of the queue.
     mutating func returned(
         _ request: Request,
         near affinity: Affinity? = nil,
@@ -97,7 +97,7 @@ struct DispatchStateMachine<Request> {
         queue.prepend(Waiting(request: request, affinity: affinity, deadline: deadline))
     }
 
-    /// A statement on the lane has been answered.
+    /// Notes that a statement on the lane was answered.
     mutating func completed(lane: Int, now: ContinuousClock.Instant) {
         release(lane, now: now)
     }
@@ -106,9 +106,9 @@ struct DispatchStateMachine<Request> {
         lanes[lane] = .open(inFlight: 0, progress: now, isSlow: false)
     }
 
-    /// The lane shall take no more statements.
+    /// Lets the lane take no more statements.
     ///
-    /// True if it is empty and can be closed at once.
+    /// Returns true if the lane is empty and can be closed at once.
     mutating func retire(lane: Int) -> Bool {
         guard case .open(let count, _, _) = lanes[lane] else { return false }
         lanes[lane] = .retiring(inFlight: count)
@@ -123,7 +123,7 @@ struct DispatchStateMachine<Request> {
         lanes[lane] = .closed
     }
 
-    /// The next statement that waits and the lane that has room for it.
+    /// Removes the next statement from the queue if a lane has room, and returns both.
     mutating func next(
         now: ContinuousClock.Instant
     ) -> (request: Request, deadline: ContinuousClock.Instant, lane: Int)? {
@@ -133,14 +133,14 @@ struct DispatchStateMachine<Request> {
         return (waiting.request, waiting.deadline, lane)
     }
 
-    /// Removes a statement that waits.
+    /// Removes a statement from the queue.
     ///
-    /// False if it does not wait (any more).
+    /// Returns false if the statement is not in the queue (any more).
     mutating func cancel(where matches: (Request) -> Bool) -> Bool {
         queue.remove(where: { matches($0.request) }) != nil
     }
 
-    /// All statements that have waited for too long, and why.
+    /// Removes all statements whose deadline has passed from the queue, and returns them with the reason.
     mutating func expire(now: ContinuousClock.Instant) -> (requests: [Request], reason: Expiry) {
         var expired: [Request] = []
         while let first = queue.first, first.deadline <= now, let waiting = queue.popFirst() {
@@ -149,9 +149,9 @@ struct DispatchStateMachine<Request> {
         return (expired, open > 0 ? .busy : .unavailable)
     }
 
-    /// From now on every statement is refused.
+    /// Refuses all statements from now on.
     ///
-    /// Returns those that waited.
+    /// Returns the statements in the queue.
     mutating func shutDown() -> [Request] {
         isShutDown = true
         return queue.removeAll().map(\.request)
@@ -165,10 +165,10 @@ struct DispatchStateMachine<Request> {
         }
     }
 
-    /// The open lane with the fewest statements in flight that is not held up, the first of equals; among the own ones
-    /// of the affinity if that is not much worse.
+    /// Returns the lane for a statement: the open lane with the fewest statements in flight that is not stalled.
     ///
-    /// At low load one connection does all the work, keeps its prepared statements warm and saves wake-ups.
+    /// Of equal lanes, the first one is taken. The affinity's own lanes are preferred if they are not much worse. At
+    /// low load one connection does all the work, keeps its prepared statements warm and saves wake-ups.
     private func lane(for affinity: Affinity?, now: ContinuousClock.Instant) -> Int? {
         guard let affinity else { return leastLoaded(now: now) { $0 }?.lane }
         let width = shares.width(of: affinity)
@@ -180,7 +180,7 @@ struct DispatchStateMachine<Request> {
         return own.lane
     }
 
-    /// The best of the lanes that have a rank; of equals the one with the lowest.
+    /// Returns the best of the lanes for which `rank` is not nil; of equal lanes, the one of the lowest rank.
     private func leastLoaded(
         now: ContinuousClock.Instant,
         _ rank: (Int) -> Int?

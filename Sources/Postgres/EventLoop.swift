@@ -1,21 +1,21 @@
 internal import CLibPQ
 internal import Glibc
 
-/// One thread that waits on epoll and runs everything of a ``ConnectionPool``.
+/// One thread that waits on epoll and runs all code of a ``ConnectionPool``.
 ///
-/// It is the executor of that actor, so that jobs (`await pool.…`), messages and sockets take turns on one thread and
-/// no PGconn is ever used by two. The thread lives as long as this object does.
+/// The loop is the executor of that actor: jobs (`await pool.…`), messages and sockets take turns on one thread, so
+/// that no two threads use a PGconn. The thread lives as long as this object.
 final class EventLoop: SerialExecutor {
     let mailbox = Mailbox()
     let poller = Poller()
 
-    /// Starts the thread.
+    /// Starts the thread for the pool whose executor this is.
     ///
-    /// The pool is the one whose executor this is; the thread does not keep it alive.
+    /// The thread does not keep the pool alive.
     func start(_ pool: ConnectionPool) {
         let turns = Turns(loop: self, pool: pool)
         let started = Thread.start(name: "postgres") { turns.run() }
-        // Happens at the start of the process if at all; without the thread nobody would ever be answered.
+        // Can happen only at the start of the process; without the thread no request would ever be answered.
         precondition(started, "no thread for the loop of the PostgreSQL driver")
     }
 
@@ -31,7 +31,7 @@ final class EventLoop: SerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// The runtime asks this when isolation is assumed outside of a job, as the thread does for each of its turns.
+    /// Checks the thread when the runtime assumes isolation outside of a job, as the thread does in each of its turns.
     func checkIsolated() {
         precondition(mailbox.isLoop, "not on the loop of the PostgreSQL driver")
     }
@@ -41,11 +41,11 @@ final class EventLoop: SerialExecutor {
     }
 }
 
-/// What the thread of an ``EventLoop`` does.
+/// The main loop of the thread of an ``EventLoop``.
 ///
-/// Unchecked, because it is handed to its thread once and used nowhere else.
+/// Unchecked, because it is passed to its thread once and used nowhere else.
 private final class Turns: @unchecked Sendable {
-    /// The tag of the mailbox; those of connections are never zero.
+    /// The tag of the mailbox; tags of connections are never zero.
     private static let mailboxTag: UInt64 = 0
 
     private let mailbox: Mailbox
@@ -89,7 +89,7 @@ private final class Turns: @unchecked Sendable {
     }
 
     private func runJobs() {
-        // The last job can be the destruction of the pool, which lets go of the loop: it must outlive that job.
+        // The last job can destroy the pool, which releases the loop: the loop must outlive that job.
         guard !batch.jobs.isEmpty, let loop else { return }
         for job in batch.jobs { job.runSynchronously(on: loop.asUnownedSerialExecutor()) }
     }

@@ -1,4 +1,4 @@
-/// A queue on an array: what is taken from the front is dropped in bulk, so that both ends cost the same.
+/// A queue on an array: removed elements are dropped in bulk, so that both ends cost the same.
 struct FIFO<Element> {
     private var storage: [Element?] = []
     private var head = 0
@@ -36,16 +36,14 @@ struct FIFO<Element> {
         return element
     }
 
-    /// Changes the first element in place.
     mutating func updateFirst<Result>(_ body: (inout Element) -> Result) -> Result? {
         guard !isEmpty, var element = storage[head] else { return nil }
-        // The slot gives its reference up meanwhile, so that the change copies nothing.
+        // The slot releases its reference meanwhile, so that the change copies nothing.
         storage[head] = nil
         defer { storage[head] = element }
         return body(&element)
     }
 
-    /// Removes the first element that matches.
     mutating func remove(where matches: (Element) -> Bool) -> Element? {
         for index in head..<storage.count {
             guard let element = storage[index], matches(element) else { continue }
@@ -55,7 +53,7 @@ struct FIFO<Element> {
         return nil
     }
 
-    /// Changes the first element that matches; false if none does.
+    /// Changes the first element that matches; returns false if none does.
     mutating func update(where matches: (Element) -> Bool, _ change: (inout Element) -> Void) -> Bool {
         for index in head..<storage.count {
             guard var element = storage[index], matches(element) else { continue }

@@ -11,7 +11,7 @@ final class Handle {
     ///
     /// Nil if there is no memory.
     init?(keywords: [(keyword: String, value: String)]) {
-        // libpq copies both arrays, which a NULL ends.
+        // libpq copies both arrays; NULL ends each of them.
         let names = keywords.map { strdup($0.keyword) } + [nil]
         let values = keywords.map { strdup($0.value) } + [nil]
         defer { for string in names + values { free(string) } }
@@ -20,7 +20,7 @@ final class Handle {
         self.pointer = pointer
         // libpq prints notices to standard error by default; they can repeat values.
         PQsetNoticeReceiver(pointer, { _, _ in }, nil)
-        // The message of a failed attempt then has the error's code; its words are in the server's language.
+        // This verbosity adds the code to the message of a failed attempt; the text is in the server's language.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
     }
 
@@ -31,6 +31,6 @@ final class Handle {
     /// The socket, which changes while the connection is being established; -1 if there is none.
     var socket: Int32 { PQsocket(pointer) }
 
-    /// Why the attempt failed, in libpq's words.
+    /// libpq's message for the failed attempt.
     var failure: String { String(cString: PQerrorMessage(pointer)) }
 }

@@ -1,21 +1,21 @@
-/// How many of the lanes the statements of one affinity may use: one as long as they are few among many others, more
-/// with their part of the latest statements, and all from a quarter on.
+/// The number of lanes that the statements of each affinity may use.
 ///
-/// So a thousand that are used a little are each known to one connection alone, while one that is used a lot is served
-/// as if there were no such thing.
+/// A rare affinity uses one lane. A more frequent one uses more lanes, in proportion to its share of the latest
+/// statements, and all lanes from a quarter on. So each of a thousand rare affinities is known to a single connection,
+/// while a frequent one is served as if there were no affinities.
 struct LaneShares {
     private let lanes: Int
-    /// The latest statements that have an affinity, and how many there are of each.
+    /// The affinities of the latest statements that have one; `counts` has the number of each.
     private var latest: [Affinity?]
     private var next = 0
     private var counts: [Affinity: Int] = [:]
-    /// The first lane of each affinity, and of how many each lane is the first one.
+    /// The first lane of each affinity; `population` has the number of affinities for each first lane.
     private var homes: [Affinity: Int] = [:]
     private var population: [Int]
 
-    /// A part of `1 / (lanes × this)` of the latest statements brings one more lane.
+    /// A share of `1 / (lanes × this)` of the latest statements adds one lane.
     private static let lanesPerShare = 4
-    /// So many of the latest statements bring one more lane.
+    /// This number of the latest statements adds one lane.
     private static let step = 16
 
     init(lanes: Int) {
@@ -26,7 +26,7 @@ struct LaneShares {
 
     /// Counts a statement.
     ///
-    /// A new affinity is at home where the fewest others are.
+    /// The first lane of a new affinity is the one that is first for the fewest others.
     mutating func note(_ affinity: Affinity) {
         if homes[affinity] == nil, let home = population.indices.min(by: { population[$0] < population[$1] }) {
             homes[affinity] = home
@@ -38,11 +38,11 @@ struct LaneShares {
         next = (next + 1) % latest.count
     }
 
-    /// How far the lane is from the first one of the affinity; its own are those nearer than its `width`.
+    /// Returns the distance of the lane from the affinity's first lane; its own lanes are nearer than its `width`.
     func distance(of lane: Int, from affinity: Affinity) -> Int {
         (lane + lanes - (homes[affinity] ?? 0)) % lanes
     }
 
-    /// How many lanes the affinity may use.
+    /// Returns the number of lanes that the affinity may use.
     func width(of affinity: Affinity) -> Int { min(lanes, 1 + (counts[affinity] ?? 0) / Self.step) }
 }

@@ -1,32 +1,30 @@
-/// Who has which of the exclusive connections, and who waits for one.
+/// The state of the exclusive connections: which are leased, and who waits for a lease.
 ///
-/// A *place* is the place of one connection, counted from 0. Connections are opened when somebody waits and are kept.
+/// A *place* is the place of one connection, counted from 0. Connections are opened when a caller waits, and stay open.
 struct LeaseStateMachine<Waiter> {
     enum Action {
-        /// Open a connection for the place.
         case connect(place: Int)
-        /// Hand the place to the waiter, with the serial number by which it will be known.
+        /// Give the waiter a lease of the place, with the lease's serial number.
         case lease(place: Int, serial: UInt64, to: Waiter)
-        /// Close the connection of the place.
         case close(place: Int)
-        /// Bring the session of the place back to how it began.
+        /// Undo all changes to the session of the place.
         case clean(place: Int)
-        /// Nobody serves this waiter.
+        /// Fail the waiter.
         case fail(Waiter, Failure)
     }
 
     enum Failure: Hashable {
         case overloaded
         case shutDown
-        /// The time limit passed, with no connection open.
+        /// The time limit passed, and no connection was open.
         case unavailable
-        /// The time limit passed, with all connections lent.
+        /// The time limit passed, and all connections were leased.
         case busy
     }
 
-    /// In which state a lease is returned.
+    /// The state of the session when a lease is returned.
     enum Return: Hashable {
-        /// The session is as it was.
+        /// The session is unchanged.
         case clean
         /// The session works but has to be cleaned.
         case dirty
@@ -34,7 +32,7 @@ struct LeaseStateMachine<Waiter> {
         case broken
     }
 
-    /// Where a place stands.
+    /// The state of a place.
     private enum Place {
         /// No connection. Can transition to: connecting.
         case vacant
@@ -42,9 +40,9 @@ struct LeaseStateMachine<Waiter> {
         case connecting
         /// Can transition to: leased, vacant.
         case idle
-        /// Can transition to: idle, leased (to the next), cleaning, vacant; broken when the connection is lost.
+        /// Can transition to: idle, leased (to the next waiter), cleaning, vacant; broken when the connection is lost.
         case leased(serial: UInt64)
-        /// Lent, but the connection is gone. Can transition to: vacant, when it is returned.
+        /// Leased, but the connection is lost. Can transition to: vacant, when the lease is returned.
         case broken(serial: UInt64)
         /// Being cleaned. Can transition to: idle, leased, vacant.
         case cleaning
@@ -94,7 +92,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Whether the place is lent under that serial number, and if so, whether its connection still lives.
+    /// Whether the connection of the lease is open; nil if the place is not leased under that serial number.
     func isAlive(place: Int, serial: UInt64) -> Bool? {
         guard places.indices.contains(place) else { return nil }
         switch places[place] {
@@ -104,7 +102,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Somebody asks for a lease and waits until `deadline`; later requests must not have earlier deadlines.
+    /// Requests a lease for a waiter until `deadline`; later requests must not have earlier deadlines.
     mutating func request(_ waiter: Waiter, deadline: ContinuousClock.Instant) -> [Action] {
         if isShutDown { return [.fail(waiter, .shutDown)] }
         guard queue.count < maxWaiting else { return [.fail(waiter, .overloaded)] }
@@ -112,23 +110,23 @@ struct LeaseStateMachine<Waiter> {
         return serve()
     }
 
-    /// The connection of the place has been opened.
+    /// Notes that the connection of the place was opened.
     mutating func connected(place: Int) -> [Action] {
         guard case .connecting = places[place] else { return [.close(place: place)] }
         places[place] = .idle
         return serve()
     }
 
-    /// The connection of the place could not be opened.
+    /// Notes that the connection of the place could not be opened.
     ///
-    /// Another attempt follows if somebody still waits.
+    /// Another attempt follows if a caller still waits.
     mutating func connectFailed(place: Int) -> [Action] {
         guard case .connecting = places[place] else { return [] }
         places[place] = .vacant
         return serve()
     }
 
-    /// The connection of the place is gone.
+    /// Notes that the connection of the place was lost.
     mutating func lost(place: Int) -> [Action] {
         switch places[place] {
         case .leased(let serial):
@@ -142,16 +140,16 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// The place shall not be lent again; nothing happens if it is lent now.
+    /// Closes the connection of the place if it is idle, and leaves a leased one alone.
     mutating func retireIfIdle(place: Int) -> [Action] {
         guard case .idle = places[place] else { return [] }
         places[place] = .vacant
         return [.close(place: place)]
     }
 
-    /// A lease is returned.
+    /// Takes a lease back.
     ///
-    /// What is not lent under that serial number is ignored.
+    /// A lease that is not out under that serial number is ignored.
     mutating func returned(place: Int, serial: UInt64, as state: Return) -> [Action] {
         switch (isAlive(place: place, serial: serial), state) {
         case (nil, _):
@@ -171,7 +169,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// The session of the place is as it was when it began.
+    /// Notes that the session of the place was cleaned.
     mutating func cleaned(place: Int) -> [Action] {
         guard case .cleaning = places[place] else { return [] }
         if isShutDown {
@@ -184,12 +182,12 @@ struct LeaseStateMachine<Waiter> {
 
     /// Removes a waiter.
     ///
-    /// False if it does not wait (any more).
+    /// Returns false if the waiter is not in the queue (any more).
     mutating func cancel(where matches: (Waiter) -> Bool) -> Bool {
         queue.remove(where: { matches($0.waiter) }) != nil
     }
 
-    /// Gives up those who have waited for too long.
+    /// Fails all waiters whose deadline has passed.
     mutating func expire(now: ContinuousClock.Instant) -> [Action] {
         let reason: Failure = places.contains(where: { $0.isOpen }) ? .busy : .unavailable
         var actions: [Action] = []
@@ -199,9 +197,9 @@ struct LeaseStateMachine<Waiter> {
         return actions
     }
 
-    /// From now on nobody gets a lease.
+    /// Refuses all leases from now on.
     ///
-    /// Leases that are out stay until they are returned.
+    /// Leases that are out stay valid until they are returned.
     mutating func shutDown() -> [Action] {
         isShutDown = true
         var actions: [Action] = queue.removeAll().map { .fail($0.waiter, .shutDown) }
@@ -217,7 +215,7 @@ struct LeaseStateMachine<Waiter> {
         return actions
     }
 
-    /// Gives idle places to those who wait, and asks for as many connections as there are still waiters.
+    /// Leases idle places to waiters, and asks for as many connections as waiters remain.
     private mutating func serve() -> [Action] {
         var actions: [Action] = []
         for index in places.indices {

@@ -1,22 +1,21 @@
-/// What one stream of notifications does with its connection: when it asks to hear of them, and whether the other end
-/// still lives.
+/// The state of one stream of notifications: when LISTEN is sent, and whether the connection still works.
 ///
-/// LISTEN is repeated again and again. Where the session listens already, the server does nothing but answer, and that
-/// is the sign of life.
+/// LISTEN is repeated again and again. In a session that listens already, the server only responds, which shows that
+/// the connection works.
 struct ListenStateMachine {
     enum Action: Hashable {
         /// Send LISTEN.
         case listen
-        /// Tell the reader that the session listens, and that it did not before.
+        /// Tell the reader that the session began to listen.
         case announce
-        /// Give the connection up.
+        /// Close the connection.
         case drop
     }
 
     private enum State {
         /// There is no connection. Can transition to: asking.
         case disconnected
-        /// The answer to LISTEN is due until then. Can transition to: resting, disconnected.
+        /// The response to LISTEN is due until then. Can transition to: resting, disconnected.
         case asking(until: ContinuousClock.Instant)
         /// LISTEN is sent again at that time. Can transition to: asking, disconnected.
         case resting(until: ContinuousClock.Instant)
@@ -25,18 +24,18 @@ struct ListenStateMachine {
     private let pause: Duration
     private let timeout: Duration
     private var state = State.disconnected
-    /// Whether nothing is missed at the moment, as far as is known.
+    /// Whether the session listens, so that no notification is missed, as far as is known.
     private(set) var isListening = false
 
     /// - Parameters:
-    ///   - pause: Time from an answer to the next LISTEN.
-    ///   - timeout: The longest wait for an answer.
+    ///   - pause: The time from a response to the next LISTEN.
+    ///   - timeout: The longest wait for a response.
     init(pause: Duration, timeout: Duration) {
         self.pause = pause
         self.timeout = timeout
     }
 
-    /// When ``tick(now:)`` has something to do, if nothing happens before.
+    /// The time when ``tick(now:)`` is due if nothing happens before.
     var nextDeadline: ContinuousClock.Instant? {
         switch state {
         case .disconnected: nil
@@ -44,15 +43,15 @@ struct ListenStateMachine {
         }
     }
 
-    /// The connection has been opened.
+    /// Notes that the connection was opened.
     mutating func connected(now: ContinuousClock.Instant) -> Action {
         state = .asking(until: now + timeout)
         return .listen
     }
 
-    /// The server has answered LISTEN.
+    /// Notes that the server has answered LISTEN.
     ///
-    /// A refusal is a sign of life, too, and takes nothing back.
+    /// A refusal shows that the connection works, too, and leaves ``isListening`` unchanged.
     mutating func answered(isRefusal: Bool, now: ContinuousClock.Instant) -> Action? {
         guard case .asking = state else { return nil }
         state = .resting(until: now + pause)
@@ -61,13 +60,13 @@ struct ListenStateMachine {
         return .announce
     }
 
-    /// The connection is gone.
+    /// Notes that the connection was lost.
     mutating func lost() {
         state = .disconnected
         isListening = false
     }
 
-    /// Time has passed.
+    /// Returns the action that is due at `now`.
     mutating func tick(now: ContinuousClock.Instant) -> Action? {
         switch state {
         case .asking(let until) where until <= now: .drop

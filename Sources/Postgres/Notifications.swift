@@ -1,31 +1,31 @@
 internal import NIOConcurrencyHelpers
 
-/// What a stream of notifications tells its reader.
+/// An element of a stream of notifications.
 package enum PostgresNotification: Sendable, Hashable {
-    /// The session listens from this moment on, for the first time or again: whatever was sent before may have been
-    /// missed.
+    /// The session begins to listen, for the first time or again; earlier notifications may have been missed.
     case listening
-    /// Somebody has sent this, and it was committed.
+    /// A notification was sent and committed.
     case received(payload: String)
 }
 
 extension PostgresClient {
-    /// What others send to a channel by `NOTIFY`, as long as somebody reads.
+    /// Returns a stream of the notifications that are sent to a channel by `NOTIFY`.
     ///
-    /// Every stream has a connection of its own beside those for statements and leases: it is opened when the stream is
-    /// first read, and closed when the reading task is cancelled, when the stream is dropped, or when the client shuts
-    /// down; the stream has ended then. A connection that breaks is replaced as all others are, and
-    /// ``PostgresNotification/listening`` says so. `LISTEN` is repeated after each
-    /// ``PostgresConfiguration/listenPause`` (10 s), and the connection given up when no answer comes within
-    /// ``PostgresConfiguration/listenTimeout`` (5 s): so nobody waits for more than 15 s on one that is dead. A server
-    /// that refuses is asked again after the same pause.
+    /// Every stream has a connection of its own, beside those for statements and leases. The connection is opened when
+    /// the stream is first read. It is closed, and the stream ends, when the reading task is cancelled, the stream is
+    /// dropped or the client shuts down. A broken connection is replaced like all others, and
+    /// ``PostgresNotification/listening`` says so.
+    ///
+    /// `LISTEN` is repeated after each ``PostgresConfiguration/listenPause`` (10 s). The connection is closed when no
+    /// response comes within ``PostgresConfiguration/listenTimeout`` (5 s), so a reader waits at most 15 s on a dead
+    /// connection. After a refusal by the server, `LISTEN` is retried after the same pause.
     ///
     /// A slow reader loses nothing unnoticed: when more than 256 notifications wait, all of them become one
     /// ``PostgresNotification/listening``.
     ///
-    /// Behind a pooler in transaction mode nothing is ever received, since the session that listens is not ours.
+    /// Behind a pooler in transaction mode the stream receives nothing, since the session that listens is the pooler's.
     ///
-    /// - Parameter channel: The channel's name, of at most 63 bytes, taken as it is: upper case stays upper case.
+    /// - Parameter channel: The channel's name, of at most 63 bytes, taken unchanged: upper case stays upper case.
     /// - Returns: A stream that begins with ``PostgresNotification/listening``; it can be read once.
     package func notifications(on channel: String) -> AsyncStream<PostgresNotification> {
         let reader = NotificationReader(pool, channel: channel)
@@ -37,7 +37,7 @@ extension PostgresClient {
     }
 }
 
-/// The reading end of a stream: subscribes when it is first asked, and ends the subscription with itself.
+/// The reader of a stream: subscribes at the first read, and unsubscribes when the stream ends.
 private final class NotificationReader: Sendable {
     private let pool: ConnectionPool
     private let subscription: Subscription

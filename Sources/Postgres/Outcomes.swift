@@ -1,16 +1,16 @@
-/// How what callers asked for has ended, since the start.
+/// The counts of how requests ended, since the start.
 package struct Outcomes: Sendable, Hashable {
-    /// They got what they asked for.
+    /// Requests that succeeded.
     package private(set) var done = 0
-    /// The server refused it, or what it gave was too large.
+    /// Requests that the server refused, or whose result was too large.
     package private(set) var failed = 0
-    /// The connection broke.
+    /// Requests whose connection broke.
     package private(set) var lost = 0
-    /// No connection came free, or none could be opened, within the lease limit.
+    /// Requests for which no connection came free, or none could be opened, within the lease limit.
     package private(set) var timedOut = 0
-    /// The queue was full.
+    /// Requests that met a full queue.
     package private(set) var overloaded = 0
-    /// The caller went away, or the client was shut down.
+    /// Requests whose caller went away, or that met the shutdown of the client.
     package private(set) var abandoned = 0
 
     mutating func note<Success>(_ outcome: Result<Success, PostgresError>) {
@@ -37,14 +37,14 @@ package struct Outcomes: Sendable, Hashable {
     }
 }
 
-/// How long things have taken, since the start.
+/// A histogram of durations, since the start.
 package struct DurationCounts: Sendable, Hashable {
-    /// In seconds.
+    /// The upper bounds of the buckets, in seconds.
     package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-    /// How many took longer than one bound and not longer than the next; those beyond all bounds at the end.
+    /// The number of durations in each bucket; the last bucket holds those beyond all bounds.
     package private(set) var counts = Array(repeating: 0, count: bounds.count + 1)
-    /// What all of them took.
+    /// The sum of all durations.
     package private(set) var sum = Duration.zero
 
     mutating func note(_ duration: Duration) {

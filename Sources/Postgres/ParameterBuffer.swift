@@ -1,26 +1,26 @@
-/// The values of one statement in the binary form that the server takes, in memory that is used again and again.
+/// The values of one statement in PostgreSQL's binary format, in memory that all statements reuse.
 struct ParameterBuffer {
     private static let maxCount = 65_535
-    /// What a message of the protocol can hold, less room for its other parts.
+    /// The size limit of a protocol message, less room for its other parts.
     private static let maxBytes = 1_000_000_000
-    /// Memory beyond this is given back after an unusually large statement.
+    /// The buffer is freed above this size, after an unusually large statement.
     private static let keptBytes = 1 << 20
 
     private var bytes: [UInt8] = []
-    /// Where each value begins; -1 for NULL.
+    /// The offset of each value in `bytes`; -1 for NULL.
     private var offsets: [Int] = []
     private var lengths: [Int32] = []
     private var formats: [Int32] = []
     private var types: [UInt32] = []
     private var pointers: [UnsafePointer<CChar>?] = []
 
-    /// Takes the values in.
+    /// Loads the values.
     ///
-    /// False if they are too many or too large.
+    /// Returns false if they are too many or too large.
     mutating func load(_ binds: [Bind]) -> Bool {
         if bytes.count > Self.keptBytes { bytes = [] }
         bytes.removeAll(keepingCapacity: true)
-        // An empty value at the very start needs an address too: libpq takes NULL for SQL's NULL.
+        // An empty value at the very start needs an address, too: libpq reads a null pointer as SQL's NULL.
         bytes.append(0)
         offsets.removeAll(keepingCapacity: true)
         lengths.removeAll(keepingCapacity: true)
@@ -43,7 +43,7 @@ struct ParameterBuffer {
         return true
     }
 
-    /// The arrays as libpq's functions take them: how many, types, values, lengths, formats (all binary).
+    /// Calls `body` with the arrays that libpq's functions take: count, types, values, lengths, formats (all binary).
     mutating func withArrays<Result>(
         _ body: (
             Int32, UnsafePointer<UInt32>?, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?,

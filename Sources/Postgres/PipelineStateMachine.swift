@@ -1,30 +1,32 @@
-/// The order of one connection in pipeline mode: which statement the next reply belongs to, and when it is complete.
+/// The order of statements and responses on one connection in pipeline mode.
 ///
-/// Every statement is followed by a sync of its own, so an error ends with it. What the server answers to a statement
-/// counts only once its sync has come: the commit happens there, and may still fail (a deferred constraint).
+/// It tells which statement the next response belongs to, and when a response is complete.
+///
+/// Every statement is followed by its own sync, so an error ends with it. The response to a statement counts only once
+/// its sync has arrived: the commit happens there, and may still fail (a deferred constraint).
 struct PipelineStateMachine<Request, Reply> {
-    /// What libpq hands out, one at a time.
+    /// An event from libpq.
     enum Event {
-        /// A result that is no error.
+        /// A result without an error.
         case success(Reply)
-        /// A result that is an error.
+        /// A result with an error.
         case failure(Reply)
-        /// The statement was skipped, because of an error before it.
+        /// The statement was skipped because of an earlier error.
         case skipped
         /// NULL: the results of one command are complete, or libpq has nothing yet.
         case end
         /// The sync after a statement.
         case sync
-        /// The server waits for rows; no statement in a pipeline may lead to that.
+        /// The server waits for rows; no statement in a pipeline may cause this.
         case copyIn
-        /// A result that nothing of ours may lead to (COPY to us).
+        /// A result that no statement of the driver may cause (COPY to the client).
         case unsupported
     }
 
     enum Outcome {
         case success(Reply)
         case failure(Reply)
-        /// The sync came without any result: the server broke the protocol.
+        /// The sync arrived without any result: the server violated the protocol.
         case nothing
     }
 
@@ -32,31 +34,30 @@ struct PipelineStateMachine<Request, Reply> {
     struct Completion {
         let request: Request
         let outcome: Outcome
-        /// The caller has gone; nobody waits for the outcome.
+        /// Whether the caller has cancelled, so that no caller waits for the outcome.
         let isAbandoned: Bool
-        /// The statement failed while it was being prepared, so that its name does not exist.
+        /// Whether the statement failed while it was being prepared, so that its name does not exist.
         let failedToPrepare: Bool
     }
 
     enum Action {
         /// Nothing to do; ask for the next event.
         case proceed
-        /// libpq has nothing more now; wait until the socket is readable.
+        /// libpq has no more events now; wait until the socket is readable.
         case wait
-        /// A statement has been answered.
         case complete(Completion)
-        /// The server and we disagree about the order: the connection is of no use.
+        /// Server and client disagree about the order: the connection is unusable.
         case violation
     }
 
-    /// How a request was left when the connection broke.
+    /// A request without a response when the connection broke.
     struct Orphan {
         let request: Request
-        /// The server had refused the statement before; it certainly had no effect.
+        /// The server's error, if it had refused the statement: then the statement certainly had no effect.
         let refusal: Reply?
     }
 
-    /// Where a statement stands.
+    /// The state of a statement.
     private enum Stage {
         /// The result of the preparation is due. Can transition to: prepared.
         case preparing
@@ -66,7 +67,7 @@ struct PipelineStateMachine<Request, Reply> {
         case executing
         /// The end of the statement's results is due. Can transition to: syncing.
         case executed
-        /// The sync is due; a failure may come before it. Can transition to: none, the slot ends.
+        /// The sync is due; a failure may come before it. Can transition to: none, the slot is removed.
         case syncing
     }
 
@@ -125,7 +126,7 @@ struct PipelineStateMachine<Request, Reply> {
 
     var isEmpty: Bool { slots.isEmpty }
 
-    /// A statement has been handed to libpq, with its preparation before it if `preparing`.
+    /// Notes that a statement was handed to libpq, after its preparation if `preparing`.
     mutating func sent(_ request: Request, preparing: Bool) {
         slots.append(Slot(request: request, stage: preparing ? .preparing : .executing))
     }
@@ -149,14 +150,14 @@ struct PipelineStateMachine<Request, Reply> {
         }
     }
 
-    /// The caller has gone.
+    /// Marks the request as abandoned by its caller.
     ///
-    /// Its slot stays, so that the replies of its neighbours keep their order.
+    /// The slot stays, so that the responses of its neighbours keep their order.
     mutating func abandon(where matches: (Request) -> Bool) -> Bool {
         slots.update(where: { matches($0.request) }, { $0.isAbandoned = true })
     }
 
-    /// The connection broke: all whose outcome somebody waits for, in order.
+    /// Returns the requests that were in flight when the connection broke, in order, without abandoned ones.
     mutating func lost() -> [Orphan] {
         slots.removeAll().compactMap { slot in
             if slot.isAbandoned { return nil }

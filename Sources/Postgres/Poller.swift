@@ -3,9 +3,9 @@ internal import Glibc
 
 /// An epoll instance.
 final class Poller: Sendable {
-    /// One descriptor that is ready: to be read from, to be written to, or to tell that its peer has gone.
+    /// A ready descriptor: readable, writable, or closed by its peer.
     struct Event {
-        /// The number that the descriptor was registered with.
+        /// The tag that the descriptor was registered with.
         let tag: UInt64
         let isReadable: Bool
         let isWritable: Bool
@@ -15,7 +15,7 @@ final class Poller: Sendable {
 
     init() {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        // Happens at the start of the process if at all; there is nothing to go on with.
+        // Can happen only at the start of the process, which cannot continue without the descriptor.
         precondition(descriptor >= 0, "no file descriptor for the loop of the PostgreSQL driver: error \(errno)")
     }
 
@@ -25,7 +25,7 @@ final class Poller: Sendable {
 
     /// Watches `socket` for being readable or writable.
     ///
-    /// False if that cannot be.
+    /// Returns false if the system refuses.
     func add(_ socket: Int32, tag: UInt64, reading: Bool, writing: Bool) -> Bool {
         control(EPOLL_CTL_ADD, socket, tag, reading, writing)
     }
@@ -35,7 +35,7 @@ final class Poller: Sendable {
     }
 
     func remove(_ socket: Int32) {
-        // Kernels before 2.6.9 wanted an event here; none of ours reads it.
+        // Kernels before 2.6.9 required an event here; the kernels in use ignore it.
         var event = epoll_event()
         epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
     }
@@ -47,11 +47,11 @@ final class Poller: Sendable {
         return epoll_ctl(descriptor, operation, socket, &event) == 0
     }
 
-    /// Waits for at most `milliseconds` (-1: without end) and appends what is ready to `events`.
+    /// Waits for at most `milliseconds` (-1: no limit) and appends the ready descriptors to `events`.
     func wait(milliseconds: Int32, into events: inout [Event]) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 32) { buffer in
             let count = epoll_wait(descriptor, buffer.baseAddress, Int32(buffer.count), milliseconds)
-            // Interrupted: nothing is ready.
+            // When the call was interrupted, nothing is ready.
             guard count > 0 else { return }
             for event in buffer.prefix(Int(count)) {
                 let isWritable = event.events & epoll_writable != 0

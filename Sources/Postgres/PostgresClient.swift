@@ -1,19 +1,21 @@
-/// PostgreSQL, as the rest of the program sees it.
+/// A client of PostgreSQL, the interface of the driver to the rest of the program.
 ///
-/// Single statements share a few connections; a transaction has one to itself. Every wait is bounded by a number of
-/// ``PostgresConfiguration``. A statement whose outcome is unknown is reported as such and never sent again.
+/// Single statements share a few connections; a transaction has a connection to itself. ``PostgresConfiguration``
+/// bounds every wait. A statement whose outcome is unknown is reported as such and never sent again.
 package final class PostgresClient: Sendable {
     let pool: ConnectionPool
 
-    /// A client that connects as soon as ``run()`` is called.
+    /// Creates a client that connects as soon as ``run()`` is called.
     ///
-    /// Statements before that wait like all others.
+    /// Statements before that wait in the queue.
     package init(configuration: PostgresConfiguration) {
         pool = .start(configuration)
     }
 
-    /// The client's life: opens connections and keeps them open until the task is cancelled or ``shutdown()`` is
-    /// called; then waits for what has been sent and closes them.
+    /// Runs the client: opens connections and keeps them open.
+    ///
+    /// When the task is cancelled or ``shutdown()`` is called, waits for the statements that were sent, closes the
+    /// connections and returns.
     package func run() async {
         await withTaskCancellationHandler {
             await suspend { pool.post(.run($0)) }
@@ -22,24 +24,25 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    /// Ends the client's life.
+    /// Shuts the client down.
     ///
-    /// Statements that were sent are still answered, for a little longer than the statement limit; those that wait and
-    /// all later ones fail with ``PostgresError/shutDown``.
+    /// Statements that were sent are still answered, for a little longer than the statement limit. Statements in the
+    /// queue and all later ones fail with ``PostgresError/shutDown``.
     package func shutdown() {
         pool.post(.shutDown)
     }
 
-    /// Runs one statement, a transaction of its own, and returns its rows.
+    /// Runs one statement as a transaction of its own and returns its rows.
     ///
-    /// It shares its connection with others, so it must be one statement and must not change the session.
+    /// The statement shares its connection with others, so it must be a single statement and must not change the
+    /// session.
     ///
     /// - Parameters:
-    ///   - statement: What to run.
-    ///   - affinity: With which others it shall share a connection, as long as that is no slower.
-    ///   - isRare: Whether it is not worth being kept prepared.
-    /// - Returns: Its rows.
-    /// - Throws: Why there are none, and whether anything can have happened.
+    ///   - statement: The statement to run.
+    ///   - affinity: The group of statements to share a connection with, as long as that is no slower.
+    ///   - isRare: Whether the statement is too rare to be kept prepared.
+    /// - Returns: The rows of the statement.
+    /// - Throws: The reason of the failure, which tells whether the statement may have had an effect.
     nonisolated(nonsending) package func query(
         _ statement: Statement,
         near affinity: Affinity? = nil,
@@ -50,9 +53,9 @@ package final class PostgresClient: Sendable {
         return try await pool.perform(request)
     }
 
-    /// The types of the columns that a statement returns, as SQL writes them; none for one that returns nothing.
+    /// Returns the SQL types of a statement's columns; empty for a statement that returns no rows.
     ///
-    /// The statement is read by the server, and not run.
+    /// The server parses the statement and does not run it.
     package func columnTypes(of statement: Statement) async throws(PostgresError) -> [String] {
         try await pool.perform(Request(.description(statement)))
             .typeNames { question throws(PostgresError) in try await self.query(question) }
@@ -60,16 +63,16 @@ package final class PostgresClient: Sendable {
 
     /// Runs `body` inside a transaction, which is committed when it returns and rolled back when it throws.
     ///
-    /// When the database says that the transaction collided with another one (40001, 40P01) or that a prepared
-    /// statement is out of date (26000, 0A000), nothing of it was kept: then all of it runs again, at most twice, after
-    /// a short pause. So `body` should have no effect but on the database, and must let ``PostgresError`` through.
-    /// No statement of it may take longer than ``PostgresConfiguration/statementTimeout``.
+    /// The whole transaction is retried at most twice, after a short pause, when it conflicted with another one (40001,
+    /// 40P01) or a prepared statement was out of date (26000, 0A000). Nothing was written in these cases. So `body`
+    /// should have no effect outside of the database, and must let ``PostgresError`` through. No statement of `body`
+    /// may take longer than ``PostgresConfiguration/statementTimeout``.
     ///
     /// - Parameters:
-    ///   - isRepeated: False where `body` has effects elsewhere: whoever calls decides whether it runs again.
+    ///   - isRepeated: False if `body` has effects elsewhere: then the caller decides about a retry.
     ///   - body: The statements.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws, and ``PostgresError``; nothing is written then.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`, or ``PostgresError``; nothing is written then.
     package func withTransaction<Result: Sendable>(
         isRepeated: Bool = true,
         _ body: @Sendable (PostgresConnection) async throws -> Result
@@ -92,12 +95,11 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    /// Lends a connection to `body`, outside of any transaction.
+    /// Leases a connection to `body`, outside of any transaction.
     ///
-    /// Whatever `body` changes in the session is undone afterwards, advisory locks included.
+    /// All changes of `body` to the session are undone afterwards, advisory locks included.
     ///
-    /// Nothing but the server's own limits bounds a statement here; `body` may lift those
-    /// (`SET statement_timeout = 0`).
+    /// Only the server's own limits bound a statement here; `body` may lift them (`SET statement_timeout = 0`).
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
@@ -112,7 +114,6 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    /// What the client is doing now.
     package func status() async -> PostgresStatus {
         await pool.status
     }
@@ -122,7 +123,7 @@ package final class PostgresClient: Sendable {
         return error.handling == .retryTransaction || error.sqlState == "26000" || error.sqlState == "0A000"
     }
 
-    /// Up to 20 ms, then up to 40: those who collided shall not meet again.
+    /// Waits for a random time of up to 20 ms, then up to 40 ms, so that the same transactions do not conflict again.
     private static func pause(_ repetition: Int) async throws(PostgresError) {
         do {
             try await Task.sleep(for: .milliseconds(20 * repetition) * Double.random(in: 0.1...1))

@@ -1,4 +1,4 @@
-/// Where PostgreSQL is, and every number that bounds the use of it.
+/// The address of PostgreSQL, and all limits for its use.
 package struct PostgresConfiguration: Sendable {
     /// The servers, tried in order until one takes writes.
     private(set) var hosts: [DatabaseHost]
@@ -8,42 +8,43 @@ package struct PostgresConfiguration: Sendable {
     private(set) var transport: TransportSecurity
     private(set) var targetSession: TargetSession
     private(set) var channelBinding: ChannelBinding
-    /// The URL's startup options for the server or for a proxy in front of it; our own come behind them.
+    /// The URL's startup options for the server or for a proxy in front of it; the driver's own options follow them.
     private(set) var options: String
 
-    /// Connections over which single statements are pipelined, all kept open.
+    /// The number of connections over which single statements are pipelined, all kept open.
     package var pipelinedConnections = 4
-    /// The most connections lent for transactions; opened when asked for, then kept.
+    /// The most connections leased for transactions; opened on demand, then kept.
     package var exclusiveConnections = 4
-    /// The most statements in flight on one pipelined connection; further ones wait and may still go to any of them.
+    /// The most statements in flight on one pipelined connection; further ones wait for any of the connections.
     package var pipelineDepth = 64
-    /// The most statements that wait, and as many callers that wait for a lease; one more fails with
-    /// ``PostgresError/overloaded``.
+    /// The most statements in the queue, and the most callers in the queue for a lease.
+    ///
+    /// Above that, a statement or lease fails with ``PostgresError/overloaded``.
     package var maxQueued = 1024
-    /// The longest wait for a connection, of a statement or of a lease.
+    /// The longest wait of a statement or a lease for a connection.
     package var leaseTimeout: Duration = .seconds(1)
     /// The longest run of a statement, set on every session; zero for no limit.
     ///
-    /// A reply that is one second later than this makes the connection count as lost.
+    /// When a response is later than this by one second, the connection counts as lost.
     package var statementTimeout: Duration = .seconds(2)
     /// The longest wait for a lock, set on every session; zero for no limit.
     package var lockTimeout: Duration = .seconds(1)
-    /// The longest pause inside a transaction, set on every session; zero for no limit.
+    /// The longest idle time inside a transaction, set on every session; zero for no limit.
     package var idleInTransactionTimeout: Duration = .seconds(5)
-    /// How long sent bytes may stay unacknowledged before the kernel gives the connection up.
+    /// The longest time that sent bytes may stay unacknowledged before the kernel drops the connection.
     package var tcpUserTimeout: Duration = .seconds(5)
     /// The longest attempt to open a connection to one host.
     package var connectTimeout: Duration = .seconds(2)
-    /// Whether callers that wait for a connection fail at once when every host has failed for good.
+    /// Whether callers that wait for a connection fail at once when all hosts have failed permanently.
     ///
-    /// A service waits all the same: what is wrong may be mended meanwhile.
+    /// A service waits all the same: the cause may be fixed meanwhile.
     package var givesUpAtRefusals = false
-    /// The pause after which a connection that waits for notifications repeats `LISTEN`, to get a sign of life.
+    /// The pause after which a connection for notifications repeats `LISTEN`, as a check that it works.
     ///
-    /// Nothing else is ever sent on it, and TCP alone does not notice that the other end of a silent connection is
-    /// gone.
+    /// No other statement is sent on such a connection, and TCP alone does not notice that the peer of a silent
+    /// connection is gone.
     package var listenPause: Duration = .seconds(10)
-    /// The longest wait for the answer to `LISTEN`; then the connection counts as lost.
+    /// The longest wait for the response to `LISTEN`; after that the connection counts as lost.
     package var listenTimeout: Duration = .seconds(5)
     /// The most bytes of one row.
     package var rowBytes = 16_777_216
@@ -51,63 +52,64 @@ package struct PostgresConfiguration: Sendable {
     package var resultBytes = 134_217_728
     /// Whether statements are prepared and kept on the server.
     ///
-    /// Off for poolers in transaction mode: every statement is then parsed anew and relies on no state of the session.
+    /// Off for poolers in transaction mode: every statement is then parsed at each use and relies on no session state.
     package var preparedStatements = true
-    /// How many bytes the texts of the statements may have together that one connection keeps prepared; 0 has every
-    /// statement planned for its one use.
+    /// The most bytes of statement texts that one connection keeps prepared.
     ///
-    /// The server takes about a hundred times as much memory for them.
+    /// At 0 every statement is planned for a single use. The server takes about a hundred times as much memory for the
+    /// texts.
     package var preparedBytes = 2_621_440
-    /// How many bytes of statements a connection may have had parsed that it does not keep.
+    /// The most bytes of statements that a connection may have had parsed without keeping them prepared.
     ///
-    /// Then another one takes its place, since the server never forgets what it has learnt of their tables. Without
-    /// prepared statements connections belong to a pooler and stay.
+    /// Above that, the connection is replaced, since the server never frees its metadata of the statements' tables.
+    /// Without prepared statements, connections belong to a pooler and are not replaced.
     package var discardedBytes = 2_097_152
-    /// Settings of the server for every session besides its time limits; where these come with the startup options, so
-    /// do they.
+    /// Server settings for every session besides its time limits, sent only if these are sent as startup options.
     package var settings: [(name: String, value: String)] = []
-    /// How the three time limits reach the server; nil for `startupOptions` with prepared statements and
-    /// `eachTransaction` without.
+    /// The way in which the three time limits reach the server.
+    ///
+    /// Nil means `startupOptions` with prepared statements, and `eachTransaction` without.
     package var sessionSettings: SessionSettings?
-    /// The name by which the server lists the connections.
+    /// The name under which the server lists the connections.
     package var applicationName: String
-    /// The name where the URL gives none.
+    /// The default of ``applicationName`` if the URL has none.
     package static let standardName = "postgres"
 
-    /// How the time limits of a session reach the server.
+    /// The way in which the time limits of a session reach the server.
     package enum SessionSettings: Sendable, Hashable {
         /// As startup parameter `options`, for the whole session. PgBouncer refuses the parameter unless it is among
         /// its `ignore_startup_parameters`.
         case startupOptions
-        /// By `SET LOCAL` at the start of each transaction. Single statements run under whatever the role or the
-        /// database sets: `ALTER ROLE … SET statement_timeout = '2s'` is what to do there.
+        /// By `SET LOCAL` at the start of each transaction. Single statements run under the limits of the role or the
+        /// database, so set these there: `ALTER ROLE … SET statement_timeout = '2s'`.
         case eachTransaction
         /// Not at all: role, database or pooler set them.
         case leftToServer
     }
 
-    /// Which servers are good enough to connect to.
+    /// The servers that the client accepts.
     enum TargetSession: String, Sendable {
         case any
         case primary
         case readWrite = "read-write"
     }
 
-    /// Whether the password's proof must be bound to the TLS connection.
+    /// Whether the password authentication must be bound to the TLS connection.
     enum ChannelBinding: String, Sendable {
         case disable
         case prefer
         case require
     }
 
-    /// Reads `postgres://user:password@host1:port,host2:port/database?sslmode=…`.
+    /// Parses `postgres://user:password@host1:port,host2:port/database?sslmode=…`.
     ///
     /// Parameters after the `?`: `host` and `port` (a socket's folder and its number, when no host is before the path),
     /// `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default,
     /// `primary` or `any`), `application_name`, `channel_binding`, `connect_timeout` in seconds, and `options`, such as
-    /// the name of an endpoint; `sslnegotiation`, `gssencmode` and `client_encoding` may say what holds anyway. Nothing
-    /// is guessed from the environment; a missing database is named like the user. Unless every host is a loopback
-    /// address or a socket, the server's certificate is verified, and a URL that asks for less is refused.
+    /// the name of an endpoint. `sslnegotiation`, `gssencmode` and `client_encoding` are accepted only with the values
+    /// that apply anyway. No value comes from the environment; the default database is the one named like the user.
+    /// Unless every host is a loopback address or a socket, the server's certificate is verified, and a URL that asks
+    /// for less is refused.
     package init(url: String) throws(PostgresConfigurationError) {
         try self.init(url: url, environment: processEnvironment)
     }
@@ -145,7 +147,7 @@ package struct PostgresConfiguration: Sendable {
             throw .invalid(name, expected: "\(values.joined(separator: " or ")), or nothing")
         }
 
-        // libpq reads these when its own keyword is unset, and they are the ones that cannot be set to "nothing".
+        // libpq reads these variables when its own keyword is unset, and these keywords cannot be set to "nothing".
         var decisive = ["PGSERVICE"]
         if hosts.contains(where: \.isSocket) { decisive += ["PGHOSTADDR", "PGREQUIREPEER"] }
         if password == nil { decisive.append("PGPASSWORD") }
@@ -154,7 +156,7 @@ package struct PostgresConfiguration: Sendable {
         }
     }
 
-    /// The same numbers for another database, with the name by which this one's connections are listed.
+    /// Returns a configuration for the database of `url`, with the limits and application name of this one.
     package func elsewhere(url: String) throws(PostgresConfigurationError) -> PostgresConfiguration {
         let other = try PostgresConfiguration(url: url)
         var configuration = self
@@ -183,23 +185,23 @@ struct Password: Sendable, CustomStringConvertible, CustomDebugStringConvertible
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What is wrong with the URL of the database.
+/// An error in the URL of the database.
 ///
-/// No case holds a password.
+/// No case contains a password.
 package enum PostgresConfigurationError: Error, Sendable, Hashable {
     /// The URL does not begin with `postgres://` or `postgresql://`.
     case notAPostgresURL
     /// The named part of the URL is missing.
     case missing(String)
-    /// The named part of the URL is not what it should be.
+    /// The named part of the URL is invalid.
     case invalid(String, expected: String)
-    /// The URL has a parameter that is not known.
+    /// The URL has an unknown parameter.
     case unknownParameter(String)
-    /// The URL has a parameter that the service does not take, and what is to be done in its place.
+    /// The URL has a parameter that the service does not accept; the advice names an alternative.
     case refusedParameter(String, advice: String)
     /// The connection to the named host would not be encrypted and verified.
     case unverified(host: String)
-    /// The named environment variable would change what the URL says.
+    /// The named environment variable would override the URL.
     case environment(String)
 }
 

@@ -1,8 +1,8 @@
-/// What becomes of statements on their way to the server, where they are not sent as they are written.
+/// A rewriting of statements before they are sent, and of their errors.
 package struct StatementDetour: Sendable {
-    /// The statement that is sent for another, with a connection on which its columns can be asked for.
+    /// Returns the statement to send in place of the given one; columns can be asked for on the connection.
     package let rewrite: @Sendable (Statement, PostgresConnection) async throws(PostgresError) -> Statement
-    /// The error of the written statement for the one of the sent statement.
+    /// Turns the error of the sent statement into one of the original statement.
     package let explain: @Sendable (PostgresError) -> PostgresError
 
     package init(
@@ -14,7 +14,7 @@ package struct StatementDetour: Sendable {
     }
 }
 
-/// A connection that belongs to its holder alone, for as long as the closure runs that it was lent to.
+/// A connection for the exclusive use of a closure, while the closure runs.
 package final class PostgresConnection: Sendable {
     private let pool: ConnectionPool
     private let lease: Lease
@@ -28,7 +28,7 @@ package final class PostgresConnection: Sendable {
         self.detour = detour
     }
 
-    /// The same connection, whose statements take a detour; scripts and rows that are copied go straight.
+    /// Returns the same connection with a detour for its statements; scripts and copied rows are sent unchanged.
     package func taking(_ detour: StatementDetour?) -> PostgresConnection {
         PostgresConnection(pool, lease, purpose, detour)
     }
@@ -49,7 +49,7 @@ package final class PostgresConnection: Sendable {
         )
     }
 
-    /// The types of the columns that a statement returns; see ``PostgresClient/columnTypes(of:)``.
+    /// Returns the SQL types of a statement's columns; see ``PostgresClient/columnTypes(of:)``.
     package func columnTypes(of statement: Statement) async throws(PostgresError) -> [String] {
         try await pool.perform(
             Request(.description(statement), lease: lease, isInTransaction: purpose == .transaction)
@@ -58,20 +58,20 @@ package final class PostgresConnection: Sendable {
 
     /// Runs a text of one or more statements, without values, by the simple protocol.
     ///
-    /// Unless the text or a transaction around it says otherwise, all of it is one transaction.
+    /// All statements are one transaction, unless the text or a surrounding transaction says otherwise.
     nonisolated(nonsending) package func execute(script: String) async throws(PostgresError) {
         _ = try await pool.perform(
             Request(.script(script), lease: lease, isInTransaction: purpose == .transaction)
         )
     }
 
-    /// Copies rows into columns of a table: all of them, or, when it throws, none.
+    /// Copies rows into columns of a table: all of them, or none if it throws.
     ///
     /// - Parameters:
     ///   - rows: The rows, each with a value for each column.
     ///   - table: The table's name, without a schema.
     ///   - columns: The columns' names.
-    /// - Throws: Why none is there; an error of the server names the row that it is about.
+    /// - Throws: The reason of the failure; an error of the server names the row that it is about.
     nonisolated(nonsending) package func copy(
         _ rows: CopyRows,
         into table: String,
@@ -93,29 +93,29 @@ package final class PostgresConnection: Sendable {
         try await execute(script: "BEGIN" + limits.joined())
     }
 
-    /// Commits.
+    /// Commits the transaction.
     ///
-    /// Once sent, the commit is waited for whatever becomes of the task, so that its outcome is known.
+    /// Once the commit is sent, the method waits for the outcome even if the task is cancelled.
     func commit() async throws(PostgresError) {
         if Task.isCancelled { throw .cancelled }
         let result = try await pool.perform(Request(.statement("COMMIT"), lease: lease), cancellable: false)
-        // The server answers COMMIT with a rollback, and no error, when a statement of the transaction has failed.
+        // When a statement of the transaction has failed, the server answers COMMIT with a rollback, and no error.
         guard result.commandTag == "COMMIT" else { throw .server(.failedTransaction) }
     }
 
-    /// Returns a lease whose session is as it was.
+    /// Returns the lease, whose session is unchanged.
     func giveBack() {
         pool.post(.returned(lease, purpose, nil))
     }
 
-    /// Returns a lease and waits until its session is clean, or closed.
+    /// Returns the lease and waits until its session is clean or closed.
     func giveBackAndWait() async {
         await suspend { pool.post(.returned(lease, purpose, $0)) }
     }
 }
 
 extension ServerError {
-    /// `in_failed_sql_transaction`, for a transaction that was committed after one of its statements had failed.
+    /// `in_failed_sql_transaction`, the error of a commit after a statement of the transaction had failed.
     fileprivate static let failedTransaction = ServerError(
         sqlState: "25P02",
         schema: nil,

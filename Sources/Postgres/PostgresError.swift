@@ -1,27 +1,29 @@
-/// Everything that can go wrong between a caller and PostgreSQL.
+/// An error between a caller and PostgreSQL.
 ///
-/// No case holds the value of a parameter or of a column in its description. ``ServerError/message`` may repeat one and
-/// is therefore kept out of it.
+/// No description contains the value of a parameter or a column. ``ServerError/message`` may repeat a value and is
+/// therefore left out of descriptions.
 package enum PostgresError: Error, Sendable {
     /// The server refused the statement; it had no effect.
     case server(ServerError)
-    /// The connection broke. With `outcomeUnknown` the statement had been sent and may have been carried out; without,
-    /// it has certainly not been.
+    /// The connection broke.
+    ///
+    /// With `outcomeUnknown` the statement had been sent and may have been carried out; without, it certainly was not.
     case connectionLost(outcomeUnknown: Bool)
-    /// No connection could be had within the lease limit, because none is open; and why the latest attempt failed, if
-    /// one has.
+    /// No connection is open, and none was opened within the lease limit.
+    ///
+    /// The failure is that of the latest attempt to connect, if there was one.
     case unavailable(ConnectFailure?)
     /// Connections are open, but none came free within the lease limit.
     case leaseTimeout
     /// The queue is full; nothing was sent.
     case overloaded
-    /// The task was cancelled. A statement that had been sent may be carried out all the same.
+    /// The task was cancelled; a statement that had been sent may be carried out all the same.
     case cancelled
-    /// A column does not hold what was asked for.
+    /// A column does not hold the expected type of value.
     case decoding(DecodingFailure)
-    /// The result has more bytes than are taken. Outside of a transaction the statement has had its effect.
+    /// The result exceeds the size limits; outside of a transaction the statement has had its effect.
     case tooLarge(ResultExcess)
-    /// The client is there and is not to be used, for the reason that its owner gives; nothing was sent.
+    /// The owner of the client forbids its use, for the given reason; nothing was sent.
     case withheld(String)
     /// The client has been shut down; nothing was sent.
     case shutDown
@@ -31,35 +33,34 @@ package enum PostgresError: Error, Sendable {
     case invalidStatement(InvalidStatement)
 }
 
-/// Why an attempt to connect failed.
+/// The reason why an attempt to connect failed.
 package struct ConnectFailure: Sendable, Hashable {
-    /// In libpq's words, on one line: names host, port, user and database, never the password.
+    /// The message of libpq, on one line: names host, port, user and database, never the password.
     package let text: String
-    /// The code of the server's refusal, if the server answered.
+    /// The SQLSTATE of the server's refusal, if the server responded.
     package let sqlState: SQLState?
-    /// Whether this host will fail the same way as long as nobody changes something.
+    /// Whether further attempts at this host will fail the same way until something is changed.
     package let isFinal: Bool
 
-    /// Whether the configuration is at fault, and not a server that is away.
+    /// Whether the configuration is wrong, as opposed to a server that is down.
     package var isMisconfigured: Bool { isFinal && !isRefused }
 
-    /// Whether the server itself has said that it does not let us in.
+    /// Whether the server itself refused the connection.
     package var isOfServer: Bool { sqlState.map(Self.finalCodes.contains) ?? false }
 
-    /// Whether nobody listens there.
+    /// Whether nothing listens at the address.
     private var isRefused: Bool { Self.refusals.contains { text.contains($0) } }
 
-    /// The system's words for `ECONNREFUSED`, and for a socket that is not there.
+    /// The system's messages for `ECONNREFUSED` and for a missing socket.
     private static let refusals = ["Connection refused", "No such file or directory"]
 
-    /// libpq's words for a server whose TLS, or whose proof of the password, is not as demanded.
+    /// libpq's messages for a server whose TLS or password authentication does not meet the requirements.
     private static let otherSecurity = [
         "does not support SSL", "certificate verify failed", "does not match host name", "root certificate file",
         "channel binding required",
     ]
 
-    /// Codes with which a server will refuse again: for an unknown role or database, a wrong password, or a role that
-    /// may not connect.
+    /// The codes of refusals that will repeat: unknown role or database, wrong password, role that may not connect.
     private static let finalCodes: Set<SQLState> = ["28P01", "28000", "3D000", "42501"]
 
     package init(text: String, sqlState: SQLState? = nil, isFinal: Bool = false) {
@@ -75,9 +76,9 @@ package struct ConnectFailure: Sendable, Hashable {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
     }
 
-    /// Reads libpq's message, of verbosity `PQERRORS_VERBOSE`.
+    /// Parses libpq's message, of verbosity `PQERRORS_VERBOSE`.
     ///
-    /// A server's message has its code behind the severity, and a last line with the place in the server's source.
+    /// A server's message has its code after the severity, and a last line with the location in the server's source.
     init(libpq message: String, hiding password: String?) {
         let lines = message.split(separator: "\n").map { line in line.drop { $0 == " " || $0 == "\t" } }
         var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: "; ")
@@ -92,23 +93,23 @@ package struct ConnectFailure: Sendable, Hashable {
                 text = "\(text[..<severity.lowerBound]): \(rest.dropFirst(7))"
             }
         }
-        // libpq does not repeat it; a pooler in between may say anything.
+        // libpq does not repeat the password, but a pooler in between may.
         if let password, !password.isEmpty { text.replace(password, with: "•••") }
         self.init(text: String(decoding: text.utf8.prefix(500), as: UTF8.self), sqlState: code)
     }
 }
 
-/// Why a statement was not sent.
+/// The reason why a statement was not sent.
 package enum InvalidStatement: Sendable, Hashable {
-    /// The text holds a NUL, which would cut it short.
+    /// The text holds a NUL, which would truncate it.
     case nulInText
     /// More than 65,535 values, or a value of more than 1 GB.
     case tooManyOrTooLargeBinds
-    /// A script needs its connection to itself, and a statement is in flight on it (or the reverse).
+    /// A script needs exclusive use of its connection, and a statement is in flight on it (or the reverse).
     case scriptNotAlone
 }
 
-/// What the server said of a statement that it refused.
+/// The server's error for a statement that it refused.
 package struct ServerError: Sendable, Hashable {
     package let sqlState: SQLState
     package let schema: String?
@@ -116,16 +117,16 @@ package struct ServerError: Sendable, Hashable {
     package let column: String?
     package let constraint: String?
     package let dataType: String?
-    /// Which of the rows of a COPY it is about; the first one is 1.
+    /// The row of a COPY that the error is about; the first row is 1.
     package let row: Int?
     /// The server's primary message.
     ///
-    /// It may repeat a value that was sent (22P02 does): for a debugger, not for a log or a reply.
+    /// It may repeat a value that was sent (22P02 does): for a debugger, not for a log or a response.
     package let message: String
 }
 
 extension ServerError {
-    /// The same refusal, with the names of what it is about.
+    /// Returns the same error, with the names of the schema, table, column and constraint that it is about.
     package func naming(schema: String, table: String, column: String?, constraint: String?) -> ServerError {
         ServerError(
             sqlState: sqlState,
@@ -140,18 +141,19 @@ extension ServerError {
     }
 }
 
-/// A column that does not hold what was asked for.
+/// A column that does not hold the expected type of value.
 package struct DecodingFailure: Sendable, Hashable {
-    /// Why.
     package enum Reason: Sendable, Hashable {
-        /// The column's type is not one that the asked type is made from.
+        /// The column's type cannot be converted to the Swift type.
         case wrongType
-        /// NULL, and the asked type is not optional.
+        /// The column is NULL, and the Swift type is not optional.
         case null
-        /// The bytes are not a value of the column's type, or one that the asked type cannot hold.
+        /// The bytes are not a value of the column's type, or the Swift type cannot hold the value.
         case malformed
-        /// There is no such row or column.
+        /// There is no such column.
         case absent
+        /// The column is surplus: no value was to be read from it.
+        case surplus
     }
 
     package let reason: Reason
@@ -159,12 +161,12 @@ package struct DecodingFailure: Sendable, Hashable {
     package let column: String
     /// The SQL name of the column's type.
     package let found: String
-    /// The Swift type that was asked for.
+    /// The expected Swift type.
     package let wanted: String
 }
 
 extension PostgresError {
-    /// What the error asks of the one who gets it; see ``SQLState/handling``.
+    /// The reaction that the error calls for; see ``SQLState/handling``.
     package var handling: Handling {
         switch self {
         case .server(let error): error.sqlState.handling
@@ -174,19 +176,19 @@ extension PostgresError {
         }
     }
 
-    /// Whether the connection that it came over is closed when it rests.
+    /// Whether the connection of the failed statement is to be closed once it is idle.
     var endsConnection: Bool {
         if case .tooLarge = self { return true }
         return handling == .dropConnection
     }
 
-    /// The server's code, if it is the server that refused.
+    /// The server's code, if the server refused the statement.
     package var sqlState: SQLState? {
         guard case .server(let error) = self else { return nil }
         return error.sqlState
     }
 
-    /// The violated constraint, if one was.
+    /// The violated constraint, if there is one.
     package var constraint: String? {
         guard case .server(let error) = self else { return nil }
         return error.constraint
@@ -217,7 +219,7 @@ extension PostgresError: CustomStringConvertible {
 }
 
 extension ServerError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The code and the names of what was violated, never the message.
+    /// The code and the names of the violated objects, never the message.
     package var description: String {
         var text = "PostgreSQL error \(sqlState)"
         if let constraint { text += ", constraint \(constraint)" }
@@ -240,6 +242,7 @@ extension DecodingFailure: CustomStringConvertible {
         case .null: "column \(column) (\(found)) is NULL and was read as \(wanted)"
         case .malformed: "column \(column) (\(found)) holds a value that \(wanted) cannot represent"
         case .absent: "there is no column \(column) to be read as \(wanted)"
+        case .surplus: "column \(column) is \(found) and nobody reads it"
         }
     }
 }

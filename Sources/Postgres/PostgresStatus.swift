@@ -1,4 +1,4 @@
-/// What a client is doing now and has done so far.
+/// The current state of a client, and its counts since the start.
 package struct PostgresStatus: Sendable, Hashable {
     /// Connections open for single statements.
     package var pipelinedOpen = 0
@@ -6,11 +6,11 @@ package struct PostgresStatus: Sendable, Hashable {
     package var exclusiveOpen = 0
     /// Leases given and not yet returned.
     package var leased = 0
-    /// Statements that wait for a connection.
+    /// Statements in the queue for a connection.
     package var queuedStatements = 0
-    /// Statements that were sent over pipelined connections and not yet answered.
+    /// Statements sent over pipelined connections and not yet answered.
     package var statementsInFlight = 0
-    /// Callers that wait for a lease.
+    /// Callers in the queue for a lease.
     package var queuedLeases = 0
     /// Streams of notifications whose session listens at the moment.
     package var listening = 0
@@ -20,21 +20,21 @@ package struct PostgresStatus: Sendable, Hashable {
     package var connectFailures = 0
     /// Connections that broke after they had been open, since the start.
     package var connectionsLost = 0
-    /// How statements of callers ended.
+    /// The outcomes of callers' statements.
     package internal(set) var statements = Outcomes()
-    /// How long callers waited for the end of a statement that was sent or waited to be.
+    /// The durations from a caller's submission of a statement to its outcome.
     package internal(set) var statementTimes = DurationCounts()
-    /// How questions for an exclusive connection ended.
+    /// The outcomes of requests for an exclusive connection.
     package internal(set) var leases = Outcomes()
-    /// Why the latest attempt failed, in libpq's words: names host, port, user and database, never the password.
+    /// libpq's message for the latest failed attempt: names host, port, user and database, never the password.
     package var lastConnectFailure: String?
 
-    /// Of no client.
+    /// Creates the status of no client.
     package init() {}
 }
 
 extension PostgresStatus {
-    /// Adds what another client does and has done.
+    /// Adds the values of another client.
     package mutating func add(_ other: PostgresStatus) {
         pipelinedOpen += other.pipelinedOpen
         exclusiveOpen += other.exclusiveOpen

@@ -1,32 +1,36 @@
 package import FoundationEssentials
 
 /// A Swift type that can be bound to a statement and read from a column.
-package protocol PostgresValue: Sendable {
-    /// The type that NULL has when an optional of this type is bound.
+package protocol PostgresValue: RowValue {
+    /// The type of NULL when an optional of this type is bound.
     static var nullType: Bind.NullType { get }
 
-    /// The value, ready to be bound.
     var bind: Bind { get }
 
     /// Reads a column that is not NULL.
     static func read(_ cell: Cell) throws(CellMismatch) -> Self
 }
 
-/// A value of a column as it lies in libpq's memory.
+extension Bind {
+    /// Creates a bind of a value that may be NULL, which has the value's type.
+    package init<Value: PostgresValue>(_ value: Value?) { self = value?.bind ?? .null(Value.nullType) }
+}
+
+/// A value of a column, in libpq's memory.
 ///
-/// It must not outlive the call that it is passed to.
+/// A cell must not outlive the call that it is passed to.
 package struct Cell {
     let type: SQLType
     let bytes: UnsafeRawBufferPointer
 
-    /// The bytes as one big-endian integer of exactly that width.
+    /// Returns the bytes as one big-endian integer of exactly that width.
     func integer<T: FixedWidthInteger>(_: T.Type) throws(CellMismatch) -> T {
         guard bytes.count == MemoryLayout<T>.size else { throw .malformed }
         return T(bigEndian: bytes.loadUnaligned(as: T.self))
     }
 }
 
-/// Why a column cannot be read as the asked type.
+/// The reason why a column cannot be read as the requested type.
 package enum CellMismatch: Error {
     case wrongType
     case malformed
@@ -106,7 +110,7 @@ extension Timestamp: PostgresValue {
     package static var nullType: Bind.NullType { .timestamp }
     package var bind: Bind { .timestamp(self) }
 
-    /// From 1970 to 2000, where PostgreSQL's own count begins.
+    /// The microseconds from 1970 to 2000, where PostgreSQL's epoch begins.
     private static let offset: Int64 = 946_684_800_000_000
 
     package static func read(_ cell: Cell) throws(CellMismatch) -> Timestamp {
@@ -114,15 +118,14 @@ extension Timestamp: PostgresValue {
         let wire = try cell.integer(Int64.self)
         if wire == .max || wire == .min { return Timestamp(microseconds: wire) }
         let (value, overflow) = wire.addingReportingOverflow(offset)
-        // The greatest number is not a point in time here, but infinity.
+        // The greatest number stands for infinity, not for a point in time.
         guard !overflow, value != .max else { throw .malformed }
         return Timestamp(microseconds: value)
     }
 
-    /// The value on the wire.
+    /// The value in PostgreSQL's binary format.
     ///
-    /// What lies before all that PostgreSQL can count becomes its lowest number but one, which it refuses as out of
-    /// range.
+    /// A time before PostgreSQL's range becomes the lowest number but one, which PostgreSQL refuses as out of range.
     var wire: Int64 {
         if self == .infinity || self == .negativeInfinity { return microseconds }
         let (value, overflow) = microseconds.subtractingReportingOverflow(Timestamp.offset)
@@ -134,7 +137,7 @@ extension Day: PostgresValue {
     package static var nullType: Bind.NullType { .day }
     package var bind: Bind { .day(self) }
 
-    /// From 1970 to 2000, where PostgreSQL's own count begins.
+    /// The days from 1970 to 2000, where PostgreSQL's epoch begins.
     private static let offset: Int32 = 10_957
 
     package static func read(_ cell: Cell) throws(CellMismatch) -> Day {
@@ -146,7 +149,7 @@ extension Day: PostgresValue {
         return Day(daysSince1970: value)
     }
 
-    /// The value on the wire; see ``Timestamp/wire``.
+    /// The value in PostgreSQL's binary format; see ``Timestamp/wire``.
     var wire: Int32 {
         if self == .infinity || self == .negativeInfinity { return daysSince1970 }
         let (value, overflow) = daysSince1970.subtractingReportingOverflow(Day.offset)
@@ -158,7 +161,7 @@ extension JSONText: PostgresValue {
     package static var nullType: Bind.NullType { .json }
     package var bind: Bind { .json(self) }
 
-    /// The format of binary `jsonb`: one byte of version, then the text.
+    /// The version byte, which precedes the text in binary `jsonb`.
     static let version: UInt8 = 1
 
     package static func read(_ cell: Cell) throws(CellMismatch) -> JSONText {
@@ -174,19 +177,18 @@ extension JSONText: PostgresValue {
     }
 }
 
-/// What an array that is bound or read may hold: bytes (SQL `bytea`) or texts (SQL `text[]`).
+/// An element of an array that can be bound or read: a byte (SQL `bytea`) or a text (SQL `text[]`).
 package protocol PostgresArrayElement: Sendable {
-    /// The type that NULL has when an optional array of this type is bound.
+    /// The type of NULL when an optional array of this type is bound.
     static var arrayNullType: Bind.NullType { get }
 
-    /// The array, ready to be bound.
     static func bind(_ array: [Self]) -> Bind
 
     /// Reads a column that is not NULL.
     static func readArray(_ cell: Cell) throws(CellMismatch) -> [Self]
 }
 
-extension Array: PostgresValue where Element: PostgresArrayElement {
+extension Array: RowValue, PostgresValue where Element: PostgresArrayElement {
     package static var nullType: Bind.NullType { Element.arrayNullType }
     package var bind: Bind { Element.bind(self) }
     package static func read(_ cell: Cell) throws(CellMismatch) -> [Element] { try Element.readArray(cell) }
@@ -208,8 +210,8 @@ extension String: PostgresArrayElement {
 
     /// Reads an array of one dimension without NULLs.
     ///
-    /// Format: number of dimensions, whether there are NULLs, type of the elements; for each dimension its length and
-    /// lower bound; then each element as its length and bytes. All integers have four bytes.
+    /// Format: the number of dimensions, a flag for NULLs, and the type of the elements; for each dimension, its length
+    /// and lower bound; then the length and bytes of each element. All integers have four bytes.
     package static func readArray(_ cell: Cell) throws(CellMismatch) -> [String] {
         guard cell.type == .textArray || cell.type == .varcharArray else { throw .wrongType }
         var reader = ArrayReader(rest: cell.bytes[...])
@@ -220,7 +222,7 @@ extension String: PostgresArrayElement {
         guard dimensions == 1 else { throw .malformed }
         let count = try reader.integer()
         _ = try reader.integer()
-        // Each element takes four bytes at least: a length that lies asks for no memory.
+        // Each element takes at least four bytes: so a false count cannot cause a large allocation.
         guard count >= 0, count <= reader.rest.count / 4 else { throw .malformed }
         var texts: [String] = []
         texts.reserveCapacity(count)
@@ -232,7 +234,7 @@ extension String: PostgresArrayElement {
     }
 }
 
-/// Takes an array's bytes apart, from the front.
+/// A reader of an array's bytes, from the front.
 private struct ArrayReader {
     var rest: Slice<UnsafeRawBufferPointer>
 

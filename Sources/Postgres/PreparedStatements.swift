@@ -1,18 +1,18 @@
 import Glibc
 
-/// The statements that one connection has prepared, by their text; the least recently used ones make room.
+/// The prepared statements of one connection, by their text; the least recently used ones are evicted.
 ///
-/// What the server keeps of a statement, parsed, rewritten and planned, is about a hundred times as long as its text.
-/// So the texts together are bounded, and with them the server's memory.
+/// The server's data of a statement, parsed, rewritten and planned, is about a hundred times as long as the text. So a
+/// limit for the texts also bounds the server's memory.
 struct PreparedStatements {
-    /// The name of a statement, ended by a NUL as libpq wants it.
+    /// The name of a statement, ended by a NUL as libpq requires.
     typealias Name = ContiguousArray<CChar>
 
     private struct Entry {
         let name: Name
         let types: [UInt32]
         var lastUse: UInt64
-        /// The tables behind the plan have changed: it may not be used any more, but the server still has it.
+        /// Whether the tables of the plan have changed, so that it may not be used; the server still has the statement.
         var isStale = false
 
         func matches(_ binds: [Bind]) -> Bool {
@@ -22,18 +22,19 @@ struct PreparedStatements {
         }
     }
 
-    /// A text, compared by its bytes: Swift's own comparison takes texts for equal that differ in composed characters.
+    /// A text, compared by its bytes: Swift's own comparison takes canonically equivalent texts for equal.
     private struct Text: Hashable {
         let sql: String
         let affinity: Affinity?
 
-        /// What the server keeps for the shortest statement counts as so many bytes of text.
+        /// The server's memory for the shortest statement, expressed in bytes of text.
         private static let least = 256
 
         var weight: Int { sql.utf8.count + Self.least }
 
-        /// Affinity, two ends and the length tell our statements apart; hashing kilobytes at each use would cost more
-        /// than sending them.
+        /// Hashes affinity, length, beginning and end, which tell the statements apart.
+        ///
+        /// Hashing kilobytes at each use would cost more than sending them.
         func hash(into hasher: inout Hasher) {
             hasher.combine(affinity?.number)
             hasher.combine(sql.utf8.count)
@@ -62,17 +63,17 @@ struct PreparedStatements {
     private var weight = 0
     private var uses: UInt64 = 0
     private var lastNumber: UInt64 = 0
-    /// Bytes of the texts that the server has parsed and that are not prepared any more, or never were.
+    /// The bytes of the texts that the server has parsed and that are no longer prepared, or never were.
     private(set) var discarded = 0
 
-    /// - Parameter capacity: How many bytes the texts may have together.
+    /// - Parameter capacity: The most bytes that the texts may have together.
     init(capacity: Int) {
         self.capacity = capacity
     }
 
     var count: Int { entries.count }
 
-    /// The name of the statement, if it has been prepared with the same types of values.
+    /// Returns the name of the statement, if it is prepared with the same types of values.
     mutating func use(_ statement: Statement, near affinity: Affinity? = nil) -> Name? {
         guard let index = entries.index(forKey: Text(sql: statement.sql, affinity: affinity)) else { return nil }
         let entry = entries.values[index]
@@ -82,10 +83,10 @@ struct PreparedStatements {
         return entries.values[index].name
     }
 
-    /// Notes that the statement is being prepared, under a name that was never used before.
+    /// Registers a statement that is being prepared, under a name that was never used before.
     ///
-    /// `evicted` are the names of those that had to go for it. Nil if it is too long to be prepared at all: it is for
-    /// this one use.
+    /// `evicted` are the names of the statements evicted for it. Nil if the statement is too long to be prepared: it is
+    /// parsed for a single use.
     mutating func add(_ statement: Statement, near affinity: Affinity? = nil) -> (name: Name, evicted: [Name])? {
         let text = Text(sql: statement.sql, affinity: affinity)
         guard text.weight <= capacity else {
@@ -119,7 +120,7 @@ struct PreparedStatements {
         _ = discard(Text(sql: statement.sql, affinity: affinity))
     }
 
-    /// Has the statement prepared anew at its next use, which also frees the plan of now.
+    /// Has the statement prepared anew at its next use, which also frees the current plan.
     mutating func expire(_ statement: Statement, near affinity: Affinity? = nil) {
         entries[Text(sql: statement.sql, affinity: affinity)]?.isStale = true
     }
@@ -129,7 +130,7 @@ struct PreparedStatements {
         for index in entries.values.indices { entries.values[index].isStale = true }
     }
 
-    /// Forgets all, since the server has.
+    /// Forgets all statements, since the server has dropped them.
     mutating func removeAll() {
         entries.removeAll()
         discarded += weight
@@ -138,7 +139,7 @@ struct PreparedStatements {
 }
 
 extension String {
-    /// The bytes of the text where they lie, or of a copy if they do not lie in one piece.
+    /// Calls `body` with the bytes of the text in place, or with a copy if they are not contiguous.
     fileprivate func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return ContiguousArray(utf8).withUnsafeBufferPointer(body)

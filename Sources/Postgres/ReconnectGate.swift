@@ -1,31 +1,33 @@
-/// When the next attempt to connect may be made, for all connections of a client together.
+/// The time of the next attempt to connect, for all connections of a client together.
 ///
-/// As long as nothing is known of the server, one attempt at a time is made; once it succeeds, all others may connect
-/// at once. After a failure everybody waits, twice as long each time, between 50 ms and 2 s, less up to a half by
-/// chance. So a server that refuses sees at most one attempt at once and fewer than ten in its first second.
+/// While the state of the server is unknown, one attempt at a time is made; once it succeeds, all connections may be
+/// opened at once. After a failure all connections wait. The backoff doubles each time, between 50 ms and 2 s, and is
+/// shortened by up to a half by chance. So a server that refuses gets at most one attempt at once and fewer than ten in
+/// its first second.
 struct ReconnectGate {
     private enum State {
-        /// Nothing is known. Can transition to: probing.
+        /// The state of the server is unknown. Can transition to: probing.
         case unproven
         /// One attempt is under way. Can transition to: open, waiting.
         case probing
         /// The last attempt succeeded. Can transition to: waiting, unproven.
         case open
-        /// The last attempt failed. Can transition to: probing, when the time has come; open, when one that had begun
-        /// before succeeds.
+        /// The last attempt failed. Can transition to: probing, at `until`; open, when an attempt that began earlier
+        /// succeeds.
         case waiting(until: ContinuousClock.Instant)
     }
 
     private static let shortest: Duration = .milliseconds(50)
     private static let longest: Duration = .seconds(2)
-    /// A connection that breaks sooner than this was no success: a server that accepts and hangs up must not be
-    /// hammered either.
+    /// The shortest age at which a broken connection counts as a success.
+    ///
+    /// A server that accepts and hangs up must not be hammered either.
     private static let proof: Duration = .seconds(2)
 
     private var state = State.unproven
     private var failures = 0
 
-    /// Whether an attempt may begin now; if so, it has begun.
+    /// Begins an attempt if one may begin now, and returns whether it did.
     mutating func begin(now: ContinuousClock.Instant) -> Bool {
         switch state {
         case .open:
@@ -41,7 +43,7 @@ struct ReconnectGate {
         }
     }
 
-    /// When ``begin(now:)`` should be asked again; nil if an attempt under way or nobody's wish decides.
+    /// The end of the wait after a failure, when to call ``begin(now:)`` again; nil if there is no wait.
     var nextAttempt: ContinuousClock.Instant? {
         guard case .waiting(let until) = state else { return nil }
         return until
@@ -51,9 +53,9 @@ struct ReconnectGate {
         state = .open
     }
 
-    /// An attempt failed.
+    /// Notes that an attempt failed.
     ///
-    /// `chance` is between 0 and 1. Of several that were under way together the first one counts.
+    /// `chance` is between 0 and 1. Of several attempts that were under way together, the first failure counts.
     mutating func failed(now: ContinuousClock.Instant, chance: Double) {
         if case .waiting = state { return }
         failures += 1
@@ -62,12 +64,12 @@ struct ReconnectGate {
         state = .waiting(until: now + full - full / 2 * chance)
     }
 
-    /// An attempt ended without saying anything of the server.
+    /// Notes that an attempt ended without a result.
     mutating func withdrawn() {
         if case .probing = state { state = .unproven }
     }
 
-    /// A connection that had been open for `age` broke.
+    /// Notes that a connection broke after being open for `age`.
     ///
     /// `chance` is between 0 and 1.
     mutating func lost(age: Duration, now: ContinuousClock.Instant, chance: Double) {

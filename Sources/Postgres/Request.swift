@@ -1,36 +1,36 @@
-/// One statement or script on its way, and the caller who waits for its end.
+/// A statement or script to run, and the caller who waits for its outcome.
 ///
-/// `@unchecked Sendable`: it has one owner at a time, which the compiler cannot see. The caller fills it in before it
-/// puts it into the mailbox, whose lock hands it over; from then on the loop's thread alone reads and writes what can
-/// change.
+/// `@unchecked Sendable`: a request has one owner at a time, which the compiler cannot see. The caller fills the
+/// request in before posting it to the mailbox, whose lock transfers the ownership. After that only the loop's thread
+/// reads and writes the mutable parts.
 final class Request: @unchecked Sendable {
     typealias Outcome = Result<ResultSet, PostgresError>
 
     enum Work {
         case statement(Statement)
-        /// What the statement would return; nothing of it is run.
+        /// Asks for the columns of the statement, which is not run.
         case description(Statement)
         /// Several statements in one text, by the simple protocol, without values.
         case script(String)
-        /// A COPY from us, by the simple protocol, and its rows.
+        /// A COPY from the client, by the simple protocol, and its rows.
         case copy(String, CopyRows)
     }
 
-    /// On whose behalf the request is.
+    /// The party that the request is made for.
     enum Origin {
-        /// Somebody waits for the answer.
+        /// A caller waits for the response.
         case caller
-        /// The pool cleans a session that was lent.
+        /// The pool cleans the session of a returned lease.
         case cleaning
-        /// A stream of notifications asks to hear of them.
+        /// A stream of notifications subscribes to its channel.
         case listener
-        /// The connection drops a prepared statement; nobody waits, and no limit counts it.
+        /// The connection frees a prepared statement; no caller waits, and no limit counts the request.
         case housekeeping
     }
 
-    /// How the statement was sent.
+    /// The way in which the statement was sent.
     enum Plan {
-        /// Parsed for this one use.
+        /// Parsed for a single use.
         case unnamed
         /// Prepared with this use.
         case fresh
@@ -38,41 +38,42 @@ final class Request: @unchecked Sendable {
         case reused
     }
 
-    /// Where the request is.
+    /// The state of the request.
     enum Place {
-        /// Not yet seen by the loop; only the caller may touch it. Can transition to: cancelled, waiting, sent,
+        /// Not yet seen by the loop; only the caller may access it. Can transition to: cancelled, waiting, sent,
         /// finished.
         case outside
-        /// The caller had gone before the loop saw the request, and waits to be told so. Can transition to: finished.
+        /// Cancelled by the caller before the loop saw the request; the failure is still due. Can transition to:
+        /// finished.
         case cancelled
         /// In the queue for pipelined connections. Can transition to: sent, finished.
         case waiting
-        /// On the connection of that slot. Can transition to: waiting, finished.
+        /// On the connection of the slot. Can transition to: waiting, finished.
         case sent(slot: Int)
-        /// The caller has its answer.
+        /// The caller has its outcome.
         case finished
     }
 
     let work: Work
     let origin: Origin
-    /// The lease that the request is for; nil for any pipelined connection.
+    /// The lease whose connection the request uses; nil for any pipelined connection.
     let lease: Lease?
-    /// With which others the statement shares what its connection knows.
+    /// The group of statements that share a connection's plans and metadata.
     let affinity: Affinity?
-    /// Whether the statement is inside a transaction, so that nothing of it stays if the connection breaks.
+    /// Whether the statement is inside a transaction, so that its effects are rolled back if the connection breaks.
     let isInTransaction: Bool
 
     var place = Place.outside
     var plan = Plan.unnamed
-    /// Whether the statement is parsed for this one use, whatever its connection does with others.
+    /// Whether the statement is parsed for a single use, even on a connection that prepares statements.
     ///
-    /// So it is with one that is sent for the second time, because its plan had gone stale, and with one that is rare.
+    /// True for a statement that is sent again because its plan was stale, and for a rare one.
     var isUnnamed = false
-    /// When the loop first saw it; nil before.
+    /// When the loop first saw the request; nil before.
     var began: ContinuousClock.Instant?
-    /// Until when the request may wait for a connection.
+    /// When the request stops waiting for a connection.
     var deadline = ContinuousClock.now
-    /// Set by the caller before anybody else sees the request; nil for what the pool does on its own behalf.
+    /// The caller's continuation, set before the request is posted; nil for requests of the pool itself.
     var continuation: Continuation<Outcome>?
 
     init(
@@ -89,7 +90,7 @@ final class Request: @unchecked Sendable {
         self.isInTransaction = isInTransaction
     }
 
-    /// Gives the caller its answer, unless it has one.
+    /// Resumes the caller with the outcome, unless that has happened.
     func finish(_ outcome: Outcome) {
         place = .finished
         guard let continuation else { return }
@@ -98,28 +99,28 @@ final class Request: @unchecked Sendable {
     }
 }
 
-/// An exclusive connection, lent under a number that is never used again.
+/// An exclusive connection, leased under a serial number that is never reused.
 struct Lease: Sendable, Hashable {
     let place: Int
     let serial: UInt64
 
-    /// What the connection was lent for.
+    /// The use that the connection was leased for.
     enum Purpose: Sendable, Hashable {
-        /// One transaction: its replies are due within the statement limit.
+        /// One transaction: responses are due within the statement limit.
         case transaction
-        /// Anything: the session is cleaned when it is returned, and only the server's own limits hold.
+        /// Any use: the session is cleaned on return, and only the server's own limits apply.
         case session
     }
 }
 
-/// A caller who waits for a lease.
+/// A caller's request for a lease.
 ///
-/// `@unchecked Sendable`: the caller sets the continuation before it puts the request into the mailbox, whose lock
-/// hands it over; from then on the loop's thread alone touches it.
+/// `@unchecked Sendable`: the caller sets the continuation before posting the request to the mailbox, whose lock
+/// transfers the ownership. After that only the loop's thread accesses the request.
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
     var continuation: Continuation<Result<Lease, PostgresError>>?
-    /// The caller has gone, perhaps before the loop saw the request.
+    /// Whether the caller has cancelled, perhaps before the loop saw the request.
     var isCancelled = false
 
     init(_ purpose: Lease.Purpose) {
@@ -133,7 +134,7 @@ final class LeaseRequest: @unchecked Sendable {
     }
 }
 
-/// What other threads tell the pool.
+/// A message of another thread to the pool.
 enum PoolMessage: Sendable {
     /// Open connections; the continuation is resumed when the pool has shut down.
     case run(Continuation<Void>)
@@ -142,16 +143,16 @@ enum PoolMessage: Sendable {
     case cancel(Request)
     case lease(LeaseRequest)
     case cancelLease(LeaseRequest)
-    /// A lease comes back; the continuation is resumed when its session is clean or closed.
+    /// Return a lease; the continuation is resumed when its session is clean or closed.
     case returned(Lease, Lease.Purpose, Continuation<Void>?)
-    /// Somebody has begun to read a stream of notifications.
+    /// Open a connection for a stream of notifications, whose reading has begun.
     case listen(Subscription)
-    /// Nobody reads it any more.
+    /// Close the connection of a stream that is no longer read.
     case unlisten(Subscription)
-    /// What the name of the host with that index resolves to; nothing if it does not.
+    /// The addresses of the host with that index; empty if its name was not resolved.
     case resolved(host: Int, Resolver.Resolution)
 
-    /// There is no pool any more.
+    /// Resumes the callers of the message with a failure, since the pool no longer exists.
     func fail() {
         switch self {
         case .run(let continuation): continuation.resume()

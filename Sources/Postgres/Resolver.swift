@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Turns host names into addresses, outside of the loop: `getaddrinfo` blocks for as long as a name server is silent.
+/// A resolver of host names, outside of the loop: `getaddrinfo` blocks for as long as a name server is silent.
 enum Resolver {
-    /// The result for a name.
+    /// The addresses of a name.
     struct Resolution: Sendable {
         var addresses: [String] = []
-        /// Why there are none, in the system's words.
+        /// The system's message if there are no addresses.
         var problem: String?
-        /// Whether the name servers have said that there are none.
+        /// Whether the name servers have responded that there are no addresses.
         var isFinal = false
     }
 
@@ -47,12 +47,12 @@ enum Resolver {
                 )
                 return status == 0 ? buffer.baseAddress.map { String(cString: $0) } : nil
             }
-            // A handful is enough: the attempt has one time limit for all of them.
+            // Eight addresses are enough: the attempt has one time limit for all of them.
             if let text, addresses.count < 8, !addresses.contains(text) { addresses.append(text) }
         }
         return Resolution(addresses: addresses)
     }
 
-    /// `EAI_NODATA`, which glibc declares under `_GNU_SOURCE` only: the name is there, and has no address.
+    /// `EAI_NODATA`, which glibc declares only under `_GNU_SOURCE`: the name exists and has no address.
     private static let noAddress: Int32 = -5
 }

@@ -1,13 +1,13 @@
 internal import CLibPQ
 
-/// How a result is larger than one may be.
+/// The size limit that a result exceeds.
 ///
-/// libpq receives a row whole before anybody can look at it. So this bounds what goes on from there, and the connection
-/// that it came over is closed, since libpq never gives back the memory that it once received something in.
+/// libpq receives a whole row before the program can check it. So the limit bounds the result after libpq, and the
+/// connection is closed, since libpq never frees a receive buffer.
 package struct ResultExcess: Sendable, Hashable {
-    /// The bytes that a row, or the result, may have.
+    /// The limit of a row or of the result, in bytes.
     package let limit: Int
-    /// The column that has most of the row; nil when all rows together are too many.
+    /// The largest column of the row; nil if all rows together are too large.
     package let column: String?
 }
 
@@ -19,9 +19,9 @@ extension ResultExcess: CustomStringConvertible {
 }
 
 extension ResultSet {
-    /// What is too large in the result; nil when nothing is.
+    /// Returns the exceeded limit; nil if the result is within both limits.
     func excess(overRow rowBytes: Int, overAll resultBytes: Int) -> ResultExcess? {
-        // Of all rows; almost every result ends here.
+        // The memory of all rows; almost every result ends here.
         let memory = PQresultMemorySize(result)
         guard memory > min(rowBytes, resultBytes) else { return nil }
         for row in 0..<Int32(clamping: count) {

@@ -1,12 +1,11 @@
 internal import CLibPQ
 
 extension ServerError {
-    /// Reads the error out of a result.
+    /// Reads the error from a result.
     ///
-    /// Nil if it is libpq's own, which has no code: then the connection is broken.
+    /// Nil for an error of libpq itself, which has no code: then the connection is broken.
     ///
-    /// DETAIL, HINT and CONTEXT are left where they are, since they repeat values; of the last one only the number of a
-    /// row is taken.
+    /// DETAIL, HINT and CONTEXT are left out, since they repeat values; from CONTEXT only the row number is taken.
     init?(_ set: ResultSet) {
         guard let code = PQresultErrorField(set.result, Field.sqlState) else { return nil }
         sqlState = SQLState(bytes: String(cString: code).utf8)
@@ -21,11 +20,11 @@ extension ServerError {
 
     private static func text(_ set: ResultSet, _ field: Int32) -> String? {
         guard let text = PQresultErrorField(set.result, field) else { return nil }
-        // A name has 63 bytes; a message is only of use while a person can read it.
+        // A name has at most 63 bytes; a message beyond a kilobyte is too long to read.
         return String(decoding: String(cString: text).utf8.prefix(1024), as: UTF8.self)
     }
 
-    /// The number in a context such as `COPY staging, line 3, column name: "…"`.
+    /// Returns the row number in a context such as `COPY staging, line 3, column name: "…"`.
     private static func row(_ context: String) -> Int? {
         guard context.hasPrefix("COPY ") else { return nil }
         let digits = context.utf8.drop { $0 != UInt8(ascii: ",") }
@@ -34,7 +33,7 @@ extension ServerError {
         return Int(String(decoding: digits, as: UTF8.self))
     }
 
-    /// The codes of `PQresultErrorField`, characters in C (`PG_DIAG_…` in postgres_ext.h).
+    /// The field codes of `PQresultErrorField`, characters in C (`PG_DIAG_…` in postgres_ext.h).
     private enum Field {
         static let sqlState = Int32(UInt8(ascii: "C"))
         static let message = Int32(UInt8(ascii: "M"))

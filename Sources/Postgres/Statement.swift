@@ -1,28 +1,28 @@
 /// The text of one SQL statement and the values bound to it.
 ///
-/// Interpolating a value binds it; it never becomes part of the text:
+/// An interpolated value is bound; it never becomes part of the text:
 /// ```swift
 /// let statement: Statement = "SELECT name FROM \(identifier: schema).users WHERE object_id = \(id)"
 /// ```
-/// A `Statement` interpolated into another brings its values along, and its placeholders are numbered on.
+/// An interpolated `Statement` adds its values, and its placeholders are renumbered.
 package struct Statement: Sendable {
     /// The text, with placeholders `$1`, `$2`, ….
     package private(set) var sql: String
     /// The value of each placeholder, in order.
     package private(set) var binds: [Bind]
-    /// Where in the text the placeholder of each value begins, in bytes; none are known of a text that came complete.
+    /// The byte offset of each value's placeholder in the text; empty for a text that was passed in complete.
     private var places: [Int] = []
 
-    /// A statement whose text is complete and trusted, with the values of its placeholders `$1`, `$2`, …; one with
-    /// values cannot become part of another.
+    /// Creates a statement from a complete and trusted text and the values of its placeholders `$1`, `$2`, ….
     ///
-    /// Building the text once and passing the same `String` each time is the fastest way to run a statement.
+    /// Such a statement cannot be interpolated into another if it has values. Building the text once and passing the
+    /// same `String` each time is the fastest way to run a statement.
     package init(sql: String, binds: [Bind] = []) {
         self.sql = sql
         self.binds = binds
     }
 
-    /// Adds another statement's text, after one space, and its values.
+    /// Appends another statement's text, after one space, and its values.
     package mutating func append(_ other: Statement) {
         if !sql.isEmpty { sql += " " }
         add(other)
@@ -76,38 +76,38 @@ extension Statement: ExpressibleByStringInterpolation {
             statement.add(value.bind)
         }
 
-        /// Binds a value, or NULL of its type.
+        /// Binds a value, or a typed NULL.
         package mutating func appendInterpolation<Value: PostgresValue>(_ value: Value?) {
-            statement.add(value?.bind ?? .null(Value.nullType))
+            statement.add(Bind(value))
         }
 
-        /// Binds a value whose type is known at run time only.
+        /// Binds a value whose type is known only at run time.
         package mutating func appendInterpolation(bind: Bind) {
             statement.add(bind)
         }
 
-        /// Adds another statement with its values.
+        /// Appends another statement with its values.
         package mutating func appendInterpolation(_ statement: Statement) {
             self.statement.add(statement)
         }
 
-        /// Adds a name (of a table, a column, …) in quotes, so that it is nothing but a name.
+        /// Appends a quoted identifier (of a table, a column, …), so that it cannot be read as SQL.
         package mutating func appendInterpolation(identifier: String) {
             statement.sql += Statement.quoted(identifier: identifier)
         }
 
-        /// Adds text as it is.
+        /// Appends text unchanged.
         ///
-        /// Only for text that this program made itself and that holds no placeholder.
+        /// Only for text that this program built itself and that holds no placeholder.
         package mutating func appendInterpolation(unsafeRaw text: String) {
             statement.sql += text
         }
     }
 
-    /// A name in double quotes, with its own quotes doubled.
+    /// Returns a name in double quotes, with its own quotes doubled.
     package static func quoted(identifier: String) -> String { quoted(identifier, by: "\"") }
 
-    /// A text in single quotes, with its own quotes doubled; `standard_conforming_strings` is taken to be on.
+    /// Returns a text in single quotes, with its own quotes doubled; assumes that `standard_conforming_strings` is on.
     package static func quoted(literal: String) -> String { quoted(literal, by: "'") }
 
     private static func quoted(_ text: String, by quote: Unicode.Scalar) -> String {
@@ -122,7 +122,7 @@ extension Statement: ExpressibleByStringInterpolation {
 }
 
 extension Statement: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The text with its placeholders; no values.
+    /// The text with its placeholders, without values.
     package var description: String { sql }
     package var debugDescription: String { sql }
 }

@@ -1,46 +1,55 @@
-/// A value of a statement whose text is made once and run with other values each time.
+/// A parameter of a statement whose text is built once and run with different values each time.
 package struct Parameter<Input>: Sendable {
-    /// Parameters of one name are one parameter.
+    /// The name; parameters with the same name are the same parameter.
     package let name: String
     fileprivate let type: String?
     fileprivate let value: @Sendable (Input) -> Bind
 
-    /// Says what the value is.
+    /// Creates a parameter.
     ///
     /// - Parameters:
-    ///   - name: By what the text refers to it.
-    ///   - type: The SQL type that it is cast to; nil where the value's own is what the text needs.
-    ///   - value: Finds the value in what the statement is run with.
+    ///   - name: The name by which the text refers to the parameter.
+    ///   - type: The SQL type to cast the value to; nil for the value's own type.
+    ///   - value: Computes the value from the input of a run.
     package init(_ name: String, as type: String? = nil, value: @escaping @Sendable (Input) -> Bind) {
         self.name = name
         self.type = type
         self.value = value
     }
+
+    /// Creates a parameter whose value may be NULL.
+    package init<Value: PostgresValue>(
+        _ name: String,
+        as type: String? = nil,
+        of value: @escaping @Sendable (Input) -> Value?
+    ) {
+        self.init(name, as: type) { Bind(value($0)) }
+    }
 }
 
-/// A part of a statement whose text is made once: SQL with parameters by their names.
+/// A part of a statement whose text is built once: SQL with named parameters.
 ///
-/// Parts are put together by interpolation, and none knows which number a parameter will have in the whole:
+/// Parts are composed by interpolation. The number of a parameter is assigned in the complete statement only:
 /// ```swift
 /// let owner: SQL<Login> = "select object_id from identities where subject = \(.subject)"
 /// let statement = StatementTemplate("select * from users where object_id = (\(owner))")
 /// ```
 package struct SQL<Input>: Sendable {
     fileprivate enum Piece: Sendable {
-        /// Text of the program, whose lines can be moved to the right.
+        /// SQL text, whose lines can be re-indented.
         case text(String)
-        /// Text that stays as it is to the byte.
+        /// Text that must stay the same to the byte.
         case verbatim(String)
         case parameter(Parameter<Input>)
     }
 
     fileprivate var pieces: [Piece] = []
 
-    /// The text, with the placeholder that `placeholder` gives each parameter.
+    /// Returns the text, with a placeholder for each parameter.
     ///
     /// - Parameters:
-    ///   - isIndented: Whether the lines begin as far to the right as they do for a reader.
-    ///   - placeholder: Gives a placeholder.
+    ///   - isIndented: Whether lines keep their indentation.
+    ///   - placeholder: Returns the placeholder of a parameter.
     /// - Returns: The text.
     fileprivate func text(isIndented: Bool, _ placeholder: (Parameter<Input>) -> String) -> String {
         var text = ""
@@ -60,7 +69,7 @@ package struct SQL<Input>: Sendable {
         return text
     }
 
-    /// The part with its values, for a statement that is made anew each time it is run.
+    /// Returns the part with its values bound, for a statement that is built anew for each run.
     package func bound(to input: Input) -> Statement {
         var statement = Statement.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
         for piece in pieces {
@@ -76,7 +85,7 @@ package struct SQL<Input>: Sendable {
 }
 
 extension SQL: CustomStringConvertible {
-    /// The text with the names of its parameters, each behind a colon.
+    /// The text, with each parameter as a colon and its name.
     package var description: String { text(isIndented: true) { ":" + $0.name } }
 }
 
@@ -91,7 +100,7 @@ extension SQL: ExpressibleByStringInterpolation {
 
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql = SQL()
-        /// How far the current line is moved to the right.
+        /// The indentation of the current line.
         private var indentation = ""
 
         package init(literalCapacity: Int, interpolationCount: Int) {
@@ -106,12 +115,12 @@ extension SQL: ExpressibleByStringInterpolation {
             sql.pieces.append(.text(literal))
         }
 
-        /// Refers to a parameter.
+        /// Appends a reference to a parameter.
         package mutating func appendInterpolation(_ parameter: Parameter<Input>) {
             sql.pieces.append(.parameter(parameter))
         }
 
-        /// Adds another part, whose lines begin where the current one does.
+        /// Appends another part, indented like the current line.
         package mutating func appendInterpolation(_ part: SQL) {
             for piece in part.pieces {
                 guard case .text(let text) = piece, !indentation.isEmpty else {
@@ -123,19 +132,19 @@ extension SQL: ExpressibleByStringInterpolation {
             }
         }
 
-        /// Adds a name (of a table, a column, …) in quotes, so that it is nothing but a name.
+        /// Appends a quoted identifier (of a table, a column, …), so that it cannot be read as SQL.
         package mutating func appendInterpolation(identifier: String) {
             sql.pieces.append(.verbatim(Statement.quoted(identifier: identifier)))
         }
 
-        /// Adds a text in quotes, so that it is nothing but a value.
+        /// Appends a quoted string literal, so that it cannot be read as SQL.
         package mutating func appendInterpolation(literal: String) {
             sql.pieces.append(.verbatim(Statement.quoted(literal: literal)))
         }
 
-        /// Adds text as it is.
+        /// Appends text unchanged.
         ///
-        /// Only for text that this program made itself and that holds no placeholder.
+        /// Only for text that this program built itself and that holds no placeholder.
         package mutating func appendInterpolation(unsafeRaw text: String) {
             sql.pieces.append(.verbatim(text))
         }
@@ -143,7 +152,7 @@ extension SQL: ExpressibleByStringInterpolation {
 }
 
 extension Sequence {
-    /// The parts one behind the other, with a text between them.
+    /// Returns the parts, concatenated with a separator between them.
     package func joined<Input>(separator: String) -> SQL<Input> where Element == SQL<Input> {
         var joined = SQL<Input>()
         for (position, part) in enumerated() {
@@ -154,14 +163,14 @@ extension Sequence {
     }
 }
 
-/// A statement whose text is complete and whose values are still to come.
+/// A statement with a complete text, whose values are supplied at each run.
 ///
-/// The parameters get their numbers here, in the order in which the text refers to them first. Lines are not indented,
-/// since every connection keeps the text.
+/// Parameters are numbered here, in the order of their first use in the text. Lines are not indented, since every
+/// connection keeps the text.
 package struct StatementTemplate<Input>: Sendable {
     /// The text, with placeholders `$1`, `$2`, ….
     package let sql: String
-    /// In the order of their numbers.
+    /// The parameters in the order of their numbers.
     private let numbered: [Parameter<Input>]
 
     /// The names of the parameters in the order of their numbers.
@@ -179,11 +188,11 @@ package struct StatementTemplate<Input>: Sendable {
         numbered = parameters
     }
 
-    /// The statement with the values of one run.
+    /// Returns the statement with the values for one run.
     package func filled(with input: Input) -> Statement {
         var binds: [Bind] = []
         binds.reserveCapacity(numbered.count)
-        // `map` takes three times as long where the type of the input is not known.
+        // `map` takes three times as long when the type of the input is not known.
         for parameter in numbered { binds.append(parameter.value(input)) }
         return Statement(sql: sql, binds: binds)
     }

@@ -1,10 +1,10 @@
 internal import NIOConcurrencyHelpers
 
-/// What the loop and the reader of one stream of notifications share.
+/// The state of one stream of notifications that the loop and the reader share.
 final class Subscription: Sendable {
     private struct State: Sendable {
         var queue = NotificationQueue()
-        /// Those who wait because the queue is empty; one, unless several tasks read the same stream.
+        /// The readers that wait because the queue is empty; one, unless several tasks read the same stream.
         var readers = FIFO<Continuation<PostgresNotification?>>()
         var isEnded = false
     }
@@ -16,10 +16,10 @@ final class Subscription: Sendable {
         self.channel = channel
     }
 
-    /// Whether nobody reads any more, or will.
+    /// Whether the subscription has ended, so that no reader waits now or later.
     var isEnded: Bool { state.withLockedValue(\.isEnded) }
 
-    /// Hands the notification to the one who waits, or keeps it for the next one who asks.
+    /// Passes the notification to the waiting reader, or queues it for the next one.
     func put(_ notification: PostgresNotification) {
         let reader: Continuation<PostgresNotification?>? = state.withLockedValue { state in
             guard !state.isEnded else { return nil }
@@ -30,7 +30,7 @@ final class Subscription: Sendable {
         reader?.resume(returning: notification)
     }
 
-    /// From now on there is nothing; what has not been taken is gone.
+    /// Ends the subscription and drops notifications that have not been read.
     func end() {
         let readers = state.withLockedValue { state in
             state.isEnded = true
@@ -40,7 +40,7 @@ final class Subscription: Sendable {
         for reader in readers { reader.resume(returning: nil) }
     }
 
-    /// The next notification; nil when the subscription has ended.
+    /// Returns the next notification; nil when the subscription has ended.
     func next() async -> PostgresNotification? {
         await suspend { reader in
             let answer: PostgresNotification?? = state.withLockedValue { state in
@@ -54,12 +54,12 @@ final class Subscription: Sendable {
     }
 }
 
-/// What the reader of a stream has not taken yet.
+/// The notifications of a stream that its reader has not read yet.
 ///
-/// Whoever is told that notifications may have been missed has to look for himself: so the word that says it takes the
-/// place of all that wait before it, and of all that are too many.
+/// A reader who is told that notifications may have been missed has to read the data itself. So ``listening`` replaces
+/// all notifications queued before it, and takes the place of those beyond the capacity.
 struct NotificationQueue: Sendable {
-    /// The most that wait.
+    /// The most notifications in the queue.
     static let capacity = 256
 
     private var notifications = FIFO<PostgresNotification>()

@@ -2,10 +2,9 @@ internal import NIOConcurrencyHelpers
 
 // How a caller waits for the loop.
 //
-// Checked in every build: that each continuation is resumed exactly once is worth its fraction of a microsecond, and
-// tests run the code that ships. The lock orders the one who resumes before the one who goes on; when the resumption is
-// so fast that the caller has not gone to sleep yet, the runtime orders them in a way that ThreadSanitizer does not
-// see.
+// Continuations are checked in every build: the check that each one is resumed exactly once is worth its fraction of a
+// microsecond, and tests run the code that ships. The lock orders the resuming thread before the resumed task. When the
+// resumption comes before the caller is suspended, the runtime orders them in a way that ThreadSanitizer does not see.
 
 struct Continuation<Value: Sendable>: Sendable {
     fileprivate let checked: CheckedContinuation<Value, Never>

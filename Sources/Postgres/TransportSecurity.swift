@@ -1,13 +1,13 @@
-/// How the connection to the server is protected.
+/// The TLS settings of a connection to the server.
 struct TransportSecurity: Sendable, Hashable {
-    /// `sslmode` as libpq knows it.
+    /// libpq's `sslmode`.
     let mode: String
-    /// The authorities that may vouch for the server; nil if none has to.
+    /// The file of certificate authorities that may sign the server's certificate; nil if none has to.
     let rootCertificates: String?
     let certificate: String?
     let key: String?
 
-    /// Debian's bundle of the well-known authorities.
+    /// Debian's bundle of the well-known certificate authorities.
     ///
     /// libpq's own default is a file in the home folder, which a service rarely has.
     static let systemCertificates = "/etc/ssl/certs/ca-certificates.crt"
@@ -25,14 +25,15 @@ struct TransportSecurity: Sendable, Hashable {
         } else {
             mode = asked ?? "disable"
         }
-        // libpq takes `require` with a file of authorities for `verify-ca`: so only those who verify get one unasked.
+        // libpq treats `require` with a file of authorities as `verify-ca`: so only the verifying modes get one by
+        // default.
         let roots = url.parameters["sslrootcert"] ?? (mode.hasPrefix("verify") ? "system" : nil)
         rootCertificates = roots == "system" ? Self.systemCertificates : roots
         certificate = url.parameters["sslcert"]
         key = url.parameters["sslkey"]
     }
 
-    /// Whether an address is of use at all: without a verified certificate only this machine is.
+    /// Whether the client may connect to an address: without a verified certificate, only to this machine.
     func permits(address: String) -> Bool {
         mode == "verify-full" || DatabaseHost.isLoopback(address: address)
     }

@@ -34,7 +34,7 @@ package struct Day: Sendable, Hashable, Comparable {
     package static func < (left: Day, right: Day) -> Bool { left.daysSince1970 < right.daysSince1970 }
 }
 
-/// A JSON text; whether it is one is for PostgreSQL to say.
+/// A JSON text, which only PostgreSQL validates.
 ///
 /// SQL type `jsonb`.
 package struct JSONText: Sendable, Hashable {

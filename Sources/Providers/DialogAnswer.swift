@@ -1,21 +1,22 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// What a login dialog says when it sends the browser back, as it stands in the query.
+/// The query of the redirect with which a login dialog ends.
 ///
-/// All of it passes through the person's browser, so nothing in it is believed but a code that the provider takes.
+/// The query passes through the user's browser and is untrusted: only a code that the provider accepts counts.
 package struct DialogAnswer: Sendable {
     private let query: LenientQuery
 
     package init(_ query: LenientQuery) { self.query = query }
 
-    // The names of RFC 6749 §4.1.2; all others are the provider's.
+    // The names of RFC 6749 §4.1.2; other parameters depend on the provider.
     package var state: String? { filled("state") }
     package var code: Secret? { filled("code").map(Secret.init) }
 
-    /// The value of a parameter, which may be empty; nil when it is not there.
+    /// The value of a parameter, which may be empty; nil when the parameter is absent.
     package subscript(name: String) -> String? { query[name] }
 
-    /// The value of a parameter that says something.
+    /// Returns the value of a parameter; nil when the parameter is absent or empty.
     package func filled(_ name: String) -> String? {
         query[name].flatMap { $0.utf8.isEmpty ? nil : $0 }
     }

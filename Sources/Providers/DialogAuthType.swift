@@ -1,9 +1,9 @@
-/// What the login dialog is to ask of a person who has logged in before: Facebook's `auth_type`.
+/// What the login dialog asks of a user who has logged in before: Facebook's `auth_type`.
 package enum DialogAuthType: String, Sendable, CaseIterable {
-    /// Ask again for permissions that were declined.
+    /// Ask again for declined permissions.
     case rerequest
     /// Ask for the password again.
     case reauthenticate
-    /// Renew the access to the person's data.
+    /// Renew the access to the user's data.
     case reauthorize
 }

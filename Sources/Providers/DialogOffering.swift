@@ -1,36 +1,38 @@
-package import Vocabulary
+package import Domain
 
-/// A provider with a login dialog that a browser opens and that sends the browser back with a code.
+/// A provider with a login dialog in the browser that ends with an authorization code.
 package protocol DialogOffering: CredentialVerifying {
-    /// The kind of provider that it is.
+    /// The provider kind.
     var kind: ProviderName { get }
-    /// Where a browser may be sent after a login through the server, compared as bytes; the first is the default.
+    /// The addresses that a browser may return to after a login through the server, compared as bytes.
+    ///
+    /// The first one is the default.
     var returnURLs: [String] { get }
     /// Whether dialogs are opened with a challenge of PKCE.
     var dialogChallenge: DialogChallenge { get }
 
-    /// The address of the dialog.
+    /// Returns the address of a dialog.
     func address(of dialog: Dialog) -> String
 
-    /// What is wrong with what a client wants of the dialog.
+    /// Checks a client's parameters for the dialog.
     ///
     /// - Throws: `malformed_request`.
     func check(_ wishes: DialogWishes) throws(Failure)
 
-    /// Why the dialog sends the browser back without a code; nil when it says nothing of the kind.
+    /// Returns the error in the dialog's redirect; nil when the redirect has none.
     func failure(in answer: DialogAnswer) -> Failure?
 
-    /// The permissions that the person declined; nil when the dialog does not say.
+    /// Returns the permissions that the user declined; nil when the dialog does not tell.
     func declinedScopes(in answer: DialogAnswer) -> [String]?
 
-    /// Exchanges the code with which the browser came back, once, and verifies the token that it gives.
+    /// Exchanges the single-use code of the dialog, and verifies the token that it gives.
     ///
     /// - Parameters:
-    ///   - code: The code with what the dialog was opened with.
-    ///   - question: What is asked of the provider; `appID` is the app of the dialog.
-    ///   - claim: As of `CredentialVerifying.authenticate`.
-    /// - Returns: Whom the provider vouches for, or that it has lost the dialog's challenge.
-    /// - Throws: Why there is neither.
+    ///   - code: The code, with the parameters that the dialog was opened with.
+    ///   - question: The parameters of the verification; `appID` is the app of the dialog.
+    ///   - claim: As in `CredentialVerifying.authenticate`.
+    /// - Returns: The verified user, or that the provider has lost the dialog's challenge.
+    /// - Throws: The reason why there is neither.
     func finish(
         _ code: DialogCode,
         _ question: ProviderQuestion,
@@ -38,20 +40,20 @@ package protocol DialogOffering: CredentialVerifying {
     ) async throws(Failure) -> FinishedDialog
 }
 
-/// Whether the login dialog is opened with a `code_challenge` (RFC 7636), which a provider may forget, or demand.
+/// The setting for a dialog's `code_challenge` (RFC 7636), which a provider may forget, or demand.
 package enum DialogChallenge: String, Sendable, CaseIterable {
-    /// With one; for a while without, after the provider has forgotten one.
+    /// With a challenge; without one for a while after the provider has forgotten a challenge.
     case auto
     case on
     case off
 }
 
-/// What a client wants of a dialog, not checked yet.
+/// A client's parameters for a dialog, not checked yet.
 package struct DialogWishes: Sendable {
-    /// What the dialog shall ask for; nil for the operator's choice.
+    /// The permissions to ask for; nil for the operator's choice.
     package var permissions: [String]?
     package var authType: DialogAuthType?
-    /// The configuration at the provider that the dialog shall follow; nil for the app's, if it has one.
+    /// The configuration at the provider to follow; nil for the app's configuration, if it has one.
     package var configID: String?
 
     package init(permissions: [String]? = nil, authType: DialogAuthType? = nil, configID: String? = nil) {
@@ -61,14 +63,14 @@ package struct DialogWishes: Sendable {
     }
 }
 
-/// A dialog that is to be opened.
+/// The parameters of a dialog to open.
 package struct Dialog: Sendable {
     package let app: ProviderApp
-    /// Where the provider sends the browser back to.
+    /// The redirect URI, to which the provider sends the browser.
     package let redirectURI: String
     package let state: Secret
     package let wishes: DialogWishes
-    /// The challenge of PKCE, S256; nil for a dialog without.
+    /// The challenge of PKCE, S256; nil for a dialog without a challenge.
     package let codeChallenge: String?
 
     package init(
@@ -86,7 +88,7 @@ package struct Dialog: Sendable {
     }
 }
 
-/// The code of a dialog, with what the dialog was opened with: all of it must fit together.
+/// The code of a dialog, with the parameters of the dialog, which must match the code.
 package struct DialogCode: Sendable {
     package let code: Secret
     package let redirectURI: String
@@ -99,10 +101,11 @@ package struct DialogCode: Sendable {
     }
 }
 
-/// What a provider gives for the code of a dialog.
+/// The outcome of exchanging a dialog's code.
 package enum FinishedDialog: Sendable {
     case authenticated(AuthenticationResult)
-    /// Nothing, since the provider has not kept the challenge of the dialog at this app: another dialog without one
-    /// gives a code that it takes.
+    /// The provider has not kept the dialog's challenge at this app, so the code is worthless.
+    ///
+    /// A code from another dialog without a challenge is accepted.
     case challengeLost(ProviderAppID, Failure)
 }

@@ -1,28 +1,29 @@
+package import Domain
+import Encodings
 package import Mapping
-package import Vocabulary
 
-/// A provider as one application has set it up: a value made from what it uses.
+/// A provider of one application: a value made from its configuration and its clients.
 ///
-/// What it can do besides being known is told by the protocols that it conforms to.
+/// The protocols that the value conforms to tell its capabilities.
 package protocol Provider: Sendable {
-    /// What the operator calls it, and what stands in identities.
+    /// The operator's name for the provider, which is part of identities.
     var name: ProviderName { get }
-    /// The name for people.
+    /// The display name.
     var title: String { get }
-    /// What a mapping can read of a person.
+    /// The fields of a profile that a mapping can read.
     var fields: ProfileFields { get }
-    /// Whether people can log in by it.
+    /// Whether users can log in with the provider.
     var isEnabled: Bool { get }
-    /// The application's apps at the provider whose secret opens, the one asked first in front.
+    /// The application's apps at the provider with a decryptable secret, in the order in which they are tried.
     var apps: [ProviderApp] { get }
-    /// The details of its failures that the log has, too: its own numbers and words for errors, never of a person.
+    /// The members of a failure's details that are logged: the provider's error codes and types, never a user's data.
     var loggedDetails: [String] { get }
 }
 
 extension Provider {
     package var loggedDetails: [String] { [] }
 
-    /// The apps that a credential may be for: the one that the client names, or all of them in the operator's order.
+    /// Returns the apps that a credential may be for: the app that the client names, or all in the operator's order.
     ///
     /// - Throws: `provider_not_configured`.
     package func apps(named appID: String?) throws(Failure) -> [ProviderApp] {
@@ -34,7 +35,7 @@ extension Provider {
         return named
     }
 
-    /// The one app that is asked where it cannot be tried at one after another.
+    /// Returns the one app to use where several apps cannot be tried in turn.
     ///
     /// - Throws: `provider_not_configured`, `provider_misconfigured`.
     package func app(named appID: String?) throws(Failure) -> ProviderApp {
@@ -46,7 +47,7 @@ extension Provider {
 }
 
 extension Failure {
-    /// The answer to logins while the configuration cannot be used.
+    /// Returns the failure of logins while the configuration cannot be used.
     package static func unusableConfiguration(cause: String) -> Failure {
         Failure(
             .providerMisconfigured,
@@ -59,35 +60,36 @@ extension Failure {
 
 // MARK: Credentials
 
-/// A provider that tells whom a credential stands for.
+/// A provider that verifies credentials.
 package protocol CredentialVerifying: Provider {
     /// Verifies the one credential of a request.
     ///
     /// - Parameters:
-    ///   - credential: What the request holds by way of credentials.
-    ///   - question: What is asked of the provider.
-    ///   - claim: Makes a credential that counts once this login's, just before it is sent on. It gets SHA-256 of the
-    ///     credential and the seconds for which it may come again, and says whether it had not come before.
-    /// - Returns: Whom it stands for.
-    /// - Throws: Why it does not count; `mapping_invalid` with `field` in its details for a field that the provider
-    ///   does not know.
+    ///   - credential: The members of the request that may hold a credential.
+    ///   - question: The parameters of the verification.
+    ///   - claim: Marks a single-use credential as used, just before it is sent to the provider. The arguments are the
+    ///     SHA-256 of the credential and the seconds in which it could be used again. Returns whether this is the first
+    ///     use.
+    /// - Returns: The verified user.
+    /// - Throws: The reason why the credential is refused; `mapping_invalid` with `field` in its details for a field
+    ///   that the provider does not know.
     func authenticate(
         by credential: CredentialFields,
         _ question: ProviderQuestion,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult
 
-    /// Verifies a credential for a preview: nothing is used up.
+    /// Verifies a credential for a preview, which does not use it up.
     func preview(_ credential: CredentialFields, _ question: ProviderQuestion) async throws(Failure) -> VerifiedPerson
 }
 
-/// What is asked of a provider about a person.
+/// The parameters of a verification.
 package struct ProviderQuestion: Sendable {
-    /// Which of the application's apps the credential is for; nil when the client does not say.
+    /// The app that the credential is for; nil when the client names none.
     package let appID: String?
-    /// The fields that the mapping reads, in the syntax of Graph; worked out when a credential is one, and not before.
+    /// The fields that the mapping reads, in Graph's syntax; evaluated only once the form of the credential is valid.
     package let fields: @Sendable () throws(Failure) -> String
-    /// When the answer is worth nothing any more.
+    /// The moment at which the verification must be done.
     package let deadline: ContinuousClock.Instant
 
     package init(
@@ -101,18 +103,18 @@ package struct ProviderQuestion: Sendable {
     }
 }
 
-/// Whom a credential stands for, and what is to be known of the credential itself.
+/// A verified user, and the properties of the credential.
 ///
-/// A class, since a login that waits would have a copy in the frame of each function on its way.
+/// A class, since a suspended login would hold a copy in the frame of each function.
 package final class AuthenticationResult: Sendable {
     package let person: VerifiedPerson
-    /// What of the person's profile fits.
+    /// The valid part of the user's profile.
     package let profile: AdmittedProfile
-    /// The token that stands behind the profile, for an application that keeps it.
+    /// The token that the profile was read with, for an application that keeps tokens.
     package let token: ProviderToken?
-    /// What the login uses up; nil for a credential that may be used again.
+    /// The single-use credential that the login consumes; nil for a credential that may be used again.
     package let singleUse: SingleUseCredential?
-    /// Whether the provider can be asked about the credential again.
+    /// Whether the provider can verify the credential again.
     package let isRepeatable: Bool
 
     package init(
@@ -129,7 +131,7 @@ package final class AuthenticationResult: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// The same with permissions that the person has declined, as the dialog of the login says.
+    /// Returns a copy with the permissions that the user declined in the dialog of the login.
     package func declining(_ scopes: [String]?) -> AuthenticationResult {
         var person = person
         person.declinedScopes = scopes
@@ -143,15 +145,15 @@ package final class AuthenticationResult: Sendable {
     }
 }
 
-/// A credential that counts once, which nobody has to be asked about.
+/// A single-use credential that is verified without asking the provider.
 package struct SingleUseCredential: Sendable {
-    /// SHA-256 of what identifies it.
+    /// SHA-256 of the part that identifies the credential.
     package let digest: [UInt8]
     /// Unix seconds at which the provider issued it.
     package let issuedAt: Int64
-    /// Seconds until it is refused for its age.
+    /// Seconds until the credential expires.
     package let seconds: Int64
-    /// What must turn out to be a nonce that we gave out; nil when nothing must.
+    /// The nonce that must be one that the service issued; nil when no nonce is required.
     package let serverNonce: Secret?
 
     package init(
@@ -167,12 +169,12 @@ package struct SingleUseCredential: Sendable {
     }
 }
 
-/// A provider one of whose credentials a client can bind to a nonce that we give out.
+/// A provider with a kind of credential that a client can bind to a nonce that the service issued.
 package protocol NonceBinding: CredentialVerifying {}
 
-/// A provider that lets a client have its account's token made, for which an app's secret is needed.
+/// A provider that lets a client obtain a token of its account, for which the app's secret is needed.
 package protocol ReverseAuthorizing: Provider {
-    /// Fetches what the client sends to the provider.
+    /// Fetches the parameters that the client sends to the provider.
     ///
     /// - Returns: The consumer key, and the parameters.
     func reverseAuthorization(
@@ -183,22 +185,22 @@ package protocol ReverseAuthorizing: Provider {
 
 // MARK: Checks
 
-/// A provider that can be asked whether it knows an app by its id and secret.
+/// A provider that can check the id and the secret of an app.
 package protocol AppChecking: Provider {
     func check(_ app: ProviderApp, deadline: ContinuousClock.Instant) async -> AppVerdict
 }
 
-/// A provider that can be asked whether it has the fields that a mapping reads.
+/// A provider that can check whether the fields exist that a mapping reads.
 package protocol FieldChecking: Provider {
-    /// Asks for fields of a person who has logged in by an app, and keeps nothing of what they hold.
+    /// Requests fields of a user who has logged in with an app, and discards their values.
     ///
     /// - Parameters:
-    ///   - fields: As `ProviderQuestion` has them.
-    ///   - subject: A person whom the app knows.
-    ///   - app: The app that asks.
-    ///   - deadline: When the answer is worth nothing any more.
-    /// - Returns: Those that the provider says it does not have.
-    /// - Throws: The reason for having no answer.
+    ///   - fields: The fields in the form of `ProviderQuestion`.
+    ///   - subject: A user of the app.
+    ///   - app: The app whose credentials are used.
+    ///   - deadline: The moment at which the check must be done.
+    /// - Returns: The fields that the provider says do not exist.
+    /// - Throws: The reason why the check failed.
     func unknownFields(
         among fields: String,
         of subject: Subject,
@@ -207,14 +209,14 @@ package protocol FieldChecking: Provider {
     ) async throws(Failure) -> [String]
 }
 
-/// What a provider says of an app's id and secret.
+/// The result of checking an app's id and secret.
 package struct AppVerdict: Sendable {
     package var name: String?
-    /// What is wrong, for people, and why; nil when all is well.
+    /// The problem, as a text for the operator and as a reason; nil when all is well.
     package var problem: (text: String, reason: Failure.Reason)?
-    /// The version of its API with which the provider answered.
+    /// The version of the provider's API that responded.
     package var answeredVersion: String?
-    /// What an operator should know of the app although nothing is wrong with its id and secret.
+    /// Warnings for the operator although id and secret are right.
     package var warnings: [String] = []
 
     package init(
@@ -228,10 +230,10 @@ package struct AppVerdict: Sendable {
     }
 }
 
-/// A provider about whose settings there can be something to know although they are right.
+/// A provider whose settings can deserve a warning although they are valid.
 package protocol SettingsReviewing: Provider {
-    /// What in the settings has come to its end at the provider, or soon does, or is not known to have one.
+    /// Returns texts about settings that have ended at the provider, end soon, or whose end is unknown.
     func endings(on day: CalendarDate) -> [String]
-    /// What an operator should know about the settings, by the calendar and by what has answered this instance.
+    /// Returns warnings about the settings, by the calendar and by the responses to this instance.
     func warnings(on day: CalendarDate) -> [String]
 }

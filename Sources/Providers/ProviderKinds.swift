@@ -1,6 +1,6 @@
-package import Vocabulary
+package import Domain
 
-/// The kinds of providers that there are.
+/// The provider kinds of the service.
 package struct ProviderKinds: Sendable {
     package let all: [any ProviderKind]
 
@@ -8,14 +8,14 @@ package struct ProviderKinds: Sendable {
         self.all = all
     }
 
-    /// The kind of a name; nil when there is none.
+    /// Returns the kind with a name; nil when there is none.
     package func named(_ name: ProviderName) -> (any ProviderKind)? {
         all.first { $0.name == name }
     }
 
     package var names: [ProviderName] { all.map(\.name) }
 
-    /// The answer where neither a kind nor a provider of the application has a name.
+    /// Returns the failure for a name of neither a kind nor a provider of the application.
     package func unknown(_ name: ProviderName, beside names: some Sequence<ProviderName>) -> Failure {
         let known = Set(self.names).union(names).map(\.text).sorted().joined(separator: ", ")
         return Failure(.notFound, "There is no such login provider. Known are: \(known).")

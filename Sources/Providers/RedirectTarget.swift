@@ -1,8 +1,39 @@
-import Vocabulary
+package import Description
+import Encodings
 
-/// Where a browser may be sent with what only the client may have: a page, or an app that has a URL scheme of its own.
+/// The rule for redirects that carry a client's secrets: a page, or an app with a URL scheme of its own.
 package enum RedirectTarget {
-    /// What is wrong with the text as such a URL, for people; nil when nothing is.
+    /// The codec of a list of at most 20 such URLs.
+    package static let list = Codec.list(of: .text(rule), most: 20)
+
+    private static let rule = TextRule(
+        "must be a whole URL, like https://app.example.com/done",
+        schema: schema,
+        example: "https://app.example.com/done",
+        problem: problem
+    )
+
+    /// The rule of `problem` as JSON Schema: https; http on the device itself; an app's own scheme.
+    private static let schema: JSONObject = {
+        let path = #"(?:[/?][A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*)?"#
+        let port = "(?::[0-9]{1,5})?"
+        let taken = "https?|about|blob|data|file|filesystem|ftp|intent|javascript|vbscript|view-source|wss?"
+        let patterns = [
+            #"^https://(?:[A-Za-z0-9._-]{1,253}|\[[A-Za-z0-9:.]{1,253}\])"# + port + path + "$",
+            #"^http://(?:localhost|127\.0\.0\.1|\[::1\])"# + port + path + "$",
+            #"^(?!(?:"# + taken + #"):)[a-z][a-z0-9+.-]{0,63}:"#
+                + #"(?://[A-Za-z0-9._~:\[\]!$&'()*+,;=%-]*"# + path + #"|/(?!/)[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*)$"#,
+        ]
+        return [
+            "description": .string(
+                "https://…, http:// on the device itself, or an app's own scheme; without fragment and user."
+            ),
+            "maxLength": .integer(Int64(mostBytes)),
+            "pattern": .string(patterns.joined(separator: "|")),
+        ]
+    }()
+
+    /// Returns what is wrong with a URL, as a text for operators; nil when it is valid.
     package static func problem(with text: String) -> String? {
         guard (1...mostBytes).contains(text.utf8.count), text.utf8.allSatisfy(isAllowed) else {
             return "must be a URL of at most \(mostBytes) bytes, in the characters of RFC 3986 and without fragment"
@@ -31,13 +62,13 @@ package enum RedirectTarget {
     }
 
     private static let mostBytes = 2048
-    /// Schemes that no app can have for its own, and some of which run what follows them.
+    /// Schemes that no app can register; some of them execute their content.
     private static let takenByBrowsers: Set = [
         "about", "blob", "data", "file", "filesystem", "ftp", "intent", "javascript", "vbscript", "view-source", "ws",
         "wss",
     ]
 
-    /// The characters of RFC 3986 §2 but `#`, which would begin a fragment.
+    /// Returns whether a byte is one of the characters of RFC 3986 §2, except `#`, which would begin a fragment.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         byte.isASCIIAlphanumeric || byte.isOne(of: "-._~:/?[]@!$&'()*+,;=%")
     }
@@ -49,7 +80,7 @@ package enum RedirectTarget {
 
     private static func isLowerLetter(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") }
 
-    /// The host of `host`, `host:port`, `[IPv6]` or `[IPv6]:port`; nil when it is none of them.
+    /// Returns the host of `host`, `host:port`, `[IPv6]` or `[IPv6]:port`; nil for any other form.
     private static func host(of authority: Substring.UTF8View) -> Substring.UTF8View? {
         let isLiteral = authority.first == UInt8(ascii: "[")
         var host = authority.prefix { $0 != UInt8(ascii: isLiteral ? "]" : ":") }
@@ -69,7 +100,7 @@ package enum RedirectTarget {
         return host
     }
 
-    /// Names and addresses that never leave the device of whoever follows them (RFC 8252 §7.3).
+    /// Returns whether requests to a host never leave the user's device (RFC 8252 §7.3).
     private static func isLoopback(_ host: Substring.UTF8View) -> Bool {
         ["localhost", "127.0.0.1", "[::1]"].contains { host.elementsEqual($0.utf8) }
     }

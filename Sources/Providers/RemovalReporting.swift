@@ -1,14 +1,15 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// A provider at which our permissions to a person's data can be revoked.
+/// A provider at which consent can be revoked.
 package protocol PermissionRevoking: Provider {
-    /// Revokes all permissions that a person gave an app, as if the person had removed the app.
+    /// Revokes all permissions that a user granted to an app, as if the user had removed the app.
     ///
     /// - Parameters:
-    ///   - token: A token of the person for that app.
-    ///   - identity: The person, and the app.
-    ///   - deadline: When the answer is worth nothing any more.
-    /// - Returns: What became of it.
+    ///   - token: A token of the user for that app.
+    ///   - identity: The identity, with the user's subject and the app.
+    ///   - deadline: The moment at which the removal must be done.
+    /// - Returns: The outcome.
     func revokePermissions(
         by token: ProviderToken,
         of identity: IdentityKey,
@@ -16,65 +17,66 @@ package protocol PermissionRevoking: Provider {
     ) async -> PermissionRemoval
 }
 
-/// What became of revoking an app's permissions to a person's data.
+/// The outcome of revoking an app's permissions.
 package enum PermissionRemoval: Sendable {
-    /// The provider has taken them back.
+    /// The provider has revoked the permissions.
     case removed
-    /// The token is worth nothing any more: whoever withdrew it has done the rest, or nobody can do it in the person's
-    /// name.
+    /// The token is no longer valid.
+    ///
+    /// Either its revocation has ended the permissions as well, or nobody can revoke them in the user's name.
     case tokenIsDead(Failure)
-    /// The provider could not be asked, or gave no answer that tells.
+    /// The provider could not be asked, or its response does not tell.
     case failed(Failure)
 }
 
-/// A provider that calls us when a person has removed an app, wants to be forgotten, or changes permissions.
+/// A provider with callbacks for a removed app, a request for data deletion, or changed permissions.
 ///
-/// What it demands outlasts logins: a provider that is switched off is called, too.
+/// These duties continue after logins have ended: callbacks of a disabled provider are served, too.
 package protocol RemovalReporting: Provider {
-    /// Whether the sessions that rest on an identity end when the provider says that it is revoked.
+    /// Whether the sessions of an identity end when the provider says that the identity is revoked.
     var endsSessionsWhenRevoked: Bool { get }
-    /// Days between a person's request for deletion and the erasure; 0 erases at once.
+    /// Days between a user's request for deletion and the erasure; 0 erases at once.
     var eraseAfterDays: Int64 { get }
 
-    /// Reads the form of a call about one person, once it is known to be the provider's.
+    /// Reads the form of a callback about one user, after verifying that the provider sent it.
     ///
-    /// - Throws: `malformed_request` when it is not.
+    /// - Throws: `malformed_request` when the provider did not send it.
     func removal(in form: FormFields) throws(Failure) -> ReportedRemoval
 
-    /// The answer to a call that wants a person's data deleted.
+    /// Returns the response to a callback that requests data deletion.
     ///
     /// - Parameters:
-    ///   - code: What the request is known by.
-    ///   - statusURL: Where the person sees how far it is.
-    /// - Returns: What the provider wants to read.
+    ///   - code: The confirmation code of the request.
+    ///   - statusURL: The page that shows the user the progress of the deletion.
+    /// - Returns: The response in the provider's form.
     func receipt(code: String, statusURL: String) -> JSONObject
 
-    /// Reads the body of a webhook, once it is known to be the provider's.
+    /// Reads the body of a webhook, after verifying that the provider sent it.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
-    ///   - header: The value of the header field of that name, in any case; nil when there is none.
+    ///   - header: Returns the value of the header of a name, in any case; nil when it is absent.
     /// - Returns: The changes in the order of the report.
-    /// - Throws: `malformed_request` when it is not.
+    /// - Throws: `malformed_request` when the provider did not send it.
     func changes(in body: [UInt8], header: (_ name: String) -> String?) throws(Failure) -> [ReportedChange]
 
-    /// Answers the provider's question, which is a query, whether the webhook's address is ours.
+    /// Returns the response to the query by which the provider verifies the webhook's address.
     ///
     /// - Throws: `callback_refused`, `malformed_request`.
     func confirmWebhook(_ question: FormFields) throws(Failure) -> String
 
-    /// Bytes of the largest body of a webhook.
+    /// The largest size of a webhook's body in bytes.
     var webhookLimit: Int { get }
-    /// Whether the question about the webhook's address can be answered.
+    /// Whether the provider's query about the webhook's address can be answered.
     var hasWebhook: Bool { get }
 }
 
-/// A person has removed an app, or wants to be forgotten.
+/// A callback that reports a removed app or requests data deletion.
 package struct ReportedRemoval: Sendable {
     package let identity: IdentityKey
-    /// Unix seconds at which the provider said so.
+    /// Unix seconds at which the provider issued the callback.
     package let issuedAt: Int64
-    /// SHA-256 of what was said: the same for the same call.
+    /// SHA-256 of the callback's content: equal for the same callback.
     package let hash: [UInt8]
 
     package init(identity: IdentityKey, issuedAt: Int64, hash: [UInt8]) {
@@ -84,14 +86,14 @@ package struct ReportedRemoval: Sendable {
     }
 }
 
-/// What a webhook says of one person.
+/// The changes of one user in a webhook.
 package struct ReportedChange: Sendable {
     package let identity: IdentityKey
     /// Unix seconds.
     package let time: Int64
-    /// Whether the person has removed the app.
+    /// Whether the user has removed the app.
     package let isRemoval: Bool
-    /// Permissions that were granted or revoked, in the order of the report.
+    /// Granted and revoked permissions, in the order of the report.
     package let permissions: [(name: String, isGranted: Bool)]
 
     package init(identity: IdentityKey, time: Int64, isRemoval: Bool, permissions: [(name: String, isGranted: Bool)]) {

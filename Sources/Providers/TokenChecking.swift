@@ -1,21 +1,22 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// A provider whose token of a login can be kept with the identity, and asked about while nobody waits.
+/// A provider whose tokens can be kept with identities and checked in background work.
 package protocol TokenChecking: Provider {
-    /// What the operator decided about kept tokens; nil when none are kept.
+    /// The operator's policy for kept tokens; nil when tokens are not kept.
     var tokenPolicy: TokenPolicy? { get }
 
-    /// How fast work in the background may ask as an app now: not at all while logins may not ask either.
+    /// Returns how fast background requests of an app may be sent; `none` while the circuit breaker refuses logins.
     func backgroundPace(of app: ProviderAppID) -> BackgroundPace
 
-    /// Asks whether a kept token stands, while nobody waits.
+    /// Checks whether a kept token is valid, in background work.
     ///
     /// - Parameters:
     ///   - token: The token.
-    ///   - identity: Whose token it was when it was kept.
-    ///   - fields: What of the profile is to be read if it stands; nil for nothing.
-    ///   - deadline: When the answer is worth nothing any more.
-    /// - Returns: What the answers mean.
+    ///   - identity: The identity that the token was kept for.
+    ///   - fields: The fields of the profile to read if the token is valid; nil for none.
+    ///   - deadline: The moment at which the check must be done.
+    /// - Returns: The verdict.
     func verdict(
         on token: Secret,
         of identity: IdentityKey,
@@ -23,7 +24,7 @@ package protocol TokenChecking: Provider {
         deadline: ContinuousClock.Instant
     ) async -> TokenVerdict
 
-    /// Asks whether a kept token stands, and for the profile, while somebody waits: by the questions of a login.
+    /// Checks whether a kept token is valid, and reads the profile, for a waiting client: with the requests of a login.
     func reading(
         by token: Secret,
         of identity: IdentityKey,
@@ -31,10 +32,10 @@ package protocol TokenChecking: Provider {
         deadline: ContinuousClock.Instant
     ) async -> TokenVerdict
 
-    /// Exchanges a token for one of the same person that lives longer.
+    /// Exchanges a token for a long-lived token of the same user.
     ///
-    /// - Returns: The other token, which is not verified yet; nil when there is none, and the first is as good as
-    ///   before.
+    /// - Returns: The new token, which is not verified yet; nil when there is none, and then the first token stays
+    ///   valid.
     func exchangeForLongLived(
         _ token: Secret,
         of identity: IdentityKey,
@@ -42,13 +43,13 @@ package protocol TokenChecking: Provider {
     ) async -> Secret?
 }
 
-/// What an operator decided about the tokens that are kept.
+/// The operator's policy for kept tokens.
 package struct TokenPolicy: Sendable, Equatable {
-    /// Whether a token is exchanged for one that lives longer.
+    /// Whether a token is exchanged for a long-lived one.
     package var isExchanged: Bool
-    /// Whether a client may have the kept token of its user back.
+    /// Whether a client may retrieve the kept token of its user.
     package var isReturned: Bool
-    /// Hours after which the profile is read again by the stored mapping; nil for never.
+    /// Hours after which the profile is fetched again, by the stored mapping; nil for never.
     package var refreshHours: Int64?
 
     package init(isExchanged: Bool = false, isReturned: Bool = false, refreshHours: Int64? = nil) {
@@ -58,26 +59,26 @@ package struct TokenPolicy: Sendable, Equatable {
     }
 }
 
-/// How fast work that nobody waits for may ask a provider.
+/// The speed at which background work may send requests to a provider.
 package enum BackgroundPace: Sendable, Equatable {
     case full
     case slow
     case none
 }
 
-/// What a provider's answers about a kept token mean for its identity.
+/// The meaning of a provider's responses about a kept token for its identity.
 package enum TokenVerdict: Sendable {
-    /// The token stands.
+    /// The token is valid.
     case stands(TokenFacts, ProfileReading)
-    /// The provider has withdrawn the token, or does not know it any more: the identity is revoked.
+    /// The provider has revoked the token, or no longer knows it: the identity is revoked.
     case revoked(Failure)
-    /// The token has come to its end without anybody's doing; the identity stays as it is.
+    /// The token has expired, or is worthless without the user's doing; the identity stays as it is.
     case worthless(Failure)
-    /// Nothing is known; worth asking again.
+    /// The state of the token is unknown; a retry makes sense.
     case unknown(Failure)
 }
 
-/// What a provider says of a token that stands.
+/// The properties of a valid token.
 package struct TokenFacts: Sendable {
     /// The permissions that the token carries.
     package let scopes: [String]
@@ -93,7 +94,7 @@ package struct TokenFacts: Sendable {
     }
 }
 
-/// What became of reading a profile by a token that stands.
+/// The outcome of reading a profile with a valid token.
 package enum ProfileReading: Sendable {
     case notAsked
     case profile(JSONObject)

@@ -1,21 +1,23 @@
 package import Crypto
+package import Domain
+import Encodings
 import FoundationEssentials
-import Store
-package import Vocabulary
+package import Store
 
-/// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for, mails on their way):
-/// AES-256-GCM, with the place of a value as associated data (decision D15).
+/// A master key of the installation: encrypts secrets with AES-256-GCM (decision D15).
 ///
-/// A ciphertext that is moved to another row, application or column does not open there.
+/// The secrets are app secrets, kept tokens, the contents of login codes, and mails to be sent. The place of a value is
+/// its associated data: a ciphertext that is moved to another row, application or column cannot be decrypted there.
 package struct MasterKey: Sendable {
-    /// Names the key beside every ciphertext: the first 8 bytes of its SHA-256 in hex, so the same key has the same
-    /// name everywhere.
+    /// The id of the key, which is stored with every ciphertext: the first 8 bytes of its SHA-256 in hex.
+    ///
+    /// The same key has the same id everywhere.
     package let id: String
     private let sealing: SealingKey
 
-    /// Takes 32 bytes as base64.
+    /// Creates a key from 32 bytes as base64.
     ///
-    /// - Throws: `InvalidMasterKey` with what is wrong; the text itself is never repeated.
+    /// - Throws: `InvalidMasterKey` with the problem; the text itself is never repeated.
     package init(base64 text: Secret) throws(InvalidMasterKey) {
         let trimmed = text.reveal().filter { !$0.isWhitespace }
         guard let bytes = Data(base64Encoded: trimmed) else { throw InvalidMasterKey(problem: "is not base64") }
@@ -26,102 +28,97 @@ package struct MasterKey: Sendable {
         id = Hexadecimal.encode(SHA256.hash(data: bytes).prefix(8))
     }
 
-    /// A key for one purpose, derived from this one, which it does not give away (HKDF with SHA-256).
+    /// Returns a derived key for one purpose, which does not reveal this key (HKDF with SHA-256).
     package func derivedKey(for purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: sealing.key, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
-    /// A place in the database: what a ciphertext is bound to.
+    /// A place in the database to which a ciphertext is bound.
     package struct Place: Sendable {
         let table: String
         let application: String
         let row: String
         let column: String
 
-        /// The secret of one app of a provider.
+        /// Creates the place of a value in a column, from the values of the column's key.
+        private init(_ column: SealedColumn, of application: ApplicationID?, _ key: [String]) {
+            table = column.table
+            self.application = application?.text ?? ""
+            row = column.row(key)
+            self.column = column.name
+        }
+
+        /// Creates the place at which a value was read.
+        package init(of value: SealedValue) { self.init(value.column, of: value.application, value.key) }
+
+        private init(option: String, at provider: ProviderName, of application: ApplicationID) {
+            (table, self.application) = ("provider_settings", application.text)
+            (row, column) = (provider.text, "options/\(option)")
+        }
+
+        /// Returns the place of the secret of a provider's app.
         package static func appSecret(application: ApplicationID, provider: ProviderName, app: ProviderAppID) -> Place {
-            Place(
-                table: "provider_apps",
-                application: application.text,
-                row: "\(provider)/\(app)",
-                column: "secret"
-            )
+            Place(.appSecrets, of: application, [provider.text, app.text])
         }
 
-        /// A secret among the options of a provider.
+        /// Returns the place of a secret option of a provider.
         package static func secretOption(application: ApplicationID, provider: ProviderName, option: String) -> Place {
-            Place(
-                table: "provider_settings",
-                application: application.text,
-                row: provider.text,
-                column: "options/\(option)"
-            )
+            Place(option: option, at: provider, of: application)
         }
 
-        /// The kept token of one identity.
+        /// Returns the place of the kept token of an identity.
         package static func providerToken(application: ApplicationID, identity: IdentityKey) -> Place {
-            Place(
-                table: "identities",
-                application: application.text,
-                row: identity.path,
-                column: "token"
-            )
+            Place(.providerTokens, of: application, [identity.provider.text, identity.app.text, identity.subject.text])
         }
 
-        /// What a login code stands for, under the hash of its text.
+        /// Returns the place of the content of a login code, under the hash of the code.
         package static func loginCode(application: ApplicationID, hash: [UInt8]) -> Place {
-            Place(
-                table: "single_use",
-                application: application.text,
-                row: "loginCode/" + Base64URL.encode(hash),
-                column: "payload"
-            )
+            Place(.loginCodes, of: application, ["loginCode", Base64URL.encode(hash)])
         }
 
-        /// The hash of a user's password.
+        /// Returns the place of a user's password hash.
         package static func passwordHash(application: ApplicationID, user: ObjectID) -> Place {
-            Place(table: "passwords", application: application.text, row: user.description, column: "hash")
+            Place(.passwordHashes, of: application, [user.description])
         }
 
-        /// What is secret of a second factor; without an application that of an operator.
+        /// Returns the place of the secret of a second factor; without an application, of an operator's factor.
         package static func factor(application: ApplicationID?, user: ObjectID, id: ObjectID) -> Place {
             Place(
-                table: application == nil ? "operator_factors" : "factors",
-                application: application?.text ?? "",
-                row: "\(user)/\(id)",
-                column: "secret"
+                application == nil ? .operatorFactors : .factors,
+                of: application,
+                [user.description, id.description]
             )
         }
 
-        /// A mail on its way.
+        /// Returns the place of a mail to be sent.
         package static func mail(application: ApplicationID, id: ObjectID) -> Place {
-            Place(table: "mails", application: application.text, row: id.description, column: "content")
+            Place(.mails, of: application, [id.description])
         }
 
-        /// The key under which banned identities are hashed, which belongs to the service as a whole.
-        package static let banKey = Place(table: "ban_key", application: "", row: "", column: "secret")
+        /// The place of the key for hashes of banned identities, which belongs to the whole service.
+        package static let banKey = Place(.banKey, of: nil, [])
 
-        /// The private key of signed tokens; without an application that of all together.
+        /// Returns the place of a private key of signed tokens; without an application, of the key of all applications.
         package static func tokenKey(id: String, application: ApplicationID?) -> Place {
-            Place(table: "token_keys", application: application?.text ?? "", row: id, column: "secret")
+            Place(.tokenKeys, of: application, [id])
         }
 
-        /// None of the parts can hold the separator: they are ASCII that prints.
+        /// The parts joined by a separator, which no part contains, since all are printable ASCII.
         var associatedData: [UInt8] { Array([table, application, row, column].joined(separator: "\n").utf8) }
     }
 
-    /// Nonce, ciphertext and tag of the secret, bound to the place.
+    /// Returns nonce, ciphertext and tag of the encrypted secret, bound to the place.
     package func seal(_ secret: Secret, for place: Place) -> [UInt8] {
         sealing.seal(secret, authenticating: place.associatedData)
     }
 
-    /// The secret, or nil when the bytes were sealed under another key, for another place, or were changed.
+    /// Decrypts a secret; nil when the bytes were encrypted with another key, for another place, or were changed.
     package func open(_ sealed: [UInt8], at place: Place) -> Secret? {
         sealing.open(sealed, authenticating: place.associatedData)
     }
 }
 
-/// Why a text is no master key.
+/// The reason why a text is not a master key.
 package struct InvalidMasterKey: Error, CustomStringConvertible {
     package let problem: String
     package var description: String { "the master key \(problem); make one with: openssl rand -base64 32" }

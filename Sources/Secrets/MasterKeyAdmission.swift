@@ -1,13 +1,14 @@
+package import Domain
 package import Store
-package import Vocabulary
 
 extension Store {
-    /// Makes sure that the database knows the master key that seals, before anything is sealed (decision D26).
+    /// Ensures that the database knows the encrypting master key, before anything is encrypted (decision D26).
     ///
     /// - Parameters:
-    ///   - keys: The keys at hand.
-    ///   - registering: Whether the key that seals becomes known if one of the former ones is: so a rotation begins.
-    /// - Throws: `provider_misconfigured` when the database does not know the key; `store_unavailable` and its like.
+    ///   - keys: The master keys of this process.
+    ///   - registering: Whether the encrypting key becomes known if one of the former ones is, as at the start of a
+    ///     rotation.
+    /// - Throws: `provider_misconfigured` when the database does not know the key; `store_unavailable` and similar.
     package func admit(_ keys: MasterKeys, registering: Bool) async throws(Failure) {
         let held = keys.previous.map(\.id)
         let known = try await admit(masterKey: keys.current.id, held: held, registering: registering)
@@ -15,7 +16,7 @@ extension Store {
         throw .unknownMasterKey(keys.current.id, known: known)
     }
 
-    /// Makes sure that the database knows the master key that seals, or none yet; nothing is written.
+    /// Ensures that the database knows the encrypting master key, or no key yet; writes nothing.
     ///
     /// - Throws: As ``admit(_:registering:)``.
     package func requireKnown(_ keys: MasterKeys) async throws(Failure) {

@@ -1,13 +1,13 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// 256 random bits as 43 characters of base64url, to be given out and to come back once; the database knows their hash
-/// only.
+/// A single-use token of 256 random bits as 43 characters of base64url; the database has its hash only.
 package struct OneTimeToken: Sendable {
     package let secret: Secret
 
     package init(_ random: RandomSource) { secret = Secret(Base64URL.encode(random.bytes(32))) }
 
-    /// A text that came back; nil when it cannot be one of ours, which saves asking the database.
+    /// Parses a received text; nil when it cannot be such a token, which saves a database query.
     package init?(received text: String) {
         guard text.utf8.count == 43, text.utf8.allSatisfy(Base64URL.isCharacter) else { return nil }
         secret = Secret(text)

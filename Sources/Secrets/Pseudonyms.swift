@@ -1,11 +1,11 @@
 import Crypto
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// What stands in the log for a login, a token or a key: the same for the same text, and of no use to whoever looks for
-/// the text.
+/// The pseudonyms of login names, tokens and keys in the log: equal for the same text, without revealing it.
 ///
-/// An HMAC under a key that is derived from the master key, so that nobody without it can try addresses; of each
-/// application another, so that nobody sees from the log who is a user of two.
+/// A pseudonym is an HMAC with a key derived from the master key, so that nobody without the master key can try
+/// addresses. Pseudonyms differ between applications, so that the log does not reveal users of two applications.
 package struct Pseudonyms: Sendable {
     private let key: SymmetricKey
 
@@ -13,23 +13,23 @@ package struct Pseudonyms: Sendable {
         key = masterKey.derivedKey(for: "federation: pseudonyms of the log")
     }
 
-    /// The pseudonym of a text.
+    /// Returns the pseudonym of a text.
     ///
     /// - Parameters:
-    ///   - text: What must not be in the log.
-    ///   - application: Where it was sent; nil where that is unknown, or none.
+    ///   - text: The text that must not be in the log.
+    ///   - application: The application that received the text; nil when it is unknown, or there is none.
     /// - Returns: 16 hexadecimal digits.
     package func pseudonym(of text: some StringProtocol, in application: ApplicationID?) -> String {
         let message = Array("\(application?.text ?? "")\n\(text)".utf8)
         return Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: message, using: key).prefix(8))
     }
 
-    /// Of an e-mail address that somebody logs in with, in whatever case; of any other text as it is.
+    /// Returns the pseudonym of a login name; an e-mail address has the same one in any case, other texts as they are.
     package func pseudonym(ofLogin text: String, in application: ApplicationID) -> String {
         pseudonym(of: EmailAddress(text)?.login ?? text, in: application)
     }
 
-    /// Of the text that a provider's login counts by; nil when the request holds none.
+    /// Returns the pseudonym of a credential, which identifies a login with a provider; nil when the request has none.
     package func pseudonym(of credential: CredentialFields, in application: ApplicationID) -> String? {
         (credential.accessToken ?? credential.idToken ?? credential.code ?? credential.loginCode)
             .map { pseudonym(of: $0, in: application) }

@@ -1,16 +1,20 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// What was decided and is not kept, sealed for an application, or for operators: it travels in addresses and bodies, and comes back.
+/// A decision that is encrypted for an application or for operators, and not stored.
 ///
-/// Nothing is kept meanwhile: whoever begins logins without end takes none away from others.
+/// The ciphertext travels in addresses and bodies, and comes back. Nothing is stored meanwhile: a client that begins
+/// logins without end does not exhaust those of others.
 package protocol SealedInTransit: Sendable {
-    /// Of the key that is for this alone: anybody may have such texts sealed, and one kind does not pass for another.
+    /// The name of the derived key, which must be used for this type only.
+    ///
+    /// Anybody can have such texts encrypted, and one type must not be accepted as another.
     static var keyName: String { get }
-    /// Unix seconds until which it is good.
+    /// The expiry in Unix seconds.
     var endsAt: Int64 { get }
-    /// As it is sealed.
+    /// The plaintext.
     var text: Secret { get }
-    /// Nil for what another version wrote.
+    /// Parses a decrypted object; nil for a format of another version.
     init?(_ object: JSONObject)
 }
 
@@ -19,7 +23,7 @@ extension SealedInTransit {
         Self.key(of: keys.current).seal(text, authenticating: Array((application?.text ?? "").utf8))
     }
 
-    /// Nil for what we did not seal for this application, and for what is too old.
+    /// Decrypts and parses; nil for a text that we did not encrypt for this application, and for an expired one.
     package init?(sealed: [UInt8], under keys: MasterKeys, for application: ApplicationID?, now: Int64) {
         let data = Array((application?.text ?? "").utf8)
         let plain = ([keys.current] + keys.previous).lazy

@@ -1,15 +1,11 @@
-package import Crypto
-package import Vocabulary
+import Crypto
+package import Domain
 
-/// A key for AES-256-GCM: what it seals opens under it alone, with the same associated data, and unchanged.
+/// A key for AES-256-GCM: decryption needs the same key, the same associated data, and unchanged bytes.
 package struct SealingKey: Sendable {
     let key: SymmetricKey
 
-    package init(key: SymmetricKey) {
-        self.key = key
-    }
-
-    /// Nonce, ciphertext and tag of a secret.
+    /// Returns nonce, ciphertext and tag of the encrypted secret.
     package func seal(_ secret: Secret, authenticating data: [UInt8]) -> [UInt8] {
         do {
             let box = try AES.GCM.seal(Array(secret.reveal().utf8), using: key, authenticating: data)
@@ -20,7 +16,7 @@ package struct SealingKey: Sendable {
         }
     }
 
-    /// The secret; nil when the bytes were sealed under another key, with other data, or were changed.
+    /// Decrypts a secret; nil when the bytes were encrypted with another key, with other data, or were changed.
     package func open(_ sealed: [UInt8], authenticating data: [UInt8]) -> Secret? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
             let plain = try? AES.GCM.open(box, using: key, authenticating: data),

@@ -1,9 +1,9 @@
-// Secrets — what must not be guessed and what must not be read.
+// Secrets — the encryption, hashing and generation of secrets.
 //
-// It owns the master keys and what is sealed under them and where, digests, tokens that are given out once, the
-// pseudonyms of the log, and where randomness and the time of day come from.
+// It owns the master keys with the places of encrypted values, digests, single-use tokens, the pseudonyms of the log,
+// and the sources of randomness and of the time of day.
 //
-// It must not know of applications, of providers, or of what any secret is for beyond the name of its place.
+// It must not know applications, providers, or the purpose of a secret beyond the name of its place.
 
 import Crypto
 

@@ -2,22 +2,21 @@ import Administration
 import Applications
 import ArgumentParser
 import Curl
+import Domain
 import FoundationEssentials
 import Glibc
 import Logging
-import Mailing
+import Messaging
 import Providers
 import Secrets
 import Store
-import Texting
-import Vocabulary
 
-/// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
+/// A command that works on the database as an owner: whoever runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
-    /// What the command does with the master key.
+    /// How the command uses the master key.
     var masterKeyUse: MasterKeyUse { get }
 
-    /// The files that the command reads: when one cannot be read, the command ends before the database is asked.
+    /// The files that the command reads; the command ends before it connects to the database when one is unreadable.
     var inputFiles: [String] { get }
 
     func run(_ administration: Administration, by actor: Actor) async throws
@@ -34,25 +33,24 @@ extension AdministrationCommand {
     }
 }
 
-/// What a command does with the master key, which decides with which keys the command runs (decision D26).
+/// How a command uses the master key, which decides with which keys it runs (decision D26).
 enum MasterKeyUse {
-    /// The command shows or changes which keys the database knows, and runs with every key.
+    /// The command shows or changes the registered master keys, and runs with every key.
     case any
-    /// The command seals nothing. A database that knows keys has to know this one.
+    /// The command encrypts nothing. A database with registered keys must have this one.
     case reads
-    /// The command may seal. The database has to know the key; a database that knows none gets this one.
+    /// The command may encrypt. The key must be registered in the database; a database without keys registers it.
     case seals
 }
 
 /// Runs one command of an operator and ends.
 enum AdministrationTask {
-    /// Opens what the use cases need for as long as the closure runs, and turns what it throws into an exit code.
+    /// Opens the resources of the use cases while the closure runs, and turns errors into an exit code.
     ///
     /// - Parameters:
-    ///   - limit: How long a statement may take, and wait for locks, where that is longer than operators' questions
-    ///     may.
-    ///   - masterKeyUse: What the command does with the master key.
-    ///   - requiringDatabase: Whether a database that cannot be reached ends the command before it begins.
+    ///   - limit: The timeout of statements and locks, where that is longer than for other calls of operators.
+    ///   - masterKeyUse: How the command uses the master key.
+    ///   - requiringDatabase: Whether an unreachable database ends the command before it begins.
     ///   - body: The command.
     /// - Throws: An exit code.
     static func run(
@@ -102,7 +100,7 @@ enum AdministrationTask {
         }
     }
 
-    /// The person at this machine, for the audit log: who became root by sudo, or the user of the process.
+    /// Returns the author for the audit log: the user who ran sudo, or the user of the process.
     private static func actor() -> Actor {
         let environment = ProcessInfo.processInfo.environment
         let user = environment["SUDO_USER"] ?? getpwuid(getuid()).map { String(cString: $0.pointee.pw_name) }

@@ -5,8 +5,9 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Keeps the certificates of the listeners current: looks at their files every other second and on SIGHUP, and says in
-/// the log and in readiness what is wrong with them.
+/// Keeps the listeners' certificates current.
+///
+/// It checks their files every two seconds and on SIGHUP, and reports problems in the log and in readiness.
 struct CertificateService: Service {
     let certificates: [(listener: String, certificate: ListenerCertificate)]
     let warnings: Warnings
@@ -29,13 +30,13 @@ struct CertificateService: Service {
     }
 }
 
-/// What has been said of the certificates, so that it can be taken back.
+/// The warnings raised about the certificates, so that they can be withdrawn.
 private actor CertificateWatch {
     private let certificates: [(listener: String, certificate: ListenerCertificate)]
     private let warnings: Warnings
     private let logger: Logger
     private var raised: Set<String> = []
-    /// What is wrong with the files of a listener whose former certificate goes on.
+    /// The problem with the files of a listener that keeps its former certificate.
     private var kept: [String: String] = [:]
 
     init(

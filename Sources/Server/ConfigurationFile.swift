@@ -1,18 +1,21 @@
 import Configuration
+import Encodings
 import FoundationEssentials
-import Vocabulary
+import Providers
 
-/// The JSON file of `FEDERATION_CONFIG_FILE`: what the environment does not say.
+/// The JSON file of `FEDERATION_CONFIG_FILE`, with values that the environment does not set.
 ///
-/// Its values are read as the texts that a variable would hold. Each counts as a secret, which the configuration's own
-/// log leaves out.
+/// Its values are read as the texts of variables. Each value counts as a secret, which the configuration's own log
+/// leaves out.
 struct ConfigurationFile {
     let provider: InMemoryProvider
+    /// A problem for each name in the file that is no variable.
+    let unknown: [String]
 
     /// Reads a file.
     ///
-    /// - Throws: `ConfigurationProblems` with every value that is none.
-    init(path: String) throws {
+    /// - Throws: `ConfigurationProblems` with every member of a wrong type.
+    init(path: String) throws(ConfigurationProblems) {
         guard let data = try? Data(contentsOf: URL(filePath: path)) else {
             throw Self.problems(["\(path) cannot be read"])
         }
@@ -29,16 +32,18 @@ struct ConfigurationFile {
             )
         }
         provider = InMemoryProvider(values: levels.values)
+        let places = levels.values.keys.map { $0.components.joined(separator: ".") }
+        unknown = Self.problems(UnknownVariables.problems(file: places).map { "in \(path) \($0)" }).texts
     }
 
     private static func problems(_ texts: [String]) -> ConfigurationProblems {
-        ConfigurationProblems(texts: texts.map { ConfigurationReader.variable("config.file") + ": " + $0 })
+        ConfigurationProblems(texts: texts.map { ListeningVariables.configFile.name + ": " + $0 })
     }
 
-    /// Objects within each other, whose names may also be joined by dots.
+    /// The values of nested objects, whose names may also be joined by dots.
     private struct Levels {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        /// Where something else than a value stands.
+        /// The places of members that are no value.
         var wrong: [String] = []
 
         mutating func read(_ object: JSONObject, below path: [String]) {

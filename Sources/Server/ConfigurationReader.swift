@@ -1,18 +1,14 @@
-import API
 import Applications
 import Configuration
 import Curl
 import FoundationEssentials
 import Limiting
-import Logging
 import Maintenance
 import Postgres
 import Providers
 import Secrets
-import Upstream
-import Vocabulary
 
-/// Every problem of the configuration at once; none of them repeats a value.
+/// All problems of the configuration; their texts contain no value.
 struct ConfigurationProblems: Error, CustomStringConvertible {
     var texts: [String]
     var description: String {
@@ -20,27 +16,40 @@ struct ConfigurationProblems: Error, CustomStringConvertible {
     }
 }
 
-/// Reads the variables of docs/configuration.md.
+/// The reader of the variables of docs/configuration.md, which `VariableTable` declares.
 struct ConfigurationReader: UpstreamSettings {
     private let config: ConfigReader
-    private var problems: [String] = []
+    private var problems: [String]
 
-    /// Reads environment variables, and behind them the JSON file that FEDERATION_CONFIG_FILE names.
+    /// Reads environment variables, and after them the JSON file of FEDERATION_CONFIG_FILE.
+    ///
+    /// A name in either that is no variable is a problem.
     static func environment() throws -> ConfigurationReader {
         let environment = EnvironmentVariablesProvider()
-        let file = ConfigReader(provider: environment).string(forKey: "federation.config.file")
-        guard let file else { return ConfigurationReader(config: ConfigReader(provider: environment)) }
-        let values = try ConfigurationFile(path: file)
-        return ConfigurationReader(config: ConfigReader(providers: [environment, values.provider]))
+        // Variables set to an empty text count as not set.
+        let names = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }.keys
+        var reader = ConfigurationReader(
+            config: ConfigReader(provider: environment),
+            problems: UnknownVariables.problems(environment: names)
+        )
+        guard let path = reader.value(ListeningVariables.configFile) else { return reader }
+        let file: ConfigurationFile
+        do { file = try ConfigurationFile(path: path) } catch {
+            throw ConfigurationProblems(texts: reader.problems + error.texts)
+        }
+        return ConfigurationReader(
+            config: ConfigReader(providers: [environment, file.provider]),
+            problems: reader.problems + file.unknown
+        )
     }
 
-    private init(config: ConfigReader) {
-        self.config = config
+    private init(config: ConfigReader, problems: [String]) {
+        (self.config, self.problems) = (config, problems)
     }
 
-    /// The whole configuration of `serve`.
+    /// Reads the whole configuration of `serve`.
     ///
-    /// - Throws: `ConfigurationProblems` with all of them.
+    /// - Throws: `ConfigurationProblems` with all problems.
     static func read() throws -> ServerConfiguration {
         var reader = try environment()
         let postgres = reader.postgres()
@@ -51,65 +60,59 @@ struct ConfigurationReader: UpstreamSettings {
         let admission = reader.admission(to: postgres)
         let policies = reader.policies()
         limits.searches = Limits.Searches(
-            atOnce: reader.integer("concurrent.searches", default: 2, in: 1...64),
-            time: reader.milliseconds("search", default: 1000),
+            atOnce: reader.value(NumberVariables.concurrentSearches),
+            time: reader.value(TimeVariables.search),
             patience: postgres?.leaseTimeout ?? limits.searches.patience
         )
-        let loginLogDays = reader.integer("login.log.days", default: 30, in: 0...3650)
-        let loginRowsPerSecond = reader.integer("login.log.rows.per.second", default: 200, in: 1...1000)
+        let loginLogDays = reader.value(ListeningVariables.loginLogDays)
+        let loginRowsPerSecond = reader.value(NumberVariables.loginLogRowsPerSecond)
         let maintenance = reader.maintenance(loginLogDays: loginLogDays)
-        let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
-        let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
-        let publicURL = reader.publicURL()
-        let operatorOrigin = reader.operatorOrigin() ?? publicURL
+        let passwordHashes = reader.value(NumberVariables.passwordHashes)
+        let passwordQueue = reader.value(NumberVariables.passwordQueue)
+        let publicURL = reader.value(ListeningVariables.publicURL)
+        let operatorOrigin = reader.value(ListeningVariables.operatorOrigin) ?? publicURL
         let consoleOrigin = reader.consoleOrigin()
-        let listen = reader.address("listen", default: "127.0.0.1:8080")
-        let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
-        let socketAccess = reader.socketAccess(
-            mode: reader.text("socket.mode") ?? "660",
-            group: reader.text("socket.group")
+        let listen = reader.value(ListeningVariables.listen)
+        let managementListen = reader.value(ListeningVariables.managementListen)
+        let socketAccess = UnixSocket.Access(
+            mode: reader.value(ListeningVariables.socketMode),
+            group: reader.value(ListeningVariables.socketGroup)
         )
-        let proxies = reader.proxies("proxy.protocol.from", reader.text("proxy.protocol.from"))
-        let managementProxies = reader.proxies(
-            "management.proxy.protocol.from",
-            reader.text("management.proxy.protocol.from")
-        )
-        let certificate = reader.certificate(
-            "tls",
-            in: reader.text("tls.certificate.file"),
-            key: reader.text("tls.key.file")
-        )
+        let proxies = reader.value(ListeningVariables.proxies)
+        let managementProxies = reader.value(ListeningVariables.managementProxies)
+        let certificate = reader.certificate(in: TLSVariables.certificate, key: TLSVariables.key)
         let managementCertificate = reader.certificate(
-            "management.tls",
-            in: reader.text("management.tls.certificate.file"),
-            key: reader.text("management.tls.key.file"),
-            clients: reader.text("management.tls.client.ca.file")
+            in: TLSVariables.managementCertificate,
+            key: TLSVariables.managementKey,
+            clients: TLSVariables.managementClients
         )
-        let strictTransport = reader.integer("tls.hsts.seconds", default: 31_536_000, in: 0...63_072_000)
-        let level = reader.logLevel()
-        let metricsAccess = reader.metricsAccess()
+        let strictTransport = reader.value(TLSVariables.strictTransport)
+        let logLevel = reader.value(ListeningVariables.logLevel)
+        let metricsAccess = reader.value(ListeningVariables.metricsAccess)
         let traces = reader.traces()
-        let mode = reader.mode()
+        let mode = reader.valid(ListeningVariables.mode)
         let trustedProxies = reader.trustedProxies(mode: mode)
         if trustedProxies > 0, proxies != nil {
             reader.problem(
-                "proxy.protocol.from",
-                "is set, and FEDERATION_TRUSTED_PROXIES is not 0; where a request comes from can have one source only"
+                ListeningVariables.proxies,
+                """
+                is set, and \(NeededVariables.trustedProxies.name) is not 0; where a request comes from can have one \
+                source only
+                """
             )
         }
         let mail = reader.mail(mode: mode)
         let sms = reader.sms()
-        let httpIdle = reader.milliseconds("http.idle", default: 60_000)
-        let httpRead = reader.milliseconds("http.read", default: 10_000)
-        let httpWrite = reader.milliseconds("http.write", default: 10_000)
-        let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
-        let sourceConnections = reader.integer("http.connections.source", default: 1024, in: 1...1_000_000)
-        let waitingMebibytes = reader.integer("http.waiting.mebibytes", default: 16, in: 1...65_536)
-        let drain = reader.milliseconds("drain", default: 10_000)
-        guard let postgres, let masterKeys, let listen, let managementListen, let level,
-            let metricsAccess, let mode,
-            reader.problems.isEmpty
-        else { throw ConfigurationProblems(texts: reader.problems) }
+        let httpIdle = reader.value(TimeVariables.httpIdle)
+        let httpRead = reader.value(TimeVariables.httpRead)
+        let httpWrite = reader.value(TimeVariables.httpWrite)
+        let httpConnections = reader.value(NumberVariables.httpConnections)
+        let sourceConnections = reader.value(NumberVariables.httpConnectionsOfSource)
+        let waitingMebibytes = reader.value(NumberVariables.httpWaitingMebibytes)
+        let drain = reader.value(TimeVariables.drain)
+        guard let postgres, let masterKeys, let mode, reader.problems.isEmpty else {
+            throw ConfigurationProblems(texts: reader.problems)
+        }
         return ServerConfiguration(
             postgres: postgres,
             masterKeys: masterKeys,
@@ -136,7 +139,7 @@ struct ConfigurationReader: UpstreamSettings {
             certificate: certificate,
             managementCertificate: managementCertificate,
             strictTransport: strictTransport,
-            logLevel: level,
+            logLevel: logLevel,
             metricsAccess: metricsAccess,
             traces: traces,
             mode: mode,
@@ -150,7 +153,7 @@ struct ConfigurationReader: UpstreamSettings {
         )
     }
 
-    /// What keeps `serve` from starting, each as a text; none when it would start.
+    /// Returns the problems that keep `serve` from starting; empty when it would start.
     static func problems() -> [String] {
         do {
             _ = try read()
@@ -158,7 +161,7 @@ struct ConfigurationReader: UpstreamSettings {
         } catch { return (error as? ConfigurationProblems)?.texts ?? ["\(error)"] }
     }
 
-    /// What `migrate` needs.
+    /// Reads the configuration of `migrate`.
     static func readDatabase() throws -> PostgresConfiguration {
         var reader = try environment()
         guard let postgres = reader.postgres(), reader.problems.isEmpty else {
@@ -167,16 +170,16 @@ struct ConfigurationReader: UpstreamSettings {
         return postgres
     }
 
-    /// What the commands of operators need.
+    /// Reads the configuration of the operators' commands.
     static func readAdministration() throws -> AdministrationConfiguration {
         var reader = try environment()
         let postgres = reader.postgres()
         let masterKeys = reader.masterKeys()
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
-        let mail = reader.mail(mode: reader.mode())
+        let mail = reader.mail(mode: reader.valid(ListeningVariables.mode))
         let sms = reader.sms()
-        let publicURL = reader.publicURL()
+        let publicURL = reader.value(ListeningVariables.publicURL)
         guard let postgres, let masterKeys, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
@@ -191,7 +194,7 @@ struct ConfigurationReader: UpstreamSettings {
         )
     }
 
-    /// Where a browser reaches the management listener; nil where that is a Unix socket and nothing else is said.
+    /// Reads the origin of the console in a browser; nil for a Unix socket without a configured origin.
     static func readConsoleOrigin() throws -> String? {
         var reader = try environment()
         let origin = reader.consoleOrigin()
@@ -199,11 +202,10 @@ struct ConfigurationReader: UpstreamSettings {
         return origin
     }
 
-    /// What sending a mail by hand needs; nil when no mails are sent.
+    /// Reads the configuration of the command that sends a mail; nil when no mails are sent.
     static func readMail() throws -> MailConfiguration? {
         var reader = try environment()
-        let mode = reader.mode()
-        let mail = reader.mail(mode: mode)
+        let mail = reader.mail(mode: reader.valid(ListeningVariables.mode))
         guard reader.problems.isEmpty else { throw ConfigurationProblems(texts: reader.problems) }
         return mail
     }
@@ -211,134 +213,75 @@ struct ConfigurationReader: UpstreamSettings {
     // MARK: Parts
 
     private mutating func postgres() -> PostgresConfiguration? {
-        guard let url = text("database.url", isSecret: true) else {
-            problem("database.url", "is not set; it looks like postgres://user:password@host:5432/database")
+        guard isSet(NeededVariables.databaseURL) else {
+            problem(
+                NeededVariables.databaseURL,
+                "is not set; it looks like postgres://user:password@host:5432/database"
+            )
             return nil
         }
-        var configuration: PostgresConfiguration
-        do { configuration = try PostgresConfiguration(url: url) } catch {
-            problem("database.url", "\(error)")
-            return nil
-        }
+        guard var configuration = value(NeededVariables.databaseURL) else { return nil }
         if configuration.applicationName == PostgresConfiguration.standardName {
             configuration.applicationName = "federation"
         }
-        configuration.pipelinedConnections = integer("database.pipelined.connections", default: 4, in: 1...64)
-        configuration.exclusiveConnections = integer("database.exclusive.connections", default: 4, in: 1...64)
-        configuration.maxQueued = integer("database.queue", default: 1024, in: 1...100_000)
-        configuration.leaseTimeout = milliseconds("database.lease", default: 1000)
-        configuration.statementTimeout = milliseconds("database.statement", default: 2000)
-        configuration.lockTimeout = milliseconds("database.lock", default: 1000)
-        configuration.idleInTransactionTimeout = milliseconds("database.idle.in.transaction", default: 5000)
-        configuration.tcpUserTimeout = milliseconds("database.tcp.user", default: 5000)
-        // Otherwise the URL's connect_timeout counts, or the driver's default, which is the same.
-        if isSet("database.connect.milliseconds") {
-            configuration.connectTimeout = milliseconds("database.connect", default: 2000)
-        }
-        configuration.preparedStatements = boolean("database.prepared.statements", default: true)
+        configuration.pipelinedConnections = value(NumberVariables.pipelinedConnections)
+        configuration.exclusiveConnections = value(NumberVariables.exclusiveConnections)
+        configuration.maxQueued = value(NumberVariables.databaseQueue)
+        configuration.leaseTimeout = value(TimeVariables.databaseLease)
+        configuration.statementTimeout = value(TimeVariables.databaseStatement)
+        configuration.lockTimeout = value(TimeVariables.databaseLock)
+        configuration.idleInTransactionTimeout = value(TimeVariables.databaseIdleInTransaction)
+        configuration.tcpUserTimeout = value(TimeVariables.databaseTCPUser)
+        // Otherwise the URL's connect_timeout counts, or the driver's equal default.
+        if isSet(TimeVariables.databaseConnect) { configuration.connectTimeout = value(TimeVariables.databaseConnect) }
+        configuration.preparedStatements = value(PoolerVariables.preparedStatements)
         return configuration
     }
 
-    /// The key that seals, and the former one that still opens while keys are rotated.
+    /// Reads the master key that encrypts, and the former one that still decrypts during a rotation.
     private mutating func masterKeys() -> MasterKeys? {
-        let direct = text("master.key", isSecret: true)
-        let file = text("master.key.file")
-        if direct == nil, file == nil {
+        if !isSet(NeededVariables.masterKey), !isSet(NeededVariables.masterKeyFile) {
             problem(
-                "master.key",
-                "is not set, nor FEDERATION_MASTER_KEY_FILE; make one with: openssl rand -base64 32"
+                NeededVariables.masterKey,
+                "is not set, nor \(NeededVariables.masterKeyFile.name); make one with: openssl rand -base64 32"
             )
         }
-        let current = masterKey(direct, orIn: file, named: "master.key")
-        let previous = masterKey(
-            text("master.key.previous", isSecret: true),
-            orIn: text("master.key.previous.file"),
-            named: "master.key.previous"
-        )
+        let current = masterKey(NeededVariables.masterKey, orIn: NeededVariables.masterKeyFile)
+        let previous = masterKey(NeededVariables.previousMasterKey, orIn: NeededVariables.previousMasterKeyFile)
         return current.map { MasterKeys(current: $0, previous: previous.map { [$0] } ?? []) }
     }
 
-    /// A key that is given itself or in a file; nil when there is none.
-    private mutating func masterKey(_ direct: String?, orIn file: String?, named name: String) -> MasterKey? {
-        if direct != nil, file != nil {
-            problem(name, "and \(Self.variable(name + ".file")) are both set; set one of them")
+    /// Reads a master key from its variable or a file; nil when there is none.
+    private mutating func masterKey(_ direct: Variable<MasterKey?>, orIn file: Variable<MasterKey?>) -> MasterKey? {
+        guard !isSet(direct) || !isSet(file) else {
+            problem(direct, "and \(file.name) are both set; set one of them")
             return nil
         }
-        var key = direct
-        if let file {
-            key = (try? Data(contentsOf: URL(filePath: file))).map { String(decoding: $0, as: UTF8.self) }
-            if key == nil { problem(name + ".file", "names a file that cannot be read: \(file)") }
-        }
-        guard let key else { return nil }
-        do { return try MasterKey(base64: Secret(key)) } catch {
-            problem(file == nil ? name : name + ".file", "\(error)")
-            return nil
-        }
+        return value(direct) ?? value(file)
     }
 
-    /// The URL of something that we call, or send a browser to.
-    mutating func upstream(_ key: String, default value: String) -> String? {
-        checked(text(key) ?? value, of: key)
-    }
-
-    /// The text, if it is a URL that may be called.
-    private mutating func checked(_ url: String, of key: String) -> String? {
-        httpURL(url, of: key).map { _ in url }
-    }
-
-    /// The URL that may be called.
-    mutating func httpURL(_ url: String, of key: String) -> HTTPURL? {
-        do { return try HTTPURL(url) } catch {
-            problem(key, "must be an https URL, or an http one of a loopback address: \(error)")
-            return nil
-        }
-    }
-
-    /// Where the public listener is reached from outside, without a slash at its end.
-    private mutating func publicURL() -> String? {
-        guard let given = text("public.url"), var url = checked(given, of: "public.url")?[...] else { return nil }
-        while url.utf8.last == UInt8(ascii: "/") { url.removeLast() }
-        guard !url.utf8.contains(where: { $0.isOne(of: "?#@") }) else {
-            problem("public.url", "must be a URL without query, fragment or user name, like https://users.example.com")
-            return nil
-        }
-        return String(url)
-    }
-
-    /// Where operators make and show passkeys; the public URL unless given.
-    private mutating func operatorOrigin() -> String? {
-        guard let given = text("operator.origin"), let url = checked(given, of: "operator.origin") else { return nil }
-        guard PublicAddress(url: url).origin == url else {
-            problem("operator.origin", "must be scheme, host and port alone, like https://admin.example.com")
-            return nil
-        }
-        return url
-    }
-
-    /// Where a browser reaches the management listener: where operators are said to be, or where it listens.
+    /// Returns the console's origin in a browser: the operators' origin, or the address of the management listener.
     private mutating func consoleOrigin() -> String? {
-        if let origin = operatorOrigin() { return origin }
-        guard case .network(let host, let port) = address("management.listen", default: "127.0.0.1:8081") else {
-            return nil
-        }
-        let scheme = text("management.tls.certificate.file") == nil ? "http" : "https"
+        if let origin = value(ListeningVariables.operatorOrigin) { return origin }
+        guard case .network(let host, let port) = value(ListeningVariables.managementListen) else { return nil }
+        let scheme = isSet(TLSVariables.managementCertificate) ? "https" : "http"
         let name = ["0.0.0.0", "::", "127.0.0.1", "::1"].contains(host) ? "localhost" : host
         return "\(scheme)://\(name.contains(":") ? "[\(name)]" : name):\(port)"
     }
 
     private mutating func curl(_ providers: [UpstreamSetup]) -> CurlConfiguration {
         CurlConfiguration(
-            maxInFlight: integer("graph.concurrent.calls", default: 4096, in: 1...100_000),
+            maxInFlight: value(NumberVariables.concurrentCalls),
             // HTTP/2 needs few connections, and libcurl would open one for nearly every call of a burst; a plain-text
-            // stand-in on loopback has one for each call under way.
+            // stand-in on loopback needs one for each concurrent call.
             maxConnectionsPerHost: providers.allSatisfy(\.usesTLS) ? 64 : 4096,
-            caFile: text("ca.file"),
+            caFile: value(ProviderVariables.authorities),
             userAgent: "federation/" + FederationCommand.version
         )
     }
 
     private mutating func limits() -> Limits {
-        let login = milliseconds("login", default: 5000)
+        let login = value(TimeVariables.login)
         return Limits(
             login: login,
             storeReserve: min(.seconds(1), login / 5)
@@ -347,10 +290,10 @@ struct ConfigurationReader: UpstreamSettings {
 
     private mutating func admission(to postgres: PostgresConfiguration?) -> Admission.Settings {
         var settings = Admission.Settings()
-        settings.logins = integer("concurrent.logins", default: 2048, in: 1...100_000)
+        settings.logins = value(NumberVariables.concurrentLogins)
         if let postgres {
             let connections = postgres.pipelinedConnections
-            // Two for each connection keep it busy.
+            // Two writes for each connection keep it busy.
             settings.writes = 2 * connections...postgres.pipelineDepth * connections
             settings.patience = postgres.leaseTimeout
             settings.mostWaiting = postgres.maxQueued
@@ -360,125 +303,65 @@ struct ConfigurationReader: UpstreamSettings {
 
     private mutating func policies() -> LimitPolicies {
         var policies = LimitPolicies.standard
-        for policy in LimitPolicy.all {
-            let key = "limit." + policy.name
-            guard let text = text(key) else { continue }
-            let rate = Rate(text)
-            if rate == nil, text != "off" {
-                problem(
-                    key,
-                    "must be off, or a rate like 100/s, 600/min or 100/s burst 1000, of numbers from 1 to 1000000"
-                )
-            }
-            policies[policy] = rate
-        }
+        for policy in LimitPolicy.all { policies[policy] = value(Variable(policy)) }
         return policies
     }
 
-    /// In production nobody is taken to have no proxy: everybody behind one that was forgotten would be one source.
+    /// Reads the number of trusted proxies, which production requires.
+    ///
+    /// Behind a forgotten proxy all clients would be one source.
     private mutating func trustedProxies(mode: ServerConfiguration.Mode?) -> Int {
-        let count = integer("trusted.proxies", default: 0, in: 0...16)
-        if mode == .production, !isSet("trusted.proxies") {
+        if mode == .production, !isSet(NeededVariables.trustedProxies) {
             problem(
-                "trusted.proxies",
+                NeededVariables.trustedProxies,
                 "is not set; it is how many proxies in front of the public listener add to X-Forwarded-For, 0 for none"
             )
         }
-        return count
+        return value(NeededVariables.trustedProxies)
     }
 
-    /// Hashes at once unless the operator says: the other cores are left to what nobody may keep waiting.
+    /// The default number of concurrent password hashes; the other cores serve requests that must not wait.
     private static var onePerTwoCores: Int { max(ProcessInfo.processInfo.activeProcessorCount / 2, 1) }
 
-    /// The work in the background; nil when it is switched off.
+    /// Reads the settings of background work; nil when it is disabled.
     private mutating func maintenance(loginLogDays: Int) -> Maintenance.Settings? {
-        let isEnabled = boolean("upkeep.enabled", default: true)
         let settings = Maintenance.Settings(
-            interval: milliseconds("upkeep.interval", default: 5000),
-            lease: milliseconds("upkeep.lease", default: 60_000),
-            checksPerSecond: integer("upkeep.checks.per.second", default: 10, in: 1...1000),
+            interval: value(TimeVariables.upkeepInterval),
+            lease: value(TimeVariables.upkeepLease),
+            checksPerSecond: value(NumberVariables.upkeepChecksPerSecond),
             loginLogDays: loginLogDays
         )
-        return isEnabled ? settings : nil
+        return value(ListeningVariables.upkeepEnabled) ? settings : nil
     }
 
-    private mutating func address(_ key: String, default value: String) -> ListenAddress? {
-        let address = ListenAddress(text(key) ?? value)
-        if address == nil {
-            problem(key, "must look like \(value), or like unix:/run/federation.sock with a short path")
-        }
-        return address
-    }
-
-    private mutating func logLevel() -> Logger.Level? {
-        let level = Logger.Level(rawValue: text("log.level") ?? "info")
-        if level == nil {
-            problem("log.level", "must be one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        return level
-    }
-
-    /// Where the collector takes traces, by the address of its OTLP receiver.
+    /// Reads the URL of the collector's OTLP receiver, and the share of exported traces.
     private mutating func traces() -> (url: HTTPURL, percent: Int)? {
-        let percent = integer("traces.percent", default: 100, in: 0...100)
-        guard var base = text("otlp.endpoint")?[...] else { return nil }
-        while base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
-        return httpURL(base + "/v1/traces", of: "otlp.endpoint").map { ($0, percent) }
-    }
-
-    private mutating func metricsAccess() -> MetricsPage.Access? {
-        let access = MetricsPage.Access(rawValue: text("metrics.access") ?? "open")
-        if access == nil { problem("metrics.access", "must be open or operator") }
-        return access
-    }
-
-    private mutating func mode() -> ServerConfiguration.Mode? {
-        let mode = ServerConfiguration.Mode(rawValue: text("mode") ?? "production")
-        if mode == nil { problem("mode", "must be production or development") }
-        return mode
+        let percent = value(ListeningVariables.tracesPercent)
+        return value(ListeningVariables.otlpEndpoint).map { ($0, percent) }
     }
 
     // MARK: Values
 
-    /// The text of a variable.
-    func text(_ key: String) -> String? { text(key, isSecret: false) }
+    mutating func value<Value>(_ variable: Variable<Value>) -> Value { valid(variable) ?? variable.standard }
 
-    /// The text of a variable, which the configuration's own log leaves out if it is a secret.
-    func text(_ key: String, isSecret: Bool) -> String? {
-        let key = ConfigKey("federation." + key)
-        let text = config.string(forKey: key, isSecret: isSecret)
+    /// Returns the value of a variable: the default when it is not set, nil after noting a problem.
+    mutating func valid<Value>(_ variable: Variable<Value>) -> Value? {
+        guard let text = text(variable) else { return variable.standard }
+        do { return try variable.parse(text) } catch {
+            problem(variable, error.text)
+            return nil
+        }
+    }
+
+    func isSet(_ variable: any DeclaredVariable) -> Bool { text(variable) != nil }
+
+    /// Returns the text of a variable; a secret is left out of the configuration's own log.
+    private func text(_ variable: any DeclaredVariable) -> String? {
+        let text = config.string(forKey: ConfigKey("federation." + variable.key), isSecret: variable.isSecret)
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private func isSet(_ key: String) -> Bool { text(key) != nil }
-
-    mutating func milliseconds(_ key: String, default value: Int) -> Duration {
-        .milliseconds(integer(key + ".milliseconds", default: value, in: 1...3_600_000))
-    }
-
-    private mutating func integer(_ key: String, default value: Int, in range: ClosedRange<Int>) -> Int {
-        guard let text = text(key) else { return value }
-        guard let number = Int(text), range.contains(number) else {
-            problem(key, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
-            return value
-        }
-        return number
-    }
-
-    private mutating func boolean(_ key: String, default value: Bool) -> Bool {
-        guard let text = text(key) else { return value }
-        guard let bool = Bool(text) else {
-            problem(key, "must be true or false")
-            return value
-        }
-        return bool
-    }
-
-    mutating func problem(_ key: String, _ text: String) {
-        problems.append("\(Self.variable(key)) \(text)")
-    }
-
-    static func variable(_ key: String) -> String {
-        "FEDERATION_" + key.split(separator: ".").map { $0.uppercased() }.joined(separator: "_")
+    mutating func problem(_ variable: any DeclaredVariable, _ text: String) {
+        problems.append("\(variable.name) \(text)")
     }
 }

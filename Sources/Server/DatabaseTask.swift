@@ -1,17 +1,18 @@
 import Applications
 import ArgumentParser
+import Description
+import Domain
 import Postgres
 import Store
-import Vocabulary
 
 /// Runs one task on the database and ends.
 enum DatabaseTask {
-    /// Opens connections for as long as the closure runs, and turns what it throws into an exit code.
+    /// Opens connections while the closure runs, and turns errors into an exit code.
     ///
     /// - Parameters:
-    ///   - configuration: Where the database is.
-    ///   - limit: How long a statement may take, where that is longer than operators' questions may.
-    ///   - requiringDatabase: Whether a database that cannot be reached ends the task before it begins.
+    ///   - configuration: The connection to the database.
+    ///   - limit: The timeout of statements, where that is longer than for other calls of operators.
+    ///   - requiringDatabase: Whether an unreachable database ends the task before it begins.
     ///   - body: The task.
     /// - Throws: An exit code.
     static func run(
@@ -22,9 +23,9 @@ enum DatabaseTask {
     ) async throws {
         var configuration = configuration
         configuration.limitToAdministration()
-        // A person waits for the command, not a crowd for a login: give a starting server the time to come up.
+        // One operator waits for a command, not many users for a login: a starting server gets the time to come up.
         configuration.leaseTimeout = .seconds(10)
-        // Nothing comes of waiting where the password is wrong or nobody listens.
+        // A wait does not help against a wrong password or a refused connection.
         configuration.givesUpAtRefusals = true
         configuration.statementTimeout = max(configuration.statementTimeout, limit)
         configuration.lockTimeout = max(configuration.lockTimeout, limit)
@@ -42,15 +43,15 @@ enum DatabaseTask {
             case let code as ExitCode: throw code
             case let failure as Failure: throw Exit.saying(failure)
             case let problems as DocumentProblems: throw Exit.saying("\(problems)", Exit.dataError)
-            // `ArgumentParser` would end with 1, which says that two things differ.
+            // `ArgumentParser` would end with 1, which means that two things differ.
             default: throw Exit.saying("federation: \(error)", Exit.software)
             }
         }
     }
 
-    /// Makes sure that the database answers.
+    /// Checks that the database can be reached.
     ///
-    /// - Throws: An exit code after saying why the database cannot be reached, with the variable's name.
+    /// - Throws: An exit code after printing the reason, with the variable's name.
     private static func reach(_ databases: Databases) async throws {
         do throws(PostgresError) {
             _ = try await databases.main.query("select 1")
@@ -65,10 +66,10 @@ enum DatabaseTask {
 }
 
 extension PostgresConfiguration {
-    /// Few connections, and time for questions that read many rows: what operators ask is rare and may be large.
+    /// Limits the pool to few connections with a long timeout: queries of operators are rare and may read many rows.
     ///
-    /// So is what is done in the background, for one application after the other. A plan that is made for each use fits
-    /// the tables as they are, and none is kept for the next time.
+    /// The same holds for background work, for one application after the other. Each query is planned anew, so that its
+    /// plan fits the tables as they are; no plan is kept.
     mutating func limitToAdministration() {
         pipelinedConnections = 1
         exclusiveConnections = 4
@@ -76,9 +77,9 @@ extension PostgresConfiguration {
         statementTimeout = max(statementTimeout, .seconds(20))
     }
 
-    /// A connection for each search that may be under way, and one for notes of those that took long.
+    /// Limits the pool to one connection for each concurrent search, and one for notes of slow searches.
     ///
-    /// `UserSearches` lets no more searches through than there are connections. Each is planned for its values.
+    /// `UserSearches` admits no more searches than there are connections. Each search is planned for its values.
     mutating func limitToSearches(_ searches: Limits.Searches) {
         pipelinedConnections = 1
         exclusiveConnections = searches.atOnce

@@ -1,6 +1,7 @@
 import ArgumentParser
+import Domain
+import Encodings
 import Glibc
-import Vocabulary
 
 /// The exit codes of sysexits.h that the command line uses.
 enum Exit {
@@ -13,19 +14,19 @@ enum Exit {
     static let inputOutput = ExitCode(74)
     static let configuration = ExitCode(78)
 
-    /// What two things that were compared being different ends with, as with diff(1); not an error.
+    /// The exit code when two compared things differ, as with diff(1); not an error.
     static let difference = ExitCode(1)
 
-    /// Says on standard error what is wrong, and gives the code to throw.
+    /// Prints a problem to standard error, and returns the code to throw.
     static func saying(_ text: String, _ code: ExitCode) -> ExitCode {
         Terminal.say(text)
         return code
     }
 
-    /// Says what is wrong with how a command was called.
+    /// Prints a problem with a command's arguments, and returns the code to throw.
     static func refusing(_ text: String) -> ExitCode { saying("federation: \(text)", usage) }
 
-    /// Says a failure of a use case with all its problems, one a line.
+    /// Prints all problems of a failure, one a line, and returns the code to throw.
     static func saying(_ failure: Failure) -> ExitCode {
         let problems = failure.details["problems"]?.array?.compactMap(\.object) ?? []
         let lines = problems.map { problem in
@@ -36,7 +37,7 @@ enum Exit {
         return saying(text + cause(of: failure), code(of: failure.reason))
     }
 
-    /// Who runs the command is who has to find out why the database is not reachable or the service broke.
+    /// Returns the cause of a failure, which the command's user has to find when the database or the service fails.
     private static func cause(of failure: Failure) -> String {
         switch failure.reason {
         case .internal, .storeUnavailable: failure.cause.map { " (\($0))" } ?? ""
@@ -44,7 +45,7 @@ enum Exit {
         }
     }
 
-    /// The code for a failure: most of them say that what was asked for does not fit what there is.
+    /// Returns the exit code of a failure; most failures mean that the input does not fit what exists.
     static func code(of reason: Failure.Reason) -> ExitCode {
         switch reason {
         case .notFound, .unknownApplication, .providerNotConfigured: noInput
@@ -57,6 +58,6 @@ enum Exit {
         }
     }
 
-    /// What the system says about the last call that failed.
+    /// The system's text about the last failed call.
     static var systemError: String { String(cString: strerror(errno)) }
 }

@@ -1,12 +1,13 @@
 import ArgumentParser
+import Description
+import Domain
 import Glibc
-import Vocabulary
 
 // Server — the executable `federation`.
 //
 // It owns the command line, the configuration, and the one place where everything is wired together (Wiring.swift).
 //
-// It holds no rule: what a login is, what a document means, how a failure is answered, all that is below.
+// It holds no rule: logins, documents and the responses to failures are defined in the modules below.
 
 @main
 struct FederationCommand: AsyncParsableCommand {
@@ -18,7 +19,8 @@ struct FederationCommand: AsyncParsableCommand {
             "A self-hosted user service: logins with Facebook, Twitter and passwords into your own PostgreSQL users table.",
         discussion: """
             Applications live in the database. Describe one in a document under version control and use check, diff, apply and \
-            export; or change it bit by bit with the commands below. Either way every change is checked before it takes effect \
+            export; or change it bit by bit with get, list, set, patch and delete, which take the paths, the names and the \
+            values of the administration API. Either way every change is checked before it takes effect \
             and noted in the audit log, and running instances follow within a second.
 
             A first set-up, from an empty database to a running service:
@@ -70,30 +72,36 @@ struct FederationCommand: AsyncParsableCommand {
                 name: "Document",
                 subcommands: [
                     InitCommand.self, CheckCommand.self, DiffCommand.self, ApplyCommand.self, ExportCommand.self,
+                    SchemaCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Resource",
+                subcommands: [
+                    GetCommand.self, ListCommand.self, SetCommand.self, PatchCommand.self, DeleteCommand.self,
                 ]
             ),
             CommandGroup(
                 name: "Application",
                 subcommands: [
-                    ApplicationCommand.self, KeyCommand.self, ProviderCommand.self, PropertyCommand.self,
-                    MappingCommand.self, AdoptCommand.self,
+                    ProviderCommand.self, PropertyCommand.self, MappingCommand.self, AdoptCommand.self,
                 ]
             ),
             CommandGroup(
                 name: "User",
-                subcommands: [UserCommand.self, SessionCommand.self, InvitationCommand.self, BanCommand.self]
+                subcommands: [UserCommand.self, InvitationCommand.self]
             ),
             CommandGroup(
                 name: "Administration",
                 subcommands: [
-                    OperatorCommand.self, ConsoleCommand.self, AuditCommand.self, LoginsCommand.self,
-                    SecretsCommand.self, TokenKeyCommand.self, MailCommand.self,
+                    ConsoleCommand.self, LoginsCommand.self, SecretsCommand.self, TokenKeyCommand.self,
+                    MailCommand.self,
                 ]
             ),
         ]
     )
 
-    /// The message for the first argument that should be a command and is none; nil when there is no such argument.
+    /// Returns the message about the first argument that should be a command and is none; nil when there is none.
     static func unknownCommand(in arguments: [String]) -> String? {
         var command: any ParsableCommand.Type = FederationCommand.self
         var path = ""
@@ -115,15 +123,19 @@ struct FederationCommand: AsyncParsableCommand {
         return nil
     }
 
-    /// Runs the command, says what became of it as ArgumentParser would, and ends the process.
+    /// Runs the command, prints its outcome as ArgumentParser would, and ends the process.
     ///
-    /// It ends without exit handlers: those of libpq's and libcurl's libraries free what their threads, which are not
-    /// waited for, may be about to free as well.
+    /// It ends without exit handlers: those of libpq's and libcurl's libraries free memory that their threads, which
+    /// are not joined, may be about to free as well.
     static func main() async {
         var code = ExitCode.success
         do {
             if let problem = unknownCommand(in: Array(CommandLine.arguments.dropFirst())) {
                 throw Exit.refusing(problem)
+            }
+            if let help = try ResourceVerb.help(for: Array(CommandLine.arguments.dropFirst())) {
+                try Terminal.print(help + "\n")
+                _exit(ExitCode.success.rawValue)
             }
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -1,30 +1,30 @@
 import Curl
 import Glibc
 
-/// How many files this process may open, and what each part may have of them at most.
+/// The limit of open files of this process, and the share of each part.
 ///
-/// It must never come to the end of them: Dispatch, on which Swift's tasks run, looks at its threads by opening files
-/// once a second, and ends the process when it cannot (`_dispatch_workq_count_runnable_workers`).
+/// The process must never reach the limit. Dispatch, on which Swift's tasks run, checks its threads once a second by
+/// opening files, and ends the process when it cannot (`_dispatch_workq_count_runnable_workers`).
 struct FileLimit {
-    /// With fewer there would be too little for anybody.
+    /// The least limit with which the service starts.
     static let least = 256
 
     let files: Int
-    /// Databases that applications may have of their own.
+    /// The number of applications' own databases.
     var ownDatabases = 0
 
-    /// The connections of each listener.
+    /// The most connections of each listener.
     var connections: Int { shared / 4 }
-    /// The connections to all providers.
+    /// The most connections to all providers.
     var calls: Int { shared / 2 }
 
-    /// What is left beside PostgreSQL, files and everything else.
+    /// The files left for connections, after those of PostgreSQL, open files and everything else.
     private var shared: Int { max(files - max(128, files / 8) - Self.filesOfDatabase * ownDatabases, 32) }
 
-    /// Connections to one database at most.
+    /// The most connections to one database.
     private static let filesOfDatabase = 16
 
-    /// Raises the limit as far as it can be: most systems begin with 1024, less than one busy moment needs.
+    /// Raises the limit as far as possible: most systems begin with 1024, too few for a busy moment.
     static func raised() -> FileLimit {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -37,12 +37,12 @@ struct FileLimit {
 }
 
 extension ServerConfiguration {
-    /// Keeps connections within the files that there are.
+    /// Reduces the limits of connections to the available files.
     ///
-    /// A source keeps its number: where that is more than all connections, its clients wait until one is free, as all
-    /// others do. With fewer for a source they would be cut off while they could be served a moment later.
+    /// The limit of one source stays: where it exceeds the limit of all connections, the source's clients wait for a
+    /// free connection as all others do. A lower limit would disconnect clients that could be served a moment later.
     ///
-    /// - Returns: Whether there are fewer of them now.
+    /// - Returns: Whether a limit was reduced.
     mutating func fit(_ limit: FileLimit) -> Bool {
         let (clients, providers) = (httpConnections, curl.maxConnections)
         httpConnections = min(clients, limit.connections)

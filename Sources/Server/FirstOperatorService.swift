@@ -2,15 +2,15 @@ import Administration
 import Logging
 import ServiceLifecycle
 
-/// Says in the log how the first operator is made, where there is none.
+/// Logs how to create the first operator, when there is none.
 ///
-/// The link is not in the log: logs are read by more people, and kept for longer, than the terminal of whoever holds
-/// the database's password.
+/// The log does not contain the link: logs are read by more people, and kept for longer, than the terminal of an
+/// operator who has the database's password.
 struct FirstOperatorService: Service {
     let operators: OperatorAdministration
     let logger: Logger
 
-    /// Between two questions while the database does not answer.
+    /// The time between two attempts while the database does not respond.
     private static let pause = Duration.seconds(5)
 
     func run() async throws {
@@ -27,7 +27,7 @@ struct FirstOperatorService: Service {
                 }
                 try? await Task.sleep(for: Self.pause)
             }
-            // The process ends with the first of its services that does.
+            // The process ends when the first of its services ends.
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         }
     }

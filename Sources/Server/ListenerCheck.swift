@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import ServiceLifecycle
 
-/// Why a listener cannot have its address, with the variable that names it.
+/// The reason why a listener cannot use its address, with the variable that names it.
 struct ListenerProblem: Error, CustomStringConvertible {
     let description: String
 
@@ -10,7 +10,7 @@ struct ListenerProblem: Error, CustomStringConvertible {
         description = "\(variable) \(address): \(text)"
     }
 
-    /// Reads an error of the system as what is wrong with the address.
+    /// Describes an error of the system as a problem with the address.
     init(_ variable: String, _ address: ListenAddress, errno code: Int32) {
         let text =
             switch code {
@@ -26,14 +26,14 @@ struct ListenerProblem: Error, CustomStringConvertible {
     }
 }
 
-/// Tries whether listeners can have their addresses before anything else begins, so that a failure is one line.
+/// Checks the listeners' addresses before anything else begins, so that a failure is one line.
 enum ListenerCheck {
-    /// - Throws: `ListenerProblem` for the first that cannot.
+    /// - Throws: `ListenerProblem` for the first address that cannot be used.
     static func run(
         _ listeners: [(variable: String, address: ListenAddress)],
         access: UnixSocket.Access
     ) throws(ListenerProblem) {
-        // All are held until the end: two listeners may have been given one address.
+        // All sockets are held until the end, since two listeners may have the same address.
         var held: [Int32] = []
         defer { for descriptor in held { close(descriptor) } }
         for (variable, address) in listeners {
@@ -72,9 +72,9 @@ enum ListenerCheck {
         defer { freeaddrinfo(first) }
         let descriptor = socket(first.pointee.ai_family, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1
-        // As the listener does, so that ended connections of a former process do not count as a use of the address.
+        // As the listener does: closed connections of a former process do not make the address used.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        // Only listening shows whether another process listens there.
+        // Only `listen` shows whether another process listens there.
         guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0, listen(descriptor, 1) == 0 else {
             let code = errno
             close(descriptor)
@@ -84,7 +84,7 @@ enum ListenerCheck {
     }
 }
 
-/// A listener that names its variable when its address was taken after the check.
+/// A listener whose error names its variable, when its address was taken after the check.
 struct ListenerService: Service {
     let variable: String
     let address: ListenAddress

@@ -1,10 +1,10 @@
 import Curl
 import Logging
-import Mailing
+import Messaging
 
-/// How this deployment sends mails.
+/// The configuration of mails.
 struct MailConfiguration: Sendable {
-    /// What becomes of them.
+    /// Where mails go.
     enum Destination: Sendable {
         case server(SMTPServer)
         case folder(MailFolder)
@@ -13,15 +13,15 @@ struct MailConfiguration: Sendable {
     var destination: Destination
     var templates: MailTemplates
     var sender: Mailbox
-    /// For readers whose language has no templates.
+    /// The language for users whose own language has no templates.
     var language: String
     var limits: MailLimits
     var curl: CurlConfiguration
 
-    /// After what time a mail whose sending was never finished is given up.
+    /// How long after an unfinished attempt to send a mail it counts as lost.
     var lostAfter: Duration { max(.seconds(600), limits.call * 2) }
 
-    /// The mailer; connections to a mail server are on a thread of their own.
+    /// Creates the mailer; connections to a mail server have a thread of their own.
     func mailer() throws(CurlError) -> Mailer {
         let carrier: MailCarrier =
             switch destination {
@@ -32,7 +32,7 @@ struct MailConfiguration: Sendable {
         return Mailer(templates: templates, sender: sender, language: language, carrier: carrier)
     }
 
-    /// Says at start what becomes of mails, unless it is what everybody expects.
+    /// Logs at start where mails go, or that they are off.
     static func announce(_ mail: MailConfiguration?, to logger: Logger) {
         switch mail?.destination {
         case .server(let server): logger.info("mails", metadata: ["server": "\(server)"])

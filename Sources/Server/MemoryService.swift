@@ -1,11 +1,11 @@
 import CMalloc
 import ServiceLifecycle
 
-/// Gives memory back to the system after a rush.
+/// Returns free memory to the system after a burst of requests.
 ///
-/// The allocator keeps what has been freed, for good where something small that lives on lies behind it: an instance
-/// that was once flooded would have the size of the flood until its end. Nothing cheap tells when a rush is over, so
-/// the free memory is given back each time: that takes 0.1 ms for each MB of a heap of which half is free.
+/// The allocator keeps freed memory, and keeps it for good where a small live object lies behind it: an instance that
+/// was once flooded would stay at the size of the flood. No cheap test tells when a burst is over, so the memory is
+/// returned at every interval. That takes 0.1 ms for each MB of a heap of which half is free.
 struct MemoryService: Service {
     private static let interval = Duration.seconds(20)
 

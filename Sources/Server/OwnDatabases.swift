@@ -1,15 +1,16 @@
+import Domain
 import FoundationEssentials
 import Logging
 import Postgres
 import Store
-import Vocabulary
 
 extension Databases {
-    /// How many databases applications can have of their own by the environment.
+    /// The number of own databases of applications that the environment names.
     static var numberOfOwn: Int { ProcessInfo.processInfo.environment.keys.count { DatabaseVariable($0) != nil } }
 
-    /// The main database, and those of the applications whose variables are in the environment; all with the same
-    /// numbers.
+    /// Opens the main database, and the applications' own databases that the environment names.
+    ///
+    /// All have the same limits.
     convenience init(_ configuration: PostgresConfiguration, logger: Logger? = nil) {
         self.init(main: PostgresClient(configuration: configuration)) { variable, problem in
             guard let problem else {

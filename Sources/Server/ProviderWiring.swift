@@ -1,32 +1,34 @@
 import Console
 import Curl
+import Domain
 import Facebook
 import Logging
 import Providers
 import Secrets
 import Twitter
-import Upstream
-import Vocabulary
 
 extension ProviderKinds {
-    /// The kinds of providers of this service: the one place that a further one is added to.
+    /// The provider kinds of this service; a new kind is added only here.
     private static let wired: [any UpstreamKind.Type] = [
         FacebookKind.self,
         TwitterKind.self,
     ]
 
-    /// What the settings say of each kind; of one with a problem nothing.
+    /// The variables of all provider kinds.
+    static var variables: [any DeclaredVariable] { wired.flatMap { $0.variables } }
+
+    /// Reads the setup of each provider kind; one with a problem is left out.
     static func setups(from settings: inout some UpstreamSettings) -> [UpstreamSetup] {
         wired.compactMap { $0.setup(&settings) }
     }
 
-    /// The kinds, as the settings say.
+    /// Creates the provider kinds from their setups.
     init(_ setups: [UpstreamSetup], curl: CurlClient, logger: Logger) {
         let parts = UpstreamParts(curl: curl, clock: .system, random: .system, logger: logger)
         self.init(setups.map { $0.kind(parts) })
     }
 
-    /// The kinds by which documents are read where there is no configuration; nobody is asked anything.
+    /// Returns the provider kinds for reading documents without a configuration; they make no request.
     static func forDocuments() throws -> ProviderKinds {
         var settings = NoSettings()
         return ProviderKinds(
@@ -38,7 +40,7 @@ extension ProviderKinds {
 }
 
 extension ProviderCard {
-    /// What the console says of a kind.
+    /// Creates the console's description of a provider kind.
     init(_ kind: any ProviderKind) {
         func address(_ entered: EnteredAddress) -> Address {
             Address(place: entered.place, title: entered.title, name: entered.name)
@@ -47,7 +49,9 @@ extension ProviderCard {
             name: kind.name.text,
             title: kind.title,
             dialogReturn: kind.dialogReturn.map(address),
-            callbacks: kind.callbacks.map(address)
+            callbacks: kind.callbacks.map(address),
+            settings: kind.settingFields,
+            app: kind.appTerms.fields
         )
     }
 }

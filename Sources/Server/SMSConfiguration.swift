@@ -1,16 +1,17 @@
 import Curl
+import Domain
 import Logging
+import Messaging
 import Secrets
-import Texting
 
-/// How this deployment sends SMS.
+/// The configuration of SMS.
 struct SMSConfiguration: Sendable {
     var url: HTTPURL
     var secret: SigningSecret
     var limits: SMSLimits
     var curl: CurlConfiguration
 
-    /// The gateway; connections to it are on a thread of their own.
+    /// Creates the gateway's client; its connections have a thread of their own.
     func gateway() throws(CurlError) -> SMSGateway {
         SMSGateway(
             url: url,

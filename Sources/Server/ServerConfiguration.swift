@@ -1,4 +1,4 @@
-import API
+import AdministrationAPI
 import Applications
 import Curl
 import HTTP
@@ -7,95 +7,94 @@ import Logging
 import Maintenance
 import NIOCore
 import Postgres
+import Providers
 import Secrets
-import Upstream
-import Vocabulary
 
-/// Everything that the environment decides, read once at start.
+/// The configuration from the environment, read once at start.
 struct ServerConfiguration: Sendable {
     var postgres: PostgresConfiguration
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
-    /// The kinds of providers.
+    /// The setups of the provider kinds.
     var providers: [UpstreamSetup]
     var limits: Limits
-    /// How much may be under way at once.
+    /// How many logins and writes may be under way at once.
     var admission: Admission.Settings
-    /// How much each source and application may do.
+    /// The rate limits of each source and application.
     var policies: LimitPolicies
-    /// How many refused logins of a second the log of logins has rows of, at most; nil when there is no log.
+    /// How many refused logins of one second have a row in the log of logins at most; nil without a log.
     var loginRowsPerSecond: Int?
-    /// Nil when this instance does no work in the background.
+    /// The settings of background work; nil when this instance does none.
     var maintenance: Maintenance.Settings?
-    /// Hashes of passwords computed at once.
+    /// How many password hashes may be computed at once.
     var passwordHashes: Int
-    /// Hashes that wait to be computed.
+    /// How many password hashes may wait to be computed.
     var passwordQueue: Int
-    /// Nil when no mails are sent.
+    /// The configuration of mails; nil when no mails are sent.
     var mail: MailConfiguration?
-    /// Nil when no SMS are sent.
+    /// The configuration of SMS; nil when no SMS are sent.
     var sms: SMSConfiguration?
     var publicURL: String?
-    /// Where operators make and show passkeys.
+    /// The origin at which operators make and show passkeys.
     var operatorOrigin: String?
-    /// Where a browser reaches the management listener; nil for a Unix socket of which nothing is said.
+    /// The console's origin in a browser; nil for a Unix socket without a configured origin.
     var consoleOrigin: String?
-    /// Proxies in front whose word of where a request comes from counts.
+    /// The number of trusted proxies in front, which report the source of a request.
     var trustedProxies: Int
     var listen: ListenAddress
     var managementListen: ListenAddress
-    /// Who may connect where a listener is a Unix socket.
+    /// The mode and group of listeners' Unix sockets.
     var socketAccess: UnixSocket.Access
-    /// Who says by the PROXY protocol where connections come from; nil where a listener does not speak it.
+    /// The proxies that report a connection's source by the PROXY protocol; nil where a listener does not use it.
     var proxies: TrustedPeers?
     var managementProxies: TrustedPeers?
-    /// Nil where a listener speaks plain HTTP.
+    /// The certificate; nil where a listener speaks plain HTTP.
     var certificate: ListenerCertificate?
     var managementCertificate: ListenerCertificate?
-    /// For how many seconds browsers shall come by TLS alone, once they have come by ours.
+    /// Seconds for which browsers shall use only TLS, once they have used the public listener's TLS.
     var strictTransport: Int
     var logLevel: Logger.Level
     var metricsAccess: MetricsPage.Access
-    /// Where traces go, and how many of a hundred, wherever they have begun; nil when they go nowhere.
+    /// The URL for traces, and the percentage of traces that is exported; nil when no trace is exported.
     var traces: (url: HTTPURL, percent: Int)?
     var mode: Mode
     /// How long an HTTP connection may wait for its next request.
     var httpIdle: Duration
     /// How long a request may take to arrive.
     var httpRead: Duration
-    /// How long the other end of an HTTP connection may take nothing of a reply.
+    /// How long a client of an HTTP connection may read nothing of a waiting response.
     var httpWrite: Duration
     /// HTTP connections at once on each listener.
     var httpConnections: Int
     /// HTTP connections of one source at once on each listener.
     var sourceConnections: Int
-    /// Bytes on each listener that wait for the rest of a request, or for a reply to be taken.
+    /// Bytes that may wait on each listener: for the rest of a request, or for a client to read a response.
     var waitingBytes: Int
     /// How long requests in flight may take to finish after SIGTERM.
     var drain: Duration
 
-    enum Mode: String, Sendable {
+    enum Mode: String, Sendable, CaseIterable {
         case production
         case development
     }
 }
 
-/// What the commands of operators take from the environment.
+/// The configuration of the operators' commands, from the environment.
 struct AdministrationConfiguration: Sendable {
     var postgres: PostgresConfiguration
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
-    /// The kinds of providers.
+    /// The setups of the provider kinds.
     var providers: [UpstreamSetup]
-    /// How people are told of what is done to their accounts: commands put mails into the queue, instances send them.
+    /// The configuration of mails to users about changes of their accounts; commands queue them, instances send them.
     var mail: MailConfiguration?
-    /// How links go to telephones.
+    /// The configuration of SMS, which carry links to users.
     var sms: SMSConfiguration?
-    /// Where links of mails and messages lead.
+    /// The base of the links in mails and messages.
     var publicURL: String?
 }
 
-/// Where a listener listens.
+/// The address of a listener.
 enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
     case network(host: String, port: Int)
     /// The path of a Unix socket.
@@ -122,7 +121,7 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         self = .network(host: String(host), port: Int(port))
     }
 
-    /// As the variable has it.
+    /// The address in the form of the variable.
     var description: String {
         switch self {
         case .network(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -130,7 +129,7 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether only this machine reaches it, for certain.
+    /// Whether certainly only this machine can connect.
     var isLoopback: Bool {
         guard case .network(let host, let port) = self else { return true }
         guard let address = try? SocketAddress(ipAddress: host, port: port).ipAddress else {
@@ -139,7 +138,7 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         return address.hasPrefix("127.") || address == "::1"
     }
 
-    /// Whether whoever comes has no address of a network.
+    /// Whether clients have no network address.
     var isSocket: Bool {
         if case .socket = self { true } else { false }
     }

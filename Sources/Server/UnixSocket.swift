@@ -2,9 +2,9 @@ import FoundationEssentials
 import Glibc
 import ServiceLifecycle
 
-/// The file of a Unix socket on which a listener listens, from its making to its end.
+/// The file of a listener's Unix socket, from its creation to its removal.
 struct UnixSocket: Sendable {
-    /// Why a listener cannot have the file.
+    /// The reason why a listener cannot use the file.
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
@@ -12,21 +12,21 @@ struct UnixSocket: Sendable {
     let path: String
     let access: Access
 
-    /// Who may connect: those who may write.
+    /// Who may connect: users with the right to write.
     struct Access: Sendable {
         let mode: UInt32
-        /// The group that the file gets; nil for the process's own.
+        /// The group of the file; nil for the process's own.
         let group: UInt32?
     }
 
-    /// What `sockaddr_un` has room for, with the NUL at the end.
+    /// The longest path, which `sockaddr_un` holds with the NUL at the end.
     static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-    /// Makes way: removes a socket that an earlier process left, and nothing else.
+    /// Removes a socket that an earlier process left, and nothing else.
     func prepare() throws(Problem) {
-        // Nobody else gets in between the making of the file and its rights.
+        // No other user can connect between the creation of the file and the change of its mode.
         umask(0o077)
-        // Of the file itself, where it is a symbolic link.
+        // The attributes are those of a symbolic link itself, not of its target.
         guard let facts = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard facts[.type] as? FileAttributeType == .typeSocket else {
             throw Problem(description: "\(path) is there and is no socket: remove it, or name another path")
@@ -39,7 +39,7 @@ struct UnixSocket: Sendable {
         }
     }
 
-    /// Gives the file, which is there now, its rights.
+    /// Gives the created file its group and mode.
     func open() throws(Problem) {
         if let group = access.group, chown(path, uid_t.max, group) != 0 {
             throw Problem(description: "\(path) cannot be given to its group: the process has to be a member of it")
@@ -76,7 +76,7 @@ struct UnixSocket: Sendable {
     }
 }
 
-/// A listener on a Unix socket, which is gone when it has ended.
+/// A listener on a Unix socket, whose file is removed at its end.
 struct UnixSocketService<Listener: Service>: Service {
     let socket: UnixSocket
     let listener: Listener

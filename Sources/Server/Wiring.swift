@@ -1,10 +1,11 @@
-import API
+import Accounts
 import Administration
+import AdministrationAPI
 import Applications
 import Backendless
 import Console
 import Curl
-import Federation
+import Domain
 import HTTP
 import Hummingbird
 import HummingbirdCore
@@ -12,21 +13,21 @@ import Limiting
 import Logging
 import Logins
 import Maintenance
+import Messaging
 import NIOCore
 import NIOPosix
-import Notifications
 import Observability
 import Passwords
 import Postgres
 import Providers
+import PublicAPI
 import Secrets
 import ServiceLifecycle
 import Store
-import Vocabulary
 
-/// The one place where the parts are put together.
+/// The one place that puts the parts together.
 enum Wiring {
-    /// Everything of `federation serve`, ready to run.
+    /// Creates all services of `federation serve`, ready to run.
     static func services(
         of configuration: ServerConfiguration,
         logger: Logger,
@@ -81,11 +82,11 @@ enum Wiring {
         searching.limitToSearches(configuration.limits.searches)
         let searchDatabases = Databases(searching)
         let logins = LoginCounter()
-        // On the connections of the administration: what is written down of a login keeps none waiting.
+        // On the connections of the administration, so that the log of logins keeps no login waiting.
         let recorder = configuration.loginRowsPerSecond.map { rows in
             LoginRecorder(store: administrationStore, rowsPerSecond: rows, clock: .system, logger: logger)
         }
-        let federation = Federation(
+        let useCases = UseCases(
             store: store,
             searches: Store(databases: searchDatabases),
             directory: directory,
@@ -106,7 +107,7 @@ enum Wiring {
             logger: logger
         )
         if !configuration.managementListen.isLoopback, configuration.managementCertificate == nil {
-            federation.warnings.raise(
+            useCases.warnings.raise(
                 """
                 The management listener can be reached from other machines and speaks plain HTTP: operators' tokens can be read on the way. \
                 Set FEDERATION_MANAGEMENT_TLS_CERTIFICATE_FILE and its key, or FEDERATION_MANAGEMENT_LISTEN to a loopback address.
@@ -115,7 +116,7 @@ enum Wiring {
             )
         }
         if configuration.listen.isSocket, configuration.trustedProxies == 0, configuration.proxies == nil {
-            federation.warnings.raise(
+            useCases.warnings.raise(
                 """
                 The public listener is a Unix socket, and nothing says where requests come from: everybody is one source, and the wrong passwords \
                 of one lock out all. Set FEDERATION_TRUSTED_PROXIES to how many proxies add to X-Forwarded-For, or FEDERATION_PROXY_PROTOCOL_FROM.
@@ -125,18 +126,18 @@ enum Wiring {
         }
         var background: [any Service] = [
             DirectoryService(directory: directory, database: databases.main, level: telemetry.level),
-            AdmissionService(admission: federation.admission),
+            AdmissionService(admission: useCases.admission),
             report, MemoryService(), FirstOperatorService(operators: administration.operators, logger: logger),
         ]
         let certificates = [("public", configuration.certificate), ("management", configuration.managementCertificate)]
             .compactMap { listener, certificate in certificate.map { (listener: listener, certificate: $0) } }
         if !certificates.isEmpty {
             background.append(
-                CertificateService(certificates: certificates, warnings: federation.warnings, logger: logger)
+                CertificateService(certificates: certificates, warnings: useCases.warnings, logger: logger)
             )
         }
         if let settings = configuration.maintenance, let rounds {
-            // On the connections of the administration: what nobody waits for never keeps a login waiting.
+            // On the connections of the administration, so that background work keeps no login waiting.
             let maintenance = Maintenance(
                 store: administrationStore,
                 directory: directory,
@@ -180,23 +181,21 @@ enum Wiring {
             ],
             directory: directory,
             passwords: passwords,
-            admission: federation.admission,
-            rateLimiter: federation.rateLimiter
+            admission: useCases.admission,
+            rateLimiter: useCases.rateLimiter
         )
-        let backendless = Backendless(federation: federation, directory: directory)
-        // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
+        // Services shut down in reverse order: listeners first, the database last, when nothing uses it any more.
         let lives = [databases, administrationDatabases, searchDatabases].map(DatabaseService.init)
         return lives + background + [
             listener(
                 ManagementAPI.router(
-                    federation: federation,
+                    useCases: useCases,
                     administration: administration,
                     metrics: MetricsPage(
                         access: configuration.metricsAccess,
                         contentType: MetricRegistry.contentType,
                         text: statistics.page
                     ),
-                    errors: backendless.errors,
                     pages: { router, calls in
                         let (origin, url) = (configuration.consoleOrigin, configuration.publicURL)
                         Console(origin: origin, publicURL: url, kinds: kinds.all.map(ProviderCard.init), calls: calls)
@@ -211,12 +210,12 @@ enum Wiring {
                 logger: logger
             ),
             listener(
-                PublicAPI.router(
-                    of: ClientProtocols(backendless, beside: []),
-                    federation: federation,
+                PublicListener(
+                    of: ClientProtocols(Backendless(useCases: useCases, directory: directory), beside: []),
+                    useCases: useCases,
                     directory: directory,
                     trustedProxies: configuration.trustedProxies
-                ),
+                ).router,
                 on: configuration.listen,
                 named: "FEDERATION_LISTEN",
                 certificate: configuration.certificate,
@@ -271,7 +270,7 @@ enum Wiring {
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.httpConnections)
             ),
             onServerRunning: { listener in
-                // Four at a time, as is usual, would let newcomers stand behind the requests of many others.
+                // The usual four at a time would let new connections wait behind the requests of many others.
                 try? await listener.setOption(.maxMessagesPerRead, value: 64).get()
                 do { try socket?.open() } catch { logger.error("socket", metadata: ["cause": "\(error)"]) }
             },
@@ -283,7 +282,7 @@ enum Wiring {
     }
 }
 
-/// The life of the database connections.
+/// The service of the database connections.
 private struct DatabaseService: Service {
     let databases: Databases
 
@@ -298,8 +297,8 @@ private struct DatabaseService: Service {
 
 /// Keeps the copy of the configuration current.
 ///
-/// At the start it ends the process when the database refuses the role, the password or the name of the database: only
-/// a person can change that, and a supervisor has to hear of it. A database that is merely away may come.
+/// At start it ends the process when the database refuses the role, the password or the name of the database: only an
+/// operator can fix that, and a supervisor has to notice. An unreachable database may still come up.
 private struct DirectoryService: Service {
     let directory: ApplicationDirectory
     let database: PostgresClient
@@ -315,13 +314,13 @@ private struct DirectoryService: Service {
                 }
             }
         } catch {
-            // The other services end because of this, and have nothing to add to its message.
+            // The other services end because of this error, and add nothing to its message.
             level.set(.critical, for: Self.farewell, now: WallClock.system.milliseconds)
             throw error
         }
     }
 
-    /// Asks the database until it answers.
+    /// Queries the database until it responds.
     ///
     /// - Throws: When the database refuses the connection for good.
     private func enter() async throws(DatabaseRefusal) {
@@ -342,12 +341,12 @@ private struct DirectoryService: Service {
     private static let farewell: Int64 = 3_600_000
 }
 
-/// Why the database does not let the service in.
+/// The reason why the database refuses the service.
 struct DatabaseRefusal: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Looks at how much the machine takes.
+/// The service that measures how much work the machine can take.
 private struct AdmissionService: Service {
     let admission: Admission
 
@@ -357,7 +356,7 @@ private struct AdmissionService: Service {
     }
 }
 
-/// The life of the work in the background.
+/// The service of background work.
 private struct MaintenanceService: Service {
     let maintenance: Maintenance
 
@@ -366,7 +365,7 @@ private struct MaintenanceService: Service {
     }
 }
 
-/// The life of the log of logins.
+/// The service of the log of logins.
 private struct LoginRecorderService: Service {
     let recorder: LoginRecorder
 
@@ -375,7 +374,7 @@ private struct LoginRecorderService: Service {
     }
 }
 
-/// The life of the export of traces.
+/// The service that exports traces.
 private struct TraceExportService: Service {
     let exporter: OTLPExporter
 
@@ -384,7 +383,7 @@ private struct TraceExportService: Service {
     }
 }
 
-/// The life of the delivery of mails.
+/// The service that delivers mails.
 private struct MailDeliveryService: Service {
     let delivery: MailDelivery
 

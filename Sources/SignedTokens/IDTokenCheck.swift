@@ -1,22 +1,23 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// Decision D3: what an ID token must be to count; the steps are numbered as in docs/security.md#id-tokens.
+/// The check of an ID token (decision D3); the steps are numbered as in docs/security.md#id-tokens.
 ///
-/// Steps 0, 1, 7 and 8 are those of `SignedToken` and `SigningKey`, step 14 (`sub`) is the provider's. Step 12 (`acr`)
-/// asks for nothing, step 13 (`auth_time`) is for those who want a recent authentication of somebody who is logged in
-/// already. Step 15, the single use, belongs to the write.
+/// `SignedToken` and `SigningKey` do steps 0, 1, 7 and 8; the provider does step 14 (`sub`). Step 12 (`acr`) checks
+/// nothing. Step 13 (`auth_time`) is for callers that require a recent authentication of a logged-in user. Step 15, the
+/// single use, is part of the database write.
 package struct IDTokenCheck: Sendable {
-    /// The provider's name for people.
+    /// The display name of the provider.
     let provider: String
-    /// The exact texts of `iss` that are taken.
+    /// The accepted texts of `iss`.
     let issuers: [String]
-    /// The apps that the token may be for, all of one application.
+    /// The accepted audiences: apps of one application.
     let apps: [ProviderAppID]
     let noncePolicy: NoncePolicy
-    /// Seconds after its issue at which a token is no longer taken.
+    /// Seconds after its issue at which a token expires here.
     let longestAge: Int64
 
-    /// By how many seconds the provider's clock and ours may differ.
+    /// Seconds by which the provider's clock and ours may differ.
     static let tolerance: Int64 = 60
 
     package init(
@@ -33,14 +34,14 @@ package struct IDTokenCheck: Sendable {
         self.longestAge = longestAge
     }
 
-    /// Judges a token.
+    /// Verifies a token.
     ///
     /// - Parameters:
-    ///   - token: The token as it arrived.
-    ///   - key: The key that it names.
+    ///   - token: The token as received.
+    ///   - key: The key that the token names.
     ///   - nonce: The nonce of the request, if it has one.
     ///   - now: Unix seconds.
-    /// - Returns: What it says, and what is left to be checked.
+    /// - Returns: The claims, and what remains to be checked.
     /// - Throws: `credential_invalid`, `credential_expired`.
     package func accept(
         _ token: SignedToken,
@@ -65,14 +66,14 @@ package struct IDTokenCheck: Sendable {
         )
     }
 
-    /// Step 2: `iss` is one of the configured texts, byte for byte.
+    /// Checks step 2: `iss` is one of the configured texts, byte for byte.
     private func checkIssuer(_ claims: JSONObject) throws(Failure) {
         guard let issuer = claims["iss"]?.string, issuers.contains(where: { $0.hasSameBytes(as: issuer) }) else {
             throw .untrusted("This ID token was not issued by \(provider).", check: 2, "iss is none of ours")
         }
     }
 
-    /// Step 3: `aud` names an app of ours, and nothing that we do not know.
+    /// Checks step 3: `aud` names apps of ours only, and at least one.
     private func audiences(_ claims: JSONObject) throws(Failure) -> [ProviderAppID] {
         var names: [JSONValue] = []
         switch claims["aud"] {
@@ -91,9 +92,9 @@ package struct IDTokenCheck: Sendable {
         return audiences
     }
 
-    /// Steps 4 and 5: several audiences need an `azp`, and an `azp` is one of the audiences.
+    /// Checks steps 4 and 5: several audiences need an `azp`, and an `azp` must be one of the audiences.
     ///
-    /// It names the app whose subject this is.
+    /// - Returns: The app of the subject.
     private func authorizedParty(
         _ claims: JSONObject,
         among audiences: [ProviderAppID]
@@ -110,14 +111,14 @@ package struct IDTokenCheck: Sendable {
         return app
     }
 
-    /// Step 9: `exp` lies ahead.
+    /// Checks step 9: `exp` is in the future.
     private func expiry(_ claims: JSONObject, now: Int64) throws(Failure) -> Int64 {
         let expiry = try time("exp", in: claims, check: 9)
         guard expiry + Self.tolerance > now else { throw expired(check: 9, "exp has passed") }
         return expiry
     }
 
-    /// Step 10: `iat` has passed, not too long ago; so has `nbf` if there is one.
+    /// Checks step 10: `iat` has passed, not too long ago; `nbf` has passed if it is present.
     private func issueTime(_ claims: JSONObject, now: Int64) throws(Failure) -> Int64 {
         let issued = try time("iat", in: claims, check: 10)
         let start = claims["nbf"] == nil ? issued : max(issued, try time("nbf", in: claims, check: 10))
@@ -132,7 +133,7 @@ package struct IDTokenCheck: Sendable {
         return issued
     }
 
-    /// A moment in Unix seconds, written as an integer, in the years 1970 to 9999: sums of such cannot overflow.
+    /// Returns a claim in integer Unix seconds of the years 1970 to 9999, so that sums cannot overflow.
     private func time(_ name: String, in claims: JSONObject, check: Int) throws(Failure) -> Int64 {
         guard let time = claims[name]?.integer, (0...253_402_300_799).contains(time) else {
             throw .untrusted(
@@ -157,20 +158,20 @@ package struct IDTokenCheck: Sendable {
     }
 }
 
-/// An ID token that counts unless it has been used before.
+/// An ID token that passed all checks except the single use.
 package struct AcceptedIDToken: Sendable {
     package let claims: JSONObject
-    /// The app that it was made for.
+    /// The app that the token was issued for.
     package let app: ProviderAppID
-    /// Unix seconds at which it ends by its own word.
+    /// The `exp` of the token in Unix seconds.
     package let expiry: Int64
-    /// SHA-256 of what was signed.
+    /// SHA-256 of the signed bytes.
     package let digest: [UInt8]
     /// Unix seconds at which the provider issued it.
     package let issued: Int64
-    /// Unix seconds from which on it is refused for its age.
+    /// Unix seconds from which on the token is refused for its age.
     package let end: Int64
-    /// What must turn out to be a nonce that we gave out; nil when the policy does not ask for one.
+    /// The nonce that must be one that the service issued; nil when the policy requires none.
     package let serverNonce: Secret?
 
     package init(

@@ -1,12 +1,13 @@
 import Crypto
-import Vocabulary
+import Domain
+import Encodings
 
 extension IDTokenCheck {
-    /// Step 11: the nonce, by the application's policy.
+    /// Checks step 11: the nonce, by the application's policy.
     ///
-    /// An empty claim counts as none, since Facebook, for one, writes it where no nonce was asked for.
+    /// An empty claim counts as absent, since Facebook, for one, writes an empty claim when no nonce was sent.
     ///
-    /// - Returns: What must turn out to be a nonce that we gave out.
+    /// - Returns: The nonce that must be one that the service issued; nil when the policy requires none.
     func checkNonce(_ claims: JSONObject, given: Secret?) throws(Failure) -> Secret? {
         let claim = try nonce(in: claims)
         let isBound = claims["cnf"] != nil
@@ -24,7 +25,7 @@ extension IDTokenCheck {
                     "no nonce where the service gives them out"
                 )
             }
-            // A client that hashes its nonces on the way to the provider sends the one that we know in the request.
+            // A client that sends hashes of its nonces to the provider sends the original nonce in the request.
             guard let given else { return claim }
             guard Self.isMade(claim, of: given) else { throw otherNonce }
             return given
@@ -39,10 +40,10 @@ extension IDTokenCheck {
         return text.utf8.isEmpty ? nil : Secret(text)
     }
 
-    /// A nonce that the request names must be the token's.
+    /// Checks that a nonce in the request is the token's.
     ///
-    /// Without one the token counts by itself, once, as always; unless it is bound to a key of the device: whoever has
-    /// no proof of that key shows by the nonce that the login is theirs.
+    /// Without a nonce in the request, a single-use token is accepted by itself, except when the token is bound to a
+    /// key of the device: without a proof of that key, the nonce must show that the login is the client's own.
     private func checkClientMade(_ claim: Secret?, given: Secret?, isBound: Bool) throws(Failure) {
         guard let given else {
             guard !isBound else {
@@ -60,9 +61,9 @@ extension IDTokenCheck {
         guard let claim, Self.isMade(claim, of: given) else { throw otherNonce }
     }
 
-    /// Whether the claim is the nonce, or its SHA-256 in hex as Firebase's clients send it.
+    /// Returns whether the claim is the nonce, or its SHA-256 in hex as Firebase's clients send it.
     ///
-    /// Both are compared, whatever the first comes to: how long it takes says nothing about either.
+    /// Both are always compared, so that the time reveals nothing about either.
     private static func isMade(_ claim: Secret, of nonce: Secret) -> Bool {
         let (claim, nonce) = (Array(claim.reveal().utf8), Array(nonce.reveal().utf8))
         let isRaw = claim.isEqualInConstantTime(to: nonce)

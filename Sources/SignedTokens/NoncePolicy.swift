@@ -1,10 +1,11 @@
-/// What the `nonce` claim of an ID token is held to (T-27).
+/// The requirement on the `nonce` claim of an ID token (T-27).
 package enum NoncePolicy: String, Sendable, CaseIterable {
     /// The nonce of the request, as it is or as its SHA-256 in hex.
     case clientMade
-    /// One that the service gave out and nobody has used.
+    /// A nonce that the service issued and that has not been used.
     case serverIssued
-    /// None; only for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`). Others
-    /// are held to `clientMade`.
+    /// No nonce for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`).
+    ///
+    /// All other tokens are checked as with `clientMade`.
     case off
 }

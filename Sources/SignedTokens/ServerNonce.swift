@@ -1,27 +1,29 @@
 package import Crypto
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// A nonce that the service gives out for one ID token: 43 characters of base64url.
+/// A nonce that the service issues for one ID token: 43 characters of base64url.
 ///
-/// It carries the time and our mark, so that nothing has to be kept until it is used: whoever asks for nonces without
-/// end fills no table and takes none away from others. That it is used once is a matter of the write. Layout: 4 bytes
-/// of Unix seconds, 12 random ones, 16 of HMAC-SHA256 over the application, the provider's name and the 16 in front.
+/// The nonce carries its time and a MAC, so that nothing is stored before its use: a client that requests nonces
+/// without end fills no table and exhausts nobody's nonces. The database write makes the nonce single-use. Layout: 4
+/// bytes of Unix seconds, 12 random bytes, 16 bytes of HMAC-SHA256 over the application, the provider's name and the
+/// first 16 bytes.
 package enum ServerNonce {
-    /// How long it can be used.
+    /// Seconds in which the nonce can be used.
     package static let seconds: Int64 = 600
-    /// Random bytes in each.
+    /// The number of random bytes.
     package static let randomBytes = 12
     private static let timeBytes = 4
     private static let markBytes = 16
 
-    /// Makes a nonce.
+    /// Creates a nonce.
     ///
     /// - Parameters:
-    ///   - random: As many random bytes as `randomBytes` says.
-    ///   - provider: At which one, as the application calls it.
-    ///   - application: Who may use it.
+    ///   - random: Random bytes, as many as `randomBytes`.
+    ///   - provider: The provider, under the application's name for it.
+    ///   - application: The application that may use the nonce.
     ///   - now: Unix seconds.
-    ///   - key: The key of our mark.
+    ///   - key: The key of the MAC.
     /// - Returns: The nonce.
     package static func make(
         random: [UInt8],
@@ -35,16 +37,15 @@ package enum ServerNonce {
         return Secret(Base64URL.encode(body + mark(of: body, by: provider, for: application, key: key)))
     }
 
-    /// Whether the text is a nonce that we gave out to this application for that provider in the last ten minutes.
+    /// Returns whether the service issued a nonce to this application for that provider in the last ten minutes.
     ///
     /// - Parameters:
     ///   - nonce: Any text.
-    ///   - provider: At which one it is used.
-    ///   - application: Who got it.
-    ///   - now: Unix seconds. Another instance gave it out, whose clock may be ahead by the tolerance of
-    ///     `IDTokenCheck`.
-    ///   - keys: The keys of our mark, the present one and those before it.
-    /// - Returns: Whether it is; not whether it has been used.
+    ///   - provider: The provider of the login.
+    ///   - application: The application of the login.
+    ///   - now: Unix seconds. The clock of the issuing instance may be ahead by the tolerance of `IDTokenCheck`.
+    ///   - keys: The keys of the MAC, the current one and the former ones.
+    /// - Returns: Whether it was issued; not whether it has been used.
     package static func isOurs(
         _ nonce: Secret,
         by provider: ProviderName,
@@ -62,7 +63,7 @@ package enum ServerNonce {
         return isMarked && time <= now + IDTokenCheck.tolerance && now - time <= seconds
     }
 
-    /// No name has the zero byte that ends it here.
+    /// Returns the MAC; names end with a zero byte, which no name contains.
     private static func mark(
         of body: [UInt8],
         by provider: ProviderName,

@@ -1,32 +1,33 @@
 package import Crypto
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// An ID token as it arrived: a compact JWS (RFC 7515 §7.1), taken apart by its bytes and not believed yet.
+/// An ID token as received: a compact JWS (RFC 7515 §7.1), split into its parts and not verified yet.
 ///
-/// What it claims can be read only with the key that has signed it (`claims(signedBy:)`).
+/// The claims can be read only with the key that signed them (`claims(signedBy:)`).
 package struct SignedToken: Sendable {
-    /// Names the key that should have signed it: 1 to 255 bytes.
+    /// The id of the key that should have signed the token: 1 to 255 bytes.
     package let keyID: String
-    /// SHA-256 of what was signed.
+    /// SHA-256 of the signed bytes.
     ///
-    /// Two texts with the same digest are the same token: each of the three parts has one notation.
+    /// Two texts with the same digest are the same token, since each of the three parts has only one encoding.
     package let digest: SHA256Digest
     private let claims: [UInt8]
     private let signature: [UInt8]
 
-    /// Bytes of the longest token; usual ones have some 1,200.
+    /// The largest size of a token in bytes; usual tokens have some 1,200.
     static let longest = 8192
     private static let headerLimits = JSONLimits(bytes: 2048, depth: 4, members: 32, keyBytes: 64, asciiKeys: true)
     /// A list of friends has the most members.
     private static let claimsLimits: JSONLimits = {
         var limits = JSONLimits(bytes: longest, depth: 8, members: 1024, keyBytes: 128, asciiKeys: false)
-        // For claims of the profile. Those that the identity comes from are compared by bytes, or have a form of their
-        // own.
+        // This is for claims of the profile. Claims that identify the user are compared as bytes, or have a form of
+        // their own.
         limits.readsUnusableEscapes = true
         return limits
     }()
 
-    /// Takes a token apart: checks 0, 1, 7 and 8 of docs/security.md#id-tokens, as far as they need no key.
+    /// Splits a token: checks 0, 1, 7 and 8 of docs/security.md#id-tokens, as far as they need no key.
     ///
     /// - Throws: `credential_invalid`.
     package init(_ text: Secret) throws(Failure) {
@@ -40,7 +41,7 @@ package struct SignedToken: Sendable {
         digest = SHA256.hash(data: text[..<parts.signedEnd])
     }
 
-    /// The claims, after check 6: the key has signed them.
+    /// Returns the claims, after check 6: the key has signed them.
     ///
     /// - Throws: `credential_invalid`.
     package func claims(signedBy key: SigningKey) throws(Failure) -> JSONObject {
@@ -56,8 +57,7 @@ package struct SignedToken: Sendable {
 
     // MARK: Checks
 
-    /// Checks 0 and 1: so many bytes, and three parts in base64url without padding; a token with five parts is
-    /// encrypted.
+    /// Checks 0 and 1: the size, and three parts in base64url without padding; a token with five parts is encrypted.
     private static func parts(
         of text: [UInt8]
     ) throws(Failure) -> (header: [UInt8], claims: [UInt8], signature: [UInt8], signedEnd: Int) {
@@ -83,12 +83,12 @@ package struct SignedToken: Sendable {
         return object
     }
 
-    /// Checks 7 and 8: the one algorithm that is taken, whatever else a header may ask for.
+    /// Checks 7 and 8: the only accepted algorithm, and the known members of the header.
     ///
-    /// Facebook's headers have the first three of `known` (docs/protocols/facebook.md §4.2). Others bring a key along
-    /// (`jwk`, `jku`, `x5u`), say that what is signed is not what it seems (`b64`, `zip`, `cty`), or demand an
-    /// extension (`crit`, RFC 7515 §4.1.11); what a member that nobody here knows may mean can not be told, so a list
-    /// of those that are refused would never be whole.
+    /// Facebook's headers have the first three of `known` (docs/protocols/facebook.md §4.2). Other members bring a key
+    /// along (`jwk`, `jku`, `x5u`), change the meaning of the signed bytes (`b64`, `zip`, `cty`), or demand an
+    /// extension (`crit`, RFC 7515 §4.1.11). The meaning of an unknown member cannot be known, so a list of refused
+    /// members would never be complete.
     private static func checkAlgorithm(_ header: JSONObject) throws(Failure) {
         guard let algorithm = header["alg"]?.string, algorithm.hasSameBytes(as: "RS256") else {
             throw .untrusted(
@@ -100,7 +100,7 @@ package struct SignedToken: Sendable {
         guard header.members.allSatisfy({ member in known.contains { $0.hasSameBytes(as: member.key) } }) else {
             throw malformed(check: 7, "the header has a member that could change what the token means")
         }
-        // A proof of possession or an access token in JWT form names another type.
+        // A proof of possession or an access token in JWT form has another type.
         if let type = header["typ"] {
             guard let type = type.string, type.hasSameBytes(as: "JWT") else {
                 throw malformed(check: 7, "typ is not JWT")
@@ -108,7 +108,7 @@ package struct SignedToken: Sendable {
         }
     }
 
-    /// The thumbprints of a certificate only name the key once more, and nobody looks at them.
+    /// The accepted members of a header; the thumbprints of a certificate only name the key once more, and are ignored.
     private static let known = ["alg", "kid", "typ", "x5t", "x5t#S256"]
 
     private static func keyID(_ header: JSONObject) throws(Failure) -> String {
@@ -128,12 +128,12 @@ package struct SignedToken: Sendable {
 }
 
 extension Failure {
-    /// Why an ID token does not count.
+    /// Returns the failure of an ID token that did not pass a check.
     ///
     /// - Parameters:
-    ///   - message: For whoever sent it.
+    ///   - message: The message for the client.
     ///   - check: The number of the check in docs/security.md#id-tokens.
-    ///   - cause: For our log; no part of the token.
+    ///   - cause: The text for our log; no part of the token.
     /// - Returns: `credential_invalid`.
     package static func untrusted(_ message: String, check: Int, _ cause: String) -> Failure {
         Failure(.credentialInvalid, message, cause: "ID token, check \(check): \(cause)")

@@ -1,8 +1,7 @@
-// SignedTokens — what is true of every signed token, whoever signed it.
+// SignedTokens — the verification of signed tokens of any issuer.
 //
-// Owns: the taking apart of a compact JWS, decision D3 (which signature, issuer, audience, times and nonce count), the
-// keys of an issuer with their age and the one fetch that serves everybody who waits for it, and the nonces that we
-// give out ourselves.
+// Owns: the parsing of a compact JWS, decision D3 (which signature, issuer, audience, times and nonce are accepted), an
+// issuer's key set with its age and one shared fetch for all waiting logins, and the nonces that the service issues.
 //
-// Must not know: any provider, how keys are fetched, what claims mean beyond these, or the database: that a token or a
-// nonce counts once is said here by a digest, and held by whoever writes the login.
+// Must not know: any provider, how key sets are fetched, the meaning of other claims, or the database. A digest tells
+// which token or nonce is single-use; the login's write enforces it.

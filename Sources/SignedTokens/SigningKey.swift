@@ -1,18 +1,18 @@
 import Crypto
 import CryptoExtras
+package import Encodings
 import FoundationEssentials
-package import Vocabulary
 
-/// A public key with which a provider signs ID tokens.
+/// A public key of a provider for ID tokens.
 package struct SigningKey: Sendable {
-    /// Its name in headers of tokens, `kid`.
+    /// The key id, `kid` in headers of tokens.
     package let id: String
     private let key: _RSA.Signing.PublicKey
 
     /// Reads a key of a JWK set (RFC 7517).
     ///
-    /// Nil when it is no RSA key for signatures by RS256, too short to be trusted or too long to be worth the time. All
-    /// of that is said by the set, never by a token.
+    /// Nil unless it is an RSA key for RS256 signatures, long enough to be secure and short enough to be fast. Only the
+    /// key set decides this, never a token.
     package init?(jwk: JSONObject) {
         guard let id = jwk["kid"]?.string, (1...255).contains(id.utf8.count), Self.isForRS256(jwk),
             let modulus = Self.number(jwk["n"]), let exponent = Self.number(jwk["e"]),
@@ -25,10 +25,10 @@ package struct SigningKey: Sendable {
         self.key = key
     }
 
-    /// 2048 to 8192 bits.
+    /// The size of a modulus: 2048 to 8192 bits.
     private static let modulusBytes = 256...1024
 
-    /// Whether the signature is this key's, by RSASSA-PKCS1-v1_5 with SHA-256.
+    /// Returns whether this key made the signature, by RSASSA-PKCS1-v1_5 with SHA-256.
     func hasSigned(_ digest: SHA256Digest, signature: [UInt8]) -> Bool {
         key.isValidSignature(
             _RSA.Signing.RSASignature(rawRepresentation: signature),
@@ -49,14 +49,14 @@ package struct SigningKey: Sendable {
         return isAbsent("use", or: "sig") && isAbsent("alg", or: "RS256")
     }
 
-    /// A number in base64url, without leading zeros (RFC 7518 §2).
+    /// Returns a number in base64url without leading zeros (RFC 7518 §2).
     private static func number(_ value: JSONValue?) -> [UInt8]? {
         guard let text = value?.string, let bytes = Base64URL.decode(text.utf8), let first = bytes.first, first != 0
         else { return nil }
         return bytes
     }
 
-    /// Odd, at least 65537, at most 32 bits.
+    /// Returns whether an exponent is odd, at least 65537, and at most 32 bits long.
     private static func isSane(exponent: [UInt8]) -> Bool {
         guard exponent.count <= 4 else { return false }
         let value = exponent.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

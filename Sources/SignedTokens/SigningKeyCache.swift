@@ -1,63 +1,64 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// An issuer's keys as far as they are known, and when to fetch them again.
+/// The cache of an issuer's key set, and the rules for fetching it again.
 ///
-/// Keys are replaced by a fetch that brought some, and by nothing else. A pure state machine: times are arguments, and
-/// who is told to fetch says how it went by `fetched` or `failed`, whatever happens.
+/// Only a fetch that brought keys replaces the cached keys. A pure state machine: times are arguments. A caller that is
+/// told to fetch must report the outcome by `fetched` or `failed`.
 package struct SigningKeyCache: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// What to do about a token that names a key.
+    /// The decision on a token's key.
     package enum Decision: Sendable {
         /// Verify with this key.
         case key(SigningKey)
-        /// Verify with this key, and fetch the keys beside that: they come of age.
+        /// Verify with this key, and refresh the key set at the same time, since it is getting old.
         case keyAndFetch(SigningKey)
-        /// Fetch the keys, and ask again after that.
+        /// Fetch the key set, then call again.
         case fetch
-        /// Somebody fetches them; ask again after that.
+        /// A fetch is in progress; call again after it.
         case wait
         /// The issuer has no such key.
         case unknown
-        /// The issuer could not be asked.
+        /// The key set could not be fetched.
         case unavailable(Failure)
     }
 
-    /// Age at which the keys are fetched anew beside a login that uses one: under load no login ever waits for keys.
+    /// The age at which a login's use refreshes the keys without waiting, so that under load no login ever waits.
     static let refreshAge: Duration = .seconds(5 * 60)
-    /// Age from which on a login waits for new keys first.
+    /// The age at which the keys are stale: a login waits for new keys first.
     ///
-    /// With a key that the issuer has withdrawn nobody logs in longer than that, while the keys can be had.
+    /// No login accepts a key that the issuer has revoked for longer than this, while the key set can be fetched.
     static let staleAge: Duration = .seconds(10 * 60)
-    /// Age from which on keys count no more, although no others can be had.
+    /// The age at which the keys expire, even though no new keys can be fetched.
     static let uselessAge: Duration = .seconds(48 * 3600)
-    /// Time after a fetch that did not bring the key that it was for until the next one, whatever keys tokens name.
+    /// The time from a fetch that did not bring the wanted key until the next fetch, whatever keys tokens name.
     static let pause: Duration = .seconds(60)
-    /// The same while there is no key at all and every login needs one.
+    /// The time from a failed fetch until the next one while there is no key at all and every login needs one.
     static let pauseWithoutKeys: Duration = .seconds(5)
 
-    /// A fetch that is under way.
+    /// A fetch in progress.
     private struct Fetch {
-        /// The key that it is for.
+        /// The id of the key that the fetch is for.
         let wanted: String
         let begin: Instant
     }
 
     private var keys: [SigningKey] = []
-    /// When the fetch began that brought them: what the issuer has withdrawn since then may be among them.
+    /// The start of the fetch that brought the keys: the issuer may have revoked some of them since then.
     private var asked: Instant?
     private var fetch: Fetch?
-    /// When a fetch last ended without the key that it was for.
+    /// The end of the last fetch that did not bring the wanted key.
     private var lastMiss: Instant?
-    /// Why that fetch brought no keys at all.
+    /// The failure of that fetch, if it brought no keys at all.
     private var lastFailure: Failure?
 
     package init() {}
 
-    /// Whether somebody fetches.
+    /// Whether a fetch is in progress.
     package var isFetching: Bool { fetch != nil }
 
-    /// What to do about a token; after `fetch` and `keyAndFetch` the caller fetches.
+    /// Returns the decision on a token's key; after `fetch` and `keyAndFetch` the caller must fetch.
     package mutating func key(_ id: String, at now: Instant) -> Decision {
         let age = age(at: now)
         guard let key = known(id, at: now) else { return withoutKey(id, hasOthers: age < Self.uselessAge, at: now) }
@@ -69,13 +70,13 @@ package struct SigningKeyCache: Sendable {
             return .keyAndFetch(key)
         }
         if isFetching { return .wait }
-        // A fetch has failed just now.
+        // A fetch has just failed.
         guard mayFetch else { return .key(key) }
         fetch = Fetch(wanted: id, begin: now)
         return .fetch
     }
 
-    /// The key of that name, as long as it counts while no others can be had.
+    /// Returns a key that has not expired, which may be stale; nil when there is none.
     package func known(_ id: String, at now: Instant) -> SigningKey? {
         age(at: now) < Self.uselessAge ? keys.first { $0.id.hasSameBytes(as: id) } : nil
     }
@@ -105,7 +106,7 @@ package struct SigningKeyCache: Sendable {
         !isFetching && lastMiss.map { now - $0 >= pause } ?? true
     }
 
-    /// A fetch has brought these keys, at least one.
+    /// Records a fetch that brought these keys, at least one.
     package mutating func fetched(_ keys: [SigningKey], at now: Instant) {
         let hasBroughtIt = keys.contains { key in fetch.map { key.id.hasSameBytes(as: $0.wanted) } ?? false }
         lastMiss = hasBroughtIt ? nil : now
@@ -115,7 +116,7 @@ package struct SigningKeyCache: Sendable {
         self.keys = keys
     }
 
-    /// A fetch has brought none.
+    /// Records a fetch that brought no keys.
     package mutating func failed(_ failure: Failure, at now: Instant) {
         fetch = nil
         lastMiss = now

@@ -1,8 +1,9 @@
+package import Domain
+package import Encodings
 package import Logging
 import NIOConcurrencyHelpers
-package import Vocabulary
 
-/// The keys with which an issuer signs ID tokens: fetched when `SigningKeyCache` says so, by one caller for all.
+/// The key set of an issuer of ID tokens; one fetch at the times of `SigningKeyCache` serves all callers.
 package final class SigningKeys: Sendable {
     private struct State {
         var cache = SigningKeyCache()
@@ -10,21 +11,21 @@ package final class SigningKeys: Sendable {
         var nextID: UInt64 = 0
     }
 
-    /// The issuer's name for people.
+    /// The display name of the issuer.
     private let issuer: String
     /// Fetches the keys of the issuer's JWK set.
     private let fetchSet: @Sendable (_ deadline: ContinuousClock.Instant) async throws(Failure) -> [JSONObject]
     private let logger: Logger
-    /// The clock by which keys age.
+    /// The clock for the age of keys.
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = NIOLockedValueBox(State())
 
-    /// Makes the keys of an issuer; nothing is fetched before the first token.
+    /// Creates the key set of an issuer; nothing is fetched before the first token.
     ///
     /// - Parameters:
-    ///   - issuer: Its name for people.
-    ///   - logger: Gets a line when keys could not be fetched.
-    ///   - now: The clock by which keys age.
+    ///   - issuer: The display name of the issuer.
+    ///   - logger: The logger of failed fetches.
+    ///   - now: The clock for the age of keys.
     ///   - fetch: Fetches the keys of the issuer's JWK set.
     package init(
         issuer: String,
@@ -38,14 +39,14 @@ package final class SigningKeys: Sendable {
         fetchSet = fetch
     }
 
-    /// The key of that name.
+    /// Returns the key with an id.
     ///
     /// - Parameters:
-    ///   - id: What a token says.
-    ///   - deadline: When the issuer must have answered, if it is asked.
-    /// - Returns: The key, without any call while it is known and not too old.
-    /// - Throws: `credential_invalid` when the issuer has no such key; `provider_unavailable` and its like when it
-    ///   could not be asked.
+    ///   - id: The key id of a token.
+    ///   - deadline: The moment at which a fetch must be done.
+    /// - Returns: The key, without a request while it is known and not stale.
+    /// - Throws: `credential_invalid` when the issuer has no such key; `provider_unavailable` and similar when the key
+    ///   set could not be fetched.
     package func key(_ id: String, until deadline: ContinuousClock.Instant) async throws(Failure) -> SigningKey {
         while true {
             switch state.withLockedValue({ $0.cache.key(id, at: now()) }) {
@@ -69,7 +70,7 @@ package final class SigningKeys: Sendable {
                 throw failure
             }
             guard !Task.isCancelled, ContinuousClock.now < deadline else {
-                // The fetch has had all the time that there was, in vain.
+                // The fetch has used all of the time without success.
                 if let key = state.withLockedValue({ $0.cache.known(id, at: now()) }) { return key }
                 throw Failure(
                     .providerTimeout,
@@ -80,11 +81,11 @@ package final class SigningKeys: Sendable {
         }
     }
 
-    /// Fetches the keys in a task of its own: whoever needed them first may go away, and the others still want them.
+    /// Fetches the keys in a task of its own: when its first caller is cancelled, the others still need the keys.
     private func fetch(until deadline: ContinuousClock.Instant) {
         Task {
             let outcome = await fetched(until: deadline)
-            // Logins go on with keys that are known, so nobody else may come to hear of it.
+            // Logins continue with known keys, so the log is the only place that shows the failure.
             if case .failure(let failure) = outcome { log(failure) }
             let waiting = state.withLockedValue { state in
                 switch outcome {
@@ -120,9 +121,9 @@ package final class SigningKeys: Sendable {
         }
     }
 
-    /// Waits until the fetch that is under way has ended, or the caller is cancelled.
+    /// Waits until the fetch in progress has ended, or the caller is cancelled.
     ///
-    /// It ends by the deadline of the login that began it, which is no later than that of any login that waits.
+    /// The fetch ends by the deadline of the login that began it, which is no later than that of any waiting login.
     private func waitForFetch() async {
         let id = state.withLockedValue { state in
             state.nextID &+= 1
@@ -131,8 +132,7 @@ package final class SigningKeys: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waits = state.withLockedValue { state in
-                    // A cancellation that came before this is seen here; one that comes after it finds the
-                    // continuation.
+                    // A cancellation before this point is seen here; a later one finds the continuation.
                     guard state.cache.isFetching, !Task.isCancelled else { return false }
                     state.waiting[id] = continuation
                     return true

@@ -1,31 +1,30 @@
+package import Domain
 import EmbeddedFiles
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// The version of schema.sql that this binary was built with.
+    /// The version of the schema.sql in this binary.
     package static let expectedSchemaVersion = 14
 
-    /// What in schema.sql divides statements that must not be sent together.
+    /// The line of schema.sql that separates statements that must not be sent together.
     private static let divider = "\n-- by itself\n"
 
     /// Applies schema.sql, which brings its own transactions and advisory lock; applying it again changes nothing.
     ///
-    /// One that ends in the middle has brought up what all applications share, and some applications; the next one does
-    /// the rest.
+    /// An interrupted migration has upgraded the shared tables and some applications; the next migration does the rest.
     package func migrate() async throws(Failure) {
         do { try await Self.applySchema(by: databases.main) } catch { throw await migrationFailure(of: error) }
     }
 
-    /// What an error of schema.sql means to who migrates.
+    /// Returns the failure to report to the operator who migrates for an error of schema.sql.
     func migrationFailure(of error: any Error) async -> Failure {
         guard let error = error as? PostgresError else {
             return Failure(.internal, "The schema could not be applied.", cause: "\(error)")
         }
         guard case .server(let refusal) = error else { return await failure(of: error, in: nil) }
         switch refusal.sqlState {
-        // What schema.sql raises itself is written for who migrates, and repeats no value.
+        // Errors that schema.sql raises itself are written for the operator who migrates, and repeat no value.
         case "P0001", "55006":
             return Failure(.storeUnavailable, "The schema was not brought up to its end: \(refusal.message).")
         case let state where state.isOfLocks:
@@ -42,16 +41,17 @@ extension Store {
         }
     }
 
-    /// How often schema.sql is begun where its locks collide with those of others.
+    /// The maximum number of attempts to apply schema.sql when its locks collide with those of other sessions.
     private static let mostMigrations = 5
 
-    /// Sends schema.sql part by part, and from its beginning again after a collision of locks: a part has transactions
-    /// of its own and does nothing twice.
+    /// Sends schema.sql part by part, starting over after a collision of locks.
+    ///
+    /// Starting over is safe: each part has its own transactions and does nothing twice.
     ///
     /// - Parameters:
-    ///   - client: To the database that gets it.
-    ///   - deployment: Whose own database that is to be; nil for the main one. The file's first transaction reads it,
-    ///     and it is set for that alone: a pooler may have another session for the next.
+    ///   - client: The client of the target database.
+    ///   - deployment: The deployment that the database belongs to; nil for the main database. It is set only for the
+    ///     first transaction of the file, which reads it: a pooler may use another session for the next transaction.
     /// - Throws: `PostgresError`; `internal` for a file without a first transaction.
     static func applySchema(by client: PostgresClient, of deployment: UUID? = nil) async throws {
         var script = String(decoding: EmbeddedFiles.schema, as: UTF8.self)
@@ -78,18 +78,16 @@ extension Store {
         }
     }
 
-    /// The newest version of schema.sql that the database has seen; 0 when it has seen none.
+    /// Returns the newest version of schema.sql that was applied to the database; 0 when none was.
     package func schemaVersion() async throws(Failure) -> Int {
         let exists = try await query("select to_regclass('federation.schema_versions') is not null")
-        guard try read({ () throws(PostgresError) in try exists.first?.decode(0, as: Bool.self) }) == true else {
-            return 0
-        }
+        guard try exists.first(Bool.self) == true else { return 0 }
         let version = try await query("select coalesce(max(version), 0)::bigint from federation.schema_versions")
-        return try read { () throws(PostgresError) in try version.first?.decode(0, as: Int.self) } ?? 0
+        return try version.first(Int.self) ?? 0
     }
 }
 
 extension SQLState {
-    /// Whether a statement was given up because of locks of others: a deadlock, or a wait that took too long.
+    /// Whether a statement failed because of other sessions' locks: a deadlock or a lock timeout.
     var isOfLocks: Bool { self == "40P01" || self == "55P03" }
 }

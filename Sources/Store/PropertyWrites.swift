@@ -1,12 +1,11 @@
+import Domain
 import Postgres
-import Vocabulary
 
-/// How a statement writes the properties of a mapping plan: the sync rules of docs/mapping.md#when-values-are-written
-/// as SQL.
+/// The sync rules of docs/mapping.md#when-values-are-written as SQL, for the properties of a mapping plan.
 ///
-/// The statement calls the user's row `u`, the identity's `i`, and begins with a CTE `before` that has the user locked,
-/// with the columns of `current`. A value that is NULL means that the profile lacks it; whether that empties the
-/// property is said by the names in `cleared`.
+/// In the statement, `u` is the user's row and `i` the identity's. The statement begins with a CTE `before`, which
+/// locks the user and has the columns of `current`. A NULL value means that the profile lacks the field; `cleared`
+/// names the properties that are then emptied.
 struct PropertyWrites<Input> {
     typealias Target = SignInStatement.Target
 
@@ -21,12 +20,12 @@ struct PropertyWrites<Input> {
     /// Prepares the parts.
     ///
     /// - Parameters:
-    ///   - targets: What the plan writes, none twice.
-    ///   - values: Finds the values, one for each target, in what the statement is run with.
+    ///   - targets: The properties that the plan writes, without duplicates.
+    ///   - values: Returns the values, one for each target, from the statement's input.
     ///   - dynamic: The jsonb object of undeclared properties.
-    ///   - cleared: The names of properties that are emptied, declared or not, as `text[]`; never NULL.
-    ///   - written: What the identity has in `written`, as SQL in `before`.
-    ///   - application: Whose users they are.
+    ///   - cleared: The names of emptied properties, declared or not, as `text[]`; never NULL.
+    ///   - written: The identity's `written` column, as SQL within `before`.
+    ///   - application: The application of the users.
     init(
         targets: [Target],
         values: @escaping @Sendable (Input) -> [PropertyValue?],
@@ -38,7 +37,7 @@ struct PropertyWrites<Input> {
         self.targets = targets
         parameters = targets.enumerated().map { index, target in
             let null = Bind.null(target.type.nullType)
-            // With the dot no name of a property is that of another parameter, like `token`.
+            // The dot keeps names of properties apart from other parameters' names, like `token`.
             return Parameter("property.\(target.name)", as: target.type.sqlType) { values($0)[index]?.bind ?? null }
         }
         passwords = "\(identifier: application.schema).passwords"
@@ -48,14 +47,13 @@ struct PropertyWrites<Input> {
         self.written = written
     }
 
-    /// The columns that an insert writes.
+    /// The columns of an insert.
     var columns: [SQL<Input>] { targets.map { "\(identifier: $0.name.text)" } }
 
-    /// The values that an insert writes.
+    /// The values of an insert.
     var values: [SQL<Input>] { parameters.map { "\($0)" } }
 
-    /// What an update sets: the properties by their rules, the undeclared ones, and `updated` where anything has become
-    /// another.
+    /// The assignments of an update: properties by their rules, undeclared ones, and `updated` where any value changes.
     var assignments: [SQL<Input>] {
         let columns = updated.map { column(targets[$0]) } + ["dynamic"]
         let values = updated.indices.map { "before.n\(unsafeRaw: String($0))" as SQL<Input> } + ["before.dynamic"]
@@ -73,12 +71,13 @@ struct PropertyWrites<Input> {
         ]
     }
 
-    /// Columns of `before`: the values that a repetition gives the properties, as `n0`, `n1`, … and `dynamic`, and for
-    /// those that are written until they are edited the locked user's values, as `t0`, `t1`, …, and the record of them,
-    /// as `written`.
+    /// The columns of `before`.
     ///
-    /// Each value is made here, once, since the update needs it several times, and a statement is kept by every
-    /// connection.
+    /// `n0`, `n1`, … and `dynamic` are the values that an update gives to the properties. For properties that are
+    /// written until they are edited, `t0`, `t1`, … are the locked user's values, and `written` is the record of the
+    /// values last written.
+    ///
+    /// Each value is computed here, once: the update needs it several times, and every connection keeps the statement.
     var current: [SQL<Input>] {
         updated.enumerated().map { "\(newValue($0.element)) as n\(unsafeRaw: String($0.offset))" }
             + ["(u.dynamic - \(cleared)) || \(dynamic) as dynamic"]
@@ -86,18 +85,17 @@ struct PropertyWrites<Input> {
             + tracked.enumerated().map { "u.\(column(targets[$0.element])) as t\(unsafeRaw: String($0.offset))" }
     }
 
-    /// What the first login records as written.
+    /// The record of written values after the first login.
     var firstWritten: SQL<Input> {
         let members = tracked.map { member(targets[$0], "to_jsonb(\(parameters[$0]))") }
         return (["'{}'::jsonb"] + members).joined(separator: "\n|| ")
     }
 
-    /// What a repetition records as written: the new value where the rule lets it be written, the old record elsewhere;
-    /// nil when nothing is recorded.
+    /// The record of written values after an update; nil when nothing is recorded.
     ///
-    /// Both are decided by the record of `before`. The identity may have a newer one: another login wrote while this
-    /// one waited for the user, and had this one recorded what it did not write, the property would count as edited for
-    /// ever.
+    /// It has the new value where the rule lets it be written, and the old record elsewhere. Both are decided by the
+    /// record in `before`, although the identity may have a newer one: another login may have written while this one
+    /// waited for the user. If this login recorded what it did not write, the property would count as edited for ever.
     var nextWritten: SQL<Input>? {
         guard !tracked.isEmpty else { return nil }
         let mayWrite = tracked.enumerated().map { offset, index in
@@ -108,7 +106,7 @@ struct PropertyWrites<Input> {
         let members = zip(tracked, mayWrite).map { index, mayWrite in
             member(targets[index], "case when \(mayWrite) then to_jsonb(\(parameters[index])) end")
         }
-        // A property that was emptied is as one that was never written: the mapping fills it again.
+        // An emptied property is treated like one that was never written: the mapping fills it again.
         let emptied = zip(tracked, mayWrite).filter { targets[$0.0].mayBeCleared }.map { index, mayWrite in
             "case when \(isCleared(targets[index])) and \(mayWrite) then \(key(targets[index])) end" as SQL<Input>
         }
@@ -129,7 +127,7 @@ struct PropertyWrites<Input> {
             """
     }
 
-    /// Those that a repetition writes.
+    /// The indices of the targets that an update writes.
     private var updated: [Int] { targets.indices.filter { targets[$0].sync != .firstLogin } }
 
     private var tracked: [Int] { targets.indices.filter { targets[$0].sync == .untilEdited } }
@@ -138,11 +136,10 @@ struct PropertyWrites<Input> {
 
     private func key(_ target: Target) -> SQL<Input> { "\(literal: target.name.text)" }
 
-    /// The value that a repetition gives a property; NULL where it is emptied, by rules that write over what is there.
+    /// Returns the value that an update gives to a property; NULL where a rule that overwrites values empties it.
     ///
-    /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's
-    /// (decision D6, T-30): mails that guard the account go there. So is what they log in by where that is another
-    /// property.
+    /// An address that is a login name or confirmed is the user's to change, not a provider's (decision D6, T-30):
+    /// mails that guard the account go there. The same holds for the login name where that is another property.
     private func newValue(_ index: Int) -> SQL<Input> {
         guard targets[index].name == .email else {
             guard targets[index].name == identityProperty else { return ruledValue(index) }
@@ -163,7 +160,7 @@ struct PropertyWrites<Input> {
             """
     }
 
-    /// The value by the rule of the entry.
+    /// Returns the value by the target's sync rule.
     private func ruledValue(_ index: Int) -> SQL<Input> {
         let (target, value) = (targets[index], parameters[index])
         let column: SQL<Input> = "u.\(column(target))"
@@ -189,13 +186,13 @@ struct PropertyWrites<Input> {
 
     private func isCleared(_ target: Target) -> SQL<Input> { "\(key(target)) = any (\(cleared))" }
 
-    /// The value that the mapping wrote last, as a value of the column's type.
+    /// Returns the value that the mapping wrote last, cast to the column's type.
     private func lastWritten(_ target: Target, in document: SQL<Input>) -> SQL<Input> {
         guard target.type != .json else { return "(\(document) -> \(key(target)))" }
         return "(\(document) ->> \(key(target)))::\(unsafeRaw: target.type.sqlType)"
     }
 
-    /// An object of one member, or an empty one when the value is NULL.
+    /// Returns an object of one member, or an empty one when the value is NULL.
     private func member(_ target: Target, _ value: SQL<Input>) -> SQL<Input> {
         "coalesce(federation.json_member(\(key(target)), \(value)), '{}')"
     }

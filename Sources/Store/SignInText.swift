@@ -1,5 +1,6 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
 /// The text of a `SignInStatement`, expression by expression.
 struct SignInText {
@@ -70,7 +71,6 @@ struct SignInText {
         )
     }
 
-    /// The whole.
     var statement: SQL<SignInWrite> {
         var expressions = (isOnce ? [once.expression] : []) + (usesNonce ? [nonce] : []) + [known, before]
         if let room { expressions.append(room) }
@@ -103,7 +103,7 @@ struct SignInText {
 
     private var room: SQL<SignInWrite>? { ending.room(of: "before") }
 
-    /// The condition on a row of `identities` that it is this identity's.
+    /// Returns the condition that a row of `identities` is this identity.
     private func isIdentity(_ row: String = "") -> SQL<SignInWrite> {
         let row: SQL<SignInWrite> = "\(unsafeRaw: row)"
         return """
@@ -115,7 +115,7 @@ struct SignInText {
         "\(literal: refusal.rawValue)"
     }
 
-    // MARK: Who the person is
+    // MARK: The identity
 
     private var known: SQL<SignInWrite> {
         """
@@ -174,14 +174,16 @@ struct SignInText {
             """
     }
 
-    /// What must be true for anything to be written.
+    /// The conditions for any write.
     private var conditions: [SQL<SignInWrite>] {
         (isOnce ? [isOwner] : []) + (room == nil ? [] : ["(select room.room from room) is not false"])
             + (isFinishing ? finishingConditions : [])
     }
 
-    /// A login that was put off is over when the user is disabled or gets another password meanwhile: whoever has reset
-    /// it has ended all sessions.
+    /// The conditions of a pending login that is completed.
+    ///
+    /// A pending login is void when the user has been disabled or the password has changed meanwhile, since a password
+    /// reset revokes all sessions.
     private var finishingConditions: [SQL<SignInWrite>] {
         [
             "(select before.status from before) is distinct from 'DISABLED'",
@@ -203,7 +205,7 @@ struct SignInText {
         """
     }
 
-    /// The condition under which a person who is no user yet may become one.
+    /// The condition under which an identity without a user gets a new user.
     private var mayBeNew: SQL<SignInWrite> {
         !admitsNew ? "" : "\nor not \(isBanned) and not \(wasThere)"
     }
@@ -217,8 +219,9 @@ struct SignInText {
         """
     }
 
-    /// The columns of a kept token, and when the provider is to be asked about it: after a day, or soon where the token
-    /// is to be exchanged for one that lives longer.
+    /// The columns of a stored token, including the time of its next check at the provider.
+    ///
+    /// The check is due after a day, or at once where the token is to be exchanged for one that lives longer.
     private static func tokenColumns(
         _ keeping: TokenKeeping
     ) -> [(column: SQL<SignInWrite>, value: SQL<SignInWrite>)] {
@@ -270,8 +273,8 @@ struct SignInText {
     }
 
     private var person: SQL<SignInWrite> {
-        // A user who was created when the credential was first seen is one whom this attempt created: both times are
-        // one statement's.
+        // A user whose creation time equals the credential's first use was created by this login attempt: one statement
+        // wrote both times.
         let isNew: SQL<SignInWrite> =
             isOnce ? "exists (select from seen where seen.created = changed.created)" : "false"
         return """
@@ -301,12 +304,12 @@ struct SignInText {
     }
 }
 
-// MARK: - What counts once
+// MARK: - Single use
 
-/// One attempt alone uses a credential that counts once (`SingleUseStep`).
+/// The expressions that let only one attempt use a single-use credential (`SingleUseStep`).
 ///
-/// What the provider issued before it ended our access is refused. A new person's statement may have waited for an
-/// erasure, which it sees only through a function.
+/// A credential issued before the provider ended the app's access is refused. The statement of a new user may have
+/// waited for an erasure, which it sees only through a function.
 extension SignInText {
     private var nonce: SQL<SignInWrite> {
         """
@@ -320,7 +323,7 @@ extension SignInText {
         """
     }
 
-    /// What was put off has used its nonce by then.
+    /// A pending login has already used its nonce.
     private var usesNonce: Bool { isOnce && !isFinishing }
 
     private var mayUseNonce: SQL<SignInWrite> { "(\(.nonceHash) is null or exists (select from nonce))" }
@@ -336,7 +339,9 @@ extension SignInText {
         """
     }
 
-    /// Providers tell the time of issue in whole seconds: what began in the second of the end counts as later.
+    /// The time of issue plus a second.
+    ///
+    /// Providers report it in whole seconds: a credential issued in the second of the end counts as issued later.
     private static var issued: SQL<SignInWrite> { "\(.issued) + interval '1 second'" }
 
     private var identityHash: SQL<SignInWrite> {
@@ -374,40 +379,28 @@ extension Parameter<SignInWrite> {
     fileprivate static var scopes: Self {
         Self("scopes") { $0.person.scopesAreListed ? .texts($0.person.scopes) : .null(.texts) }
     }
-    fileprivate static var declinedScopes: Self {
-        Self("declined_scopes") { $0.person.declinedScopes.map(Bind.texts) ?? .null(.texts) }
-    }
+    fileprivate static var declinedScopes: Self { Self("declined_scopes", of: \.person.declinedScopes) }
     fileprivate static var dataAccessExpires: Self {
         Self("data_access_expires") { .moment($0.person.dataAccessExpiresAt) }
     }
     fileprivate static var freshID: Self { Self(SignInStatement.freshIDParameter) { .uuid($0.freshID.uuid) } }
     fileprivate static var tokenHash: Self { Self(SignInStatement.tokenHashParameter) { .bytes($0.tokenHash) } }
-    fileprivate static var previousTokenHash: Self {
-        Self("previous_token_hash") { $0.previousTokenHash.map(Bind.bytes) ?? .null(.bytes) }
-    }
+    fileprivate static var previousTokenHash: Self { Self("previous_token_hash", of: \.previousTokenHash) }
     fileprivate static var sessionSeconds: Self { Self("session_seconds") { .int64($0.sessionSeconds) } }
     fileprivate static var dynamic: Self {
         Self("dynamic") { .json(JSONText(JSONValue.object($0.dynamic).text)) }
     }
     fileprivate static var cleared: Self { Self("cleared", as: "text[]") { .texts($0.cleared.map(\.text)) } }
 
-    // Of a kept token.
-    fileprivate static var token: Self {
-        Self("token", as: "bytea") { $0.token.map { .bytes($0.secret.bytes) } ?? .null(.bytes) }
-    }
-    fileprivate static var tokenKeyID: Self {
-        Self("token_key_id", as: "text") { $0.token.map { .text($0.secret.keyID) } ?? .null(.text) }
-    }
-    fileprivate static var tokenKind: Self {
-        Self("token_kind", as: "text") { $0.token.map { .text($0.kind.rawValue) } ?? .null(.text) }
-    }
+    // A stored provider token.
+    fileprivate static var token: Self { Self("token", as: "bytea", of: \.token?.secret.bytes) }
+    fileprivate static var tokenKeyID: Self { Self("token_key_id", as: "text", of: \.token?.secret.keyID) }
+    fileprivate static var tokenKind: Self { Self("token_kind", as: "text", of: \.token?.kind.rawValue) }
     fileprivate static var tokenExpires: Self {
         Self("token_expires", as: "timestamptz") { .moment($0.token?.expiresAt) }
     }
 
-    // Of what counts once.
-    fileprivate static var nonceHash: Self {
-        Self("nonce_hash", as: "bytea") { $0.once?.nonceHash.map(Bind.bytes) ?? .null(.bytes) }
-    }
+    // A single-use credential.
+    fileprivate static var nonceHash: Self { Self("nonce_hash", as: "bytea", of: \.once?.nonceHash) }
     fileprivate static var issued: Self { Self("issued", as: "timestamptz") { .moment($0.once?.issuedAt) } }
 }

@@ -1,7 +1,8 @@
+package import Domain
+package import Encodings
 package import Postgres
-package import Vocabulary
 
-/// What one login writes.
+/// The input of a login's statement.
 package struct SignInWrite: Sendable {
     let person: VerifiedPerson
     let banHash: [UInt8]
@@ -18,23 +19,24 @@ package struct SignInWrite: Sendable {
     let deviceHash: [UInt8]?
     let invitation: InvitationClaim?
 
-    /// Collects what a login writes.
+    /// Collects the input of a login's statement.
     ///
     /// - Parameters:
-    ///   - person: whom the provider vouched for.
-    ///   - banHash: by what the identity is known if it is banned.
-    ///   - freshID: the id of the user if this login creates one.
+    ///   - person: The user as verified by the provider.
+    ///   - banHash: The hash by which a ban of the identity is found.
+    ///   - freshID: The id of the user if this login creates one.
     ///   - tokenHash: SHA-256 of the new session's token.
-    ///   - previousTokenHash: SHA-256 of the session that the client had; it ends if it is the same user's.
-    ///   - sessionSeconds: the life of the session.
-    ///   - values: one for each target of the statement, nil for what the profile lacks.
-    ///   - cleared: the properties that are emptied, undeclared ones included, because the profile lacks them.
-    ///   - dynamic: values of undeclared properties.
-    ///   - token: the provider token to keep, written only where the application keeps them.
-    ///   - once: what must not have been used before; for a statement whose use is not `repeated`.
-    ///   - factor: the second factor that was shown; for a statement whose use is `finishing` by such a one.
-    ///   - deviceHash: SHA-256 of what the client says that its device is trusted by.
-    ///   - invitation: the claim of a new person to an invitation; nil where no invitation matters.
+    ///   - previousTokenHash: SHA-256 of the token of the client's previous session, which is revoked if it is the same
+    ///     user's.
+    ///   - sessionSeconds: The life of the session.
+    ///   - values: One value for each target of the statement; nil where the profile lacks it.
+    ///   - cleared: The properties to empty, including undeclared ones, because the profile lacks them.
+    ///   - dynamic: The values of undeclared properties.
+    ///   - token: The provider token to store, written only where the application stores tokens.
+    ///   - once: The single-use credential; for a statement whose use is not `repeated`.
+    ///   - factor: The verified second factor; for a statement whose use is `finishing` by a factor.
+    ///   - deviceHash: SHA-256 of the token by which the client claims to be a trusted device.
+    ///   - invitation: A new user's claim to an invitation; nil where no invitation matters.
     package init(
         person: VerifiedPerson,
         banHash: [UInt8],
@@ -68,11 +70,11 @@ package struct SignInWrite: Sendable {
     }
 }
 
-/// A provider token as it is stored.
+/// A provider token as stored.
 package struct SealedToken: Sendable {
     package let kind: ProviderToken.Kind
     package let secret: SealedSecret
-    /// Unix seconds; nil when never or unknown.
+    /// Unix seconds; nil when there is no expiry or it is unknown.
     package let expiresAt: Int64?
 
     package init(kind: ProviderToken.Kind, secret: SealedSecret, expiresAt: Int64?) {
@@ -82,12 +84,12 @@ package struct SealedToken: Sendable {
     }
 }
 
-/// A user as a login left it.
+/// A user after a login.
 package struct WrittenSignIn: Sendable {
     package internal(set) var user: User
     /// Whether the login created the user.
     package let created: Bool
-    /// Whether this made the identity that of a user who was there before.
+    /// Whether the login linked the identity to an existing user.
     package internal(set) var linked = false
 }
 
@@ -95,12 +97,12 @@ extension Store {
     /// Writes identity, user and session in one round trip.
     ///
     /// - Parameters:
-    ///   - write: what to write.
-    ///   - statement: the statement of the application and the mapping plan.
-    ///   - deadline: when no further attempt is begun.
-    /// - Returns: The user as the login left it.
+    ///   - write: The input of the statement.
+    ///   - statement: The statement of the application and the mapping plan.
+    ///   - deadline: The time after which no retry begins.
+    /// - Returns: The user after the login.
     /// - Throws: `account_disabled`, `new_users_closed`, `invitation_required`, `invitation_invalid`,
-    ///   `constraint_violation`, `store_unavailable` and their like; nothing is written then.
+    ///   `constraint_violation`, `store_unavailable` and similar failures. Nothing is written then.
     package func signIn(
         _ write: SignInWrite,
         by statement: SignInStatement,
@@ -109,8 +111,8 @@ extension Store {
         guard statement.application.asksForInvitation(write.invitation) else {
             return try await signInDirectly(write, by: statement, deadline: deadline)
         }
-        // Most logins are those of users, for whom one statement does. The finish of a new person's login by a second
-        // factor can be used by one statement only.
+        // Most logins are of existing users, for whom one statement suffices. The completed pending login of a new user
+        // can be used by one statement only.
         let isOfNewPerson = write.factor.map { $0.user == nil } ?? false
         guard write.invitation?.tokenHash == nil, !isOfNewPerson else {
             return try await signIn(write, by: statement, invitedBy: write.invitation)
@@ -130,7 +132,7 @@ extension Store {
     ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
         try await current(statement.application) {
             var cause = "the user was not visible yet"
-            // The loser of a race for a new person cannot see the winner's user at first; see SignInStatement.
+            // The loser of a race to create a user cannot see the winner's user at first; see SignInStatement.
             for attempt in 0..<3 where attempt == 0 || .now < deadline {
                 do {
                     let filled = statement.filled(with: write)
@@ -141,8 +143,8 @@ extension Store {
                     if let written = try outcome(of: result, by: statement) { return written }
                 } catch let error as PostgresError where error.handling == .retryTransaction {
                     cause = "\(error)"
-                    // Spread, so that those who collided do not meet again. A cancelled caller gets its answer from the
-                    // next attempt.
+                    // Random, so that colliding logins do not collide again. A cancelled caller gets its response from
+                    // the next attempt.
                     try? await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
                 }
             }
@@ -155,20 +157,20 @@ extension Store {
         }
     }
 
-    /// The user that the statement wrote; nil when it has to run again.
+    /// Returns the user that the statement wrote; nil when the statement must run again.
     func outcome(of result: ResultSet, by statement: SignInStatement) throws -> WrittenSignIn? {
-        guard let row = result.first else { return nil }
-        if let refusal = try row.decode(0, as: String?.self) {
+        guard var row = result.first else { return nil }
+        if let refusal = try row.next(String?.self) {
             if let demand = FactorDemand(rawValue: refusal) { throw demand.failure }
             guard let refusal = SignInStatement.Refusal(rawValue: refusal) else { throw Self.accountDisabled }
-            // What was put off is used up, or over.
+            // The pending login has been used or has expired.
             if statement.use.finishes != nil, [.replayed, .ended].contains(refusal) {
                 throw FactorDemand.unusable.failure
             }
             throw refusal.failure(in: statement.application)
         }
-        guard let created = try row.decode(1, as: Bool?.self) else { return nil }
-        return WrittenSignIn(user: try statement.columns.user(in: row, from: 2), created: created)
+        guard let created = try row.next(Bool?.self) else { return nil }
+        return WrittenSignIn(user: try statement.columns.user(in: &row), created: created)
     }
 
     package static let accountDisabled = Failure(
@@ -178,7 +180,7 @@ extension Store {
 }
 
 extension Application {
-    /// Refuses whoever would become a user, where clients may make none, invited or not.
+    /// Refuses to create a user where clients may not create users, with or without an invitation.
     ///
     /// - Throws: `new_users_closed`.
     package func requireNewUsers() throws(Failure) {
@@ -226,16 +228,13 @@ extension SignInStatement.Refusal {
 }
 
 extension Bind {
-    /// A moment in Unix seconds.
+    /// Returns a timestamp from Unix seconds.
     static func moment(_ seconds: Int64?) -> Bind {
-        guard let seconds else { return .null(.timestamp) }
-        return .timestamp(Timestamp(microseconds: seconds.multipliedReportingOverflow(by: 1_000_000).partialValue))
+        Bind(seconds.map { Timestamp(microseconds: $0.multipliedReportingOverflow(by: 1_000_000).partialValue) })
     }
-}
 
-extension Bind {
     static func moment(_ moment: StoreMoment?) -> Bind {
-        moment.map { .timestamp(Timestamp(microseconds: $0.sinceEpoch)) } ?? .null(.timestamp)
+        Bind(moment.map { Timestamp(microseconds: $0.sinceEpoch) })
     }
 }
 
@@ -255,47 +254,44 @@ extension PropertyValue {
     }
 }
 
-/// The sign-in write of one application and one mapping plan as SQL: identity, user and session in one statement, one
-/// round trip.
+/// The SQL of a login: it writes identity, user and session in one statement and one round trip.
 ///
-/// How it reads, CTE by CTE:
-/// - `known`: the identity as it was when the statement began, for the values that the mapping wrote last. Without one
+/// There is one for each application and mapping plan. Its CTEs are:
+/// - `known`: the identity at the statement's start, with the values that the mapping wrote last. Without an identity,
 ///   the login is refused where the application takes no new users;
-/// - `before`: the user as it is now, locked, and what the mapping makes of it: what follows decides by these values
-///   alone, so a user who is disabled or edited meanwhile is seen by all parts or by none. `identity` waits for the
-///   lock: whoever deletes a user locks it first and its identities after that, and who locks in another order ends in
-///   a deadlock;
-/// - `room`: whether the user may have another session, where the application refuses logins beyond a number;
-/// - `factor`: whether a second factor is to be shown before anything is written; or, for a login that was put off for
-///   it (`.finishing`), uses up the one that was shown; see `FactorStep`;
-/// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a
-///   fresh `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does
-///   not come back, nor is one that was revoked since a credential that counts once was issued, nor one that is not the
-///   locked user's: somebody has linked it to another since the statement began. One that is banned is not inserted,
-///   and neither is one that was erased while the statement waited for its user: the next run sees whether that was a
-///   ban;
-/// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
-/// - `seen`, `nonce`: for a credential that counts once (`.once`, `.finishing`): the first attempt that names it owns
-///   it, and only the owner's statement goes on; see `SingleUse`;
-/// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a
-///   session has shown once more who they are;
-/// - `previous`, `surplus`: end the sessions that the login takes the place of, and the oldest of too many; see
+/// - `before`: the user as it is now, locked, and the values that the mapping gives it. All later CTEs decide by these
+///   values alone, so all of them see that a user was disabled or edited meanwhile, or none does. `identity` waits for
+///   this lock: a deletion of a user locks the user first and the identities second, and another order would deadlock;
+/// - `room`: whether the user may have another session, where the application refuses logins beyond a maximum;
+/// - `factor`: whether a second factor is required before anything is written. For a pending login (`.finishing`), it
+///   uses up the verified factor; see `FactorStep`;
+/// - `identity`: inserts the identity or touches it. The row that wins the unique key decides which user logs in: a
+///   fresh `object_id` is returned only by the insert that won. Some identities are neither touched nor returned: that
+///   of a disabled user, one that was revoked since a single-use credential was issued, and one that is not the locked
+///   user's, because it was linked to another user since the statement began. Others are not inserted: a banned one,
+///   and one that was erased while the statement waited for its user; the next run sees whether that was a ban;
+/// - `created`: the user, only when the identity was inserted; `changed`: otherwise the update by the sync rules;
+/// - `seen`, `nonce`: for a single-use credential (`.once`, `.finishing`): the first attempt that names the credential
+///   owns it, and only the owner's statement goes on; see `SingleUse`;
+/// - `session`: only for a user of `created` or `changed`. If the session exists already, the same login was retried,
+///   or the session's user was verified again;
+/// - `previous`, `surplus`: revoke the session that the login replaces, and the oldest sessions beyond the maximum; see
 ///   `SessionEnding`.
 ///
-/// Each part finds its rows by a key that it has as a value, from a parameter or a scalar subquery, and joins no table:
-/// so the index of the key serves it whatever the statistics say. A join would be planned by them, and where they are
-/// from a table of one row, reading the whole of another costs no more than looking a row up.
+/// Each CTE finds its rows by a key whose value comes from a parameter or a scalar subquery, without a join. So the
+/// key's index is used whatever the planner's statistics say. A join would be planned by the statistics, and with those
+/// of a one-row table, a full scan of another table costs no more than a look-up.
 ///
-/// A statement sees the snapshot of its own start. A login that lost the race for a new person therefore finds the
-/// winner's identity but not yet the winner's user, and `person` is empty although nobody is disabled: `SignInWrite`
-/// runs it once more.
+/// A statement sees the snapshot of its start. So a login that lost the race to create a user finds the winner's
+/// identity but not yet the winner's user, and `person` is empty although no user is disabled; `Store.signIn` then runs
+/// the statement again.
 package struct SignInStatement: Sendable {
-    /// A property that the plan writes, with the type of its column.
+    /// A property that the mapping plan writes, with the type of its column.
     package struct Target: Sendable {
         package let name: PropertyName
         package let type: PropertyType
         package let sync: SyncMode
-        /// Whether a write may empty it.
+        /// Whether a write may empty the property.
         package let mayBeCleared: Bool
 
         package init(name: PropertyName, type: PropertyType, sync: SyncMode, mayBeCleared: Bool = false) {
@@ -308,14 +304,14 @@ package struct SignInStatement: Sendable {
 
     /// How often the credential of a login may be used.
     package enum Use: Sendable, Equatable {
-        /// The provider says at each use whether it stands.
+        /// Any number of times: the provider confirms at each use that the credential is valid.
         case repeated
-        /// It counts once, and using it is part of the write.
+        /// Once: the write also uses the credential up.
         case once
-        /// As `once`: of a login that was put off for a second factor, of which there is this evidence now.
+        /// Once, for a pending login: its second factor has been verified by this kind of proof.
         case finishing(FactorProof.Kind)
 
-        /// The evidence; nil where nothing was put off.
+        /// The kind of proof that completes a pending login; nil for a new login.
         var finishes: FactorProof.Kind? {
             guard case .finishing(let kind) = self else { return nil }
             return kind
@@ -324,9 +320,9 @@ package struct SignInStatement: Sendable {
 
     package let targets: [Target]
     package let use: Use
-    /// Whether the login is held to the application's second factors; not what is linked to a user's own session.
+    /// Whether the login requires the application's second factors; false for linking to a user's own session.
     let asksForFactor: Bool
-    /// Whether a person who is no user becomes one.
+    /// Whether a login with an unknown identity creates a user.
     let admitsNew: Bool
     let application: Application
     let provider: ProviderName
@@ -340,8 +336,9 @@ package struct SignInStatement: Sendable {
     /// The names of the placeholders' values, in their order.
     package var parameters: [String] { template.parameters }
 
-    /// Names of parameters that differ from login to login of the same person; the last one is there only where `use`
-    /// is `once`.
+    /// Names of parameters that differ from login to login of the same user.
+    ///
+    /// The last one exists only where `use` is `once`.
     package static let freshIDParameter = "fresh_id"
     package static let tokenHashParameter = "token_hash"
     package static let credentialHashParameter = "credential_hash"
@@ -349,13 +346,13 @@ package struct SignInStatement: Sendable {
     /// Generates the statement.
     ///
     /// - Parameters:
-    ///   - application: gives the schema and the columns that come back.
-    ///   - provider: whose credential it is.
-    ///   - tokens: how the provider's token is stored with the identity; nil where it is not.
-    ///   - targets: what the mapping plan writes, each a declared property, none twice.
-    ///   - use: of which kind of credential the login is.
-    ///   - asksForFactor: whether a second factor can stand in its way.
-    ///   - admitsNew: whether somebody who is no user becomes one; nil where the application says so.
+    ///   - application: Determines the schema and the returned columns.
+    ///   - provider: The provider of the credential.
+    ///   - tokens: How the provider's token is stored with the identity; nil where it is not.
+    ///   - targets: The declared properties that the mapping plan writes, without duplicates.
+    ///   - use: How often the credential may be used.
+    ///   - asksForFactor: Whether the login may require a second factor.
+    ///   - admitsNew: Whether an unknown identity creates a user; nil where the application's settings decide.
     package init(
         application: Application,
         provider: ProviderName,
@@ -385,7 +382,7 @@ package struct SignInStatement: Sendable {
         template = StatementTemplate(text.statement)
     }
 
-    /// The same for a login that was put off for a second factor, of which there is evidence now.
+    /// Returns the statement for a pending login whose second factor has been verified.
     package func finishing(by kind: FactorProof.Kind) -> SignInStatement {
         SignInStatement(
             application: application,
@@ -396,7 +393,7 @@ package struct SignInStatement: Sendable {
         )
     }
 
-    /// The same statement with another answer to whether a new person becomes a user.
+    /// Returns the same statement with another value of `admitsNew`.
     func admitting(_ admitsNew: Bool) -> SignInStatement {
         guard self.admitsNew != admitsNew else { return self }
         return SignInStatement(
@@ -410,24 +407,24 @@ package struct SignInStatement: Sendable {
         )
     }
 
-    /// The statement with the values of a login.
+    /// Returns the statement with the values of a login.
     package func filled(with write: SignInWrite) -> Statement { template.filled(with: write) }
 
-    /// Why the statement wrote no user, in its first column; without one, and without a user, it has to run again.
+    /// Why the statement wrote no user, as in its first column; without reason and user, the statement must run again.
     enum Refusal: String {
         case disabled
         case replayed
         case nonceUnusable
-        /// The provider issued it before it ended our access.
+        /// The credential was issued before the provider ended the app's access.
         case ended
-        /// The user has as many sessions as the application allows, and they stay.
+        /// The user has the maximum number of sessions, and the application keeps them.
         case excess
-        /// No user has the identity, and its person may not become one.
+        /// No user has the identity, and the login may not create one.
         case closed
     }
 }
 
-/// Quotes an identifier, which comes from declared names only.
+/// Quotes an identifier, which must come from declared names.
 func quoted(_ identifier: String) -> String { Statement.quoted(identifier: identifier) }
 
 /// Quotes a text of the configuration as a text literal.

@@ -1,14 +1,15 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// What became of statements that name the columns of an application's users.
+/// The outcome of statements that name the columns of an application's users table.
 package enum StatementOutcome<Value> {
     case done(Value)
-    /// Nothing was done: the users table has other columns than the statements were made for, or other tables are in
-    /// its place. With the configuration as it is by now they may go.
+    /// Nothing was done: the users table has other columns than the statements name, or has been replaced.
+    ///
+    /// The statements may succeed when made from the current configuration.
     case outdated(Failure)
 
-    /// The value, for whoever does nothing again.
+    /// Returns the value, or throws the failure; for callers that do not retry.
     package func get() throws(Failure) -> Value {
         switch self {
         case .done(let value): return value
@@ -28,7 +29,7 @@ package enum StatementOutcome<Value> {
 
 extension StatementOutcome: Sendable where Value: Sendable {}
 
-/// Why a statement did nothing.
+/// Why statements did nothing.
 enum StatementError {
     case outdated(Failure)
     case failed(Failure)
@@ -41,14 +42,14 @@ enum StatementError {
 }
 
 extension Store {
-    /// Runs statements that name the columns of an application's users.
+    /// Runs statements that name the columns of an application's users table.
     ///
     /// - Parameters:
-    ///   - application: Whose users they are, as the statements know them.
-    ///   - explain: What an error means to these statements; nil where it means what it means to all.
-    ///   - body: The statements, with the reading of what they give.
-    /// - Returns: What became of them.
-    /// - Throws: What the body throws as a failure; `constraint_violation`, `store_unavailable` and their like.
+    ///   - application: The application, as the statements know it.
+    ///   - explain: Returns the failure for an error of these statements; nil where the common translation applies.
+    ///   - body: Runs the statements and reads their results.
+    /// - Returns: The outcome.
+    /// - Throws: The failures of the body; `constraint_violation`, `store_unavailable` and similar failures.
     func current<Value>(
         _ application: Application,
         explain: (PostgresError) async -> Failure? = { _ in nil },

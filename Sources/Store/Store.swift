@@ -1,83 +1,79 @@
+import Domain
 package import Postgres
-import Vocabulary
 
-// Store — every question that the service asks of PostgreSQL, one file each.
+// Store — every query that the service sends to PostgreSQL, one file each.
 //
-// It owns the SQL, the layout of schema.sql, and the translation of what PostgreSQL refuses into our failures: which
-// property a constraint is about, what is worth repeating.
+// It owns the SQL, the layout of schema.sql, and the translation of PostgreSQL's errors into failures: which property a
+// constraint is about, and which errors are worth a retry.
 //
-// It must not know of HTTP, of providers' replies or of mappings: values arrive converted, in the order of a
-// statement's targets. Secrets pass through it as ciphertext, sessions and API keys as hashes.
+// It must not know of HTTP, of providers' responses or of mappings: values arrive converted, in the order of a
+// statement's targets. Secrets pass through it as ciphertext, session tokens and API keys as hashes.
 
-/// The service's tables.
+/// The service's tables in PostgreSQL.
 package struct Store: Sendable {
     package let databases: Databases
 
-    /// The main database, with the configuration.
+    /// The main database, which has the configuration.
     var postgres: TracedClient { TracedClient(client: databases.main) }
 
     package init(databases: Databases) {
         self.databases = databases
     }
 
-    /// The tables of a deployment none of whose applications has a database of its own.
+    /// Creates the store of a deployment in which no application has a database of its own.
     package init(postgres: PostgresClient) {
         self.init(databases: Databases(main: postgres))
     }
 
-    /// Runs one statement and translates what goes wrong.
+    /// Runs one statement and translates errors into failures.
     ///
-    /// The application is the one whose schema the statement works on, for naming the property that a constraint is
-    /// about. Other tables than the application's, or the configuration's without one, have to be named.
+    /// `application` is the application whose schema the statement uses; failures name its properties. `tables` must be
+    /// given for tables other than the application's, or other than the configuration's when there is no application.
     func query(
         _ statement: Statement,
         of application: Application? = nil,
         in tables: Tables? = nil,
         isRare: Bool = false
-    ) async throws(Failure) -> ResultSet {
+    ) async throws(Failure) -> Answer {
         do {
             let tables = tables ?? application.map(self.tables(of:)) ?? configuration
-            return try await tables.query(statement, near: application?.affinity, isRare: isRare)
+            return Answer(result: try await tables.query(statement, near: application?.affinity, isRare: isRare))
         } catch {
             throw await failure(of: error, in: application)
         }
     }
 
-    /// Runs a transaction and translates what goes wrong; a failure that the closure throws passes through.
+    /// Runs a transaction and translates errors into failures; failures thrown by the body are rethrown.
     ///
     /// - Parameters:
-    ///   - application: Whose users the statements write, if they do: failures name its properties.
-    ///   - tables: Where they are, when that is not said by the application: the configuration's unless told otherwise.
+    ///   - application: The application whose users the statements write, if any; failures name its properties.
+    ///   - tables: The tables, when they are not the application's; without an application, those of the configuration
+    ///     by default.
     ///   - body: The statements.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws as a failure; `constraint_violation`, `store_unavailable` and their like. Nothing
-    ///   is written then.
+    /// - Returns: The result of the body.
+    /// - Throws: The failures of the body; `constraint_violation`, `store_unavailable` and similar failures. Nothing is
+    ///   written then.
     func transaction<Result: Sendable>(
         of application: Application? = nil,
         in tables: Tables? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws(Failure) -> Result {
-        do {
-            let tables = tables ?? application.map(self.tables(of:)) ?? configuration
-            return try await tables.withTransaction(body)
+        let tables = tables ?? application.map(self.tables(of:)) ?? configuration
+        return try await translating(of: application) { try await tables.withTransaction(body) }
+    }
+
+    /// Runs a closure and translates errors into failures; failures thrown by the closure are rethrown.
+    func translating<Value>(
+        of application: Application? = nil,
+        _ body: () async throws -> Value
+    ) async throws(Failure) -> Value {
+        do { return try await body() } catch let failure as Failure {
+            throw failure
         } catch let error as PostgresError {
             throw await failure(of: error, in: application)
-        } catch let error as Failure {
-            throw error
         } catch {
             throw Failure.databaseFault(cause: "\(error)")
         }
     }
 
-    /// Reads rows and translates a column that is not what the statement promises.
-    func read<Value>(_ body: () throws(PostgresError) -> Value) throws(Failure) -> Value {
-        do {
-            return try body()
-        } catch {
-            guard case .decoding(let decoding) = error else {
-                throw Failure(.internal, "The service could not read its own data.", cause: "\(error)")
-            }
-            throw .undecodable(decoding)
-        }
-    }
 }

@@ -1,15 +1,16 @@
+package import Domain
+import Encodings
 package import Postgres
-package import Vocabulary
 
 extension Store {
-    /// What an error of PostgreSQL means to a caller (docs/security.md#when-a-part-breaks).
+    /// Returns the failure to report for an error of PostgreSQL (docs/security.md#when-a-part-breaks).
     ///
-    /// PostgreSQL's own words stay out of it: they repeat values.
+    /// It leaves PostgreSQL's own message out, since that repeats values.
     func failure(of error: PostgresError, in application: Application?) async -> Failure {
         await diagnosis(of: error, in: application).failure
     }
 
-    /// What an error of PostgreSQL means, and whether it comes of a configuration that the database has left behind.
+    /// Returns the failure for an error, and whether the error comes from an outdated configuration of the caller.
     func diagnosis(of error: PostgresError, in application: Application?) async -> StatementError {
         switch error {
         case .decoding(let decoding) where decoding.reason == .wrongType: return .outdated(.undecodable(decoding))
@@ -19,8 +20,8 @@ extension Store {
         }
         guard case .other = error.handling else { return .failed(await passingFailure(of: error, in: application)) }
         if error.sqlState == "P0001", application != nil {
-            // An operator's own trigger said no, with RAISE EXCEPTION; its text may repeat values, so only our log has
-            // the code.
+            // A trigger of the operator's refused the values by RAISE EXCEPTION. Its text may repeat values, so only
+            // the service's log gets the code.
             return .failed(
                 Failure(.constraintViolation, "A rule of the users table refuses these values.", cause: "\(error)")
             )
@@ -35,7 +36,7 @@ extension Store {
         return await diagnosis(ofLackingTables: error, of: application)
     }
 
-    /// What an error means that comes of values, of load, or of a database that is away.
+    /// Returns the failure for an error caused by values, by load, or by an unavailable database.
     private func passingFailure(of error: PostgresError, in application: Application?) async -> Failure {
         switch error.handling {
         case .constraintViolation:
@@ -55,7 +56,7 @@ extension Store {
         }
     }
 
-    /// The failure of a request while the database does not answer.
+    /// Returns the failure of a request while the database does not respond.
     package static func unreachable(_ error: PostgresError) -> Failure {
         Failure(
             .storeUnavailable,
@@ -65,7 +66,7 @@ extension Store {
         )
     }
 
-    /// Why an application has no tables: most likely it has just been removed.
+    /// Returns why an application has no tables: most likely it has just been removed.
     private func diagnosis(
         ofLackingTables error: PostgresError,
         of application: Application
@@ -73,20 +74,20 @@ extension Store {
         do throws(PostgresError) {
             let question: Statement = "select from federation.applications where id = \(application.id.text)"
             guard try await postgres.query(question).count > 0 else { return .failed(Self.applicationRemoved) }
-            // One that was made anew under its id may have another schema.
+            // An application that was created again with the same id may have another schema.
             return .outdated(.lackingTables(cause: "\(error)"))
         } catch {
             return .failed(await failure(of: error, in: nil))
         }
     }
 
-    /// The answer to whoever still calls an application that is gone.
+    /// The failure of requests to an application that has been removed.
     package static let applicationRemoved = Failure(
         .unknownApplication,
         "This application has been removed. Check the base URL of your client."
     )
 
-    /// Names the property that a constraint of a users table is about.
+    /// Returns the failure for a violated constraint, with the property that the constraint is about.
     private func constraintFailure(of error: PostgresError, in application: Application?) async -> Failure {
         if case .server(let server) = error, server.sqlState == "23505", server.table == "passwords" {
             return Self.loginTakenByOther
@@ -112,8 +113,9 @@ extension Store {
         return Failure(.constraintViolation, message, details: details, cause: "\(error)")
     }
 
-    /// What an error of a statement means that writes what a client gave, where that is more than it means of others:
-    /// the column of a property that every user must have was left empty.
+    /// Returns the failure for an error that is specific to writes of a client's values; nil for all other errors.
+    ///
+    /// The error is that a property which every user must have was left empty.
     func userWriteFailure(of error: PostgresError, in application: Application) async -> Failure? {
         guard case .server(let server) = error, server.sqlState == "23502",
             let column = await columns(of: server, in: application)?.first
@@ -125,10 +127,10 @@ extension Store {
         )
     }
 
-    /// The properties whose columns an error is about, as far as it can be told; nil when it is about another table
-    /// than the users'.
+    /// Returns the properties whose columns an error is about; nil when it is about another table than the users table.
     ///
-    /// Where those are in an adopted table, what it calls its columns is told of those that are no property.
+    /// The list is empty when the columns cannot be determined. In an adopted users table, a column that is no property
+    /// is named as in that table.
     private func columns(of error: ServerError, in application: Application) async -> [String]? {
         let isOwnTable = error.table == "users" && error.schema == application.schema
         if isOwnTable, let column = error.column { return [column] }
@@ -146,19 +148,19 @@ extension Store {
             where n.nspname = \(schema) and t.relname = \(table)
             group by t.oid
             """
-        let row = try? await tables(of: application).query(statement).first
-        return (try? row?.decode(0, as: [String].self)) ?? (isOwnTable ? [] : nil)
+        let columns = try? await tables(of: application).query(statement).first([String].self)
+        return columns ?? (isOwnTable ? [] : nil)
     }
 }
 
 extension PostgresError {
-    /// Whether a schema or a table is not there.
+    /// Whether a schema or a table is missing.
     fileprivate var isAboutTables: Bool { ["3F000", "42P01"].contains(sqlState) }
 
-    /// Whether a column or a function is not there: of our own tables, an older schema.sql has been applied.
+    /// Whether a column or a function is missing; for the service's own tables, this means an older schema.sql.
     fileprivate var isAboutColumns: Bool { ["42703", "42883"].contains(sqlState) }
 
-    /// Whether it is our own queue that is full, not the database that is away.
+    /// Whether the service's own queue is full, as opposed to an unavailable database.
     fileprivate var isOverload: Bool {
         switch self {
         case .overloaded, .leaseTimeout: true
@@ -168,8 +170,9 @@ extension PostgresError {
 }
 
 extension Failure {
-    /// The statement was made for columns that the users table does not have, or not of that type: a property is being
-    /// renamed, widened or removed, and this instance hears of it in a moment.
+    /// Returns the failure of a statement that names columns or types which the users table does not have.
+    ///
+    /// A property is being renamed, widened or removed, and this instance will be notified in a moment.
     static func otherColumns(cause: String) -> Failure {
         Failure(
             .storeUnavailable,
@@ -188,7 +191,7 @@ extension Failure {
         )
     }
 
-    /// Data that a column cannot take is the request's fault; all else is ours.
+    /// Returns the failure for other errors: values that do not fit are the request's fault, all else is the service's.
     fileprivate static func fromOther(_ error: PostgresError) -> Failure {
         switch error.sqlState {
         case "22001", "22003", "22007", "22008":
@@ -206,7 +209,7 @@ extension Failure {
         }
     }
 
-    /// A fault of the database that is neither the request's nor a matter of time.
+    /// Returns the failure for a database error that is neither the request's fault nor temporary.
     static func databaseFault(cause: String) -> Failure {
         Failure(.internal, "The service could not use its database.", cause: cause)
     }

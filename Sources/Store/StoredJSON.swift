@@ -1,10 +1,11 @@
+import Domain
+package import Encodings
 package import Postgres
-package import Vocabulary
 
-/// What a jsonb column holds, read by the one parser that there is.
+/// The value of a jsonb column, read by the service's only JSON parser.
 ///
-/// PostgreSQL takes more than the parser does, and an operator may have put it there: then the column is malformed,
-/// which is an error that names it (`Failure.unreadable`), never `null`.
+/// PostgreSQL accepts more than the parser, and an operator may have stored such a value. The column is then malformed:
+/// an error names it (`Failure.unreadable`), and it is never read as `null`.
 extension JSONValue: PostgresValue {
     package static var nullType: Bind.NullType { .json }
     package var bind: Bind { .json(JSONText(text)) }
@@ -17,17 +18,17 @@ extension JSONValue: PostgresValue {
 }
 
 extension Failure {
-    /// A column that does not hold what it was read as.
+    /// Returns the failure for a column whose value cannot be read as the expected type.
     static func undecodable(_ failure: DecodingFailure) -> Failure {
         switch failure.reason {
         case .wrongType: .otherColumns(cause: "\(failure)")
         case .malformed where failure.wanted == "\(JSONValue.self)": .unreadable(failure.column, cause: "\(failure)")
-        case .null, .malformed, .absent:
+        case .null, .malformed, .absent, .surplus:
             Failure(.internal, "The service could not read its own data.", cause: "\(failure)")
         }
     }
 
-    /// JSON is stored that the parser refuses.
+    /// Returns the failure for stored JSON that the parser refuses.
     static func unreadable(_ column: String, cause: String? = nil) -> Failure {
         Failure(
             .storedValueUnreadable,
@@ -40,7 +41,7 @@ extension Failure {
         )
     }
 
-    /// More is stored than is read at once.
+    /// Returns the failure for a result that exceeds the limit of bytes.
     static func tooLarge(_ excess: ResultExcess) -> Failure {
         guard let column = excess.column else {
             return Failure(

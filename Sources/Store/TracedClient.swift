@@ -1,9 +1,9 @@
 import Postgres
 import Tracing
 
-/// A database, with a span for each question of a request that is traced.
+/// A database client that records a span for each statement or transaction of a traced request.
 ///
-/// What is asked is not in it: statements name properties, and their values are people's.
+/// Spans do not contain the statements, which name properties, nor their values, which are users' data.
 struct TracedClient: Sendable {
     let client: PostgresClient
 
@@ -39,7 +39,7 @@ struct TracedClient: Sendable {
         try await client.withConnection(body)
     }
 
-    /// Nil where nothing is traced.
+    /// Returns a new span; nil where the request is not traced.
     private static func span(_ name: String) -> (any Span)? {
         guard let context = InstrumentationContext.current else { return nil }
         let span = startSpan(name, context: context, ofKind: .client)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The workers of the coordinator of Citus that databases are leased from.
+/// The worker nodes of the Citus coordinator that test databases are created on.
 package struct CitusWorkers: Sendable {
     private let servers: [DatabaseURL]
 
-    /// The URLs of the workers' superusers, as `scripts/test` sets them; nil where tests run on an ordinary server.
+    /// The URLs of the workers' superusers, as `scripts/test` sets them; `nil` if tests run on an ordinary server.
     package static var named: String? { getenv("FEDERATION_TEST_CITUS_WORKERS").map { String(cString: $0) } }
 
-    /// Nil where tests run on an ordinary server.
+    /// Reads the workers from the environment; `nil` if tests run on an ordinary server.
     ///
     /// - Throws: ``NotADatabaseURL``.
     init?() throws {
@@ -15,10 +15,10 @@ package struct CitusWorkers: Sendable {
         self.init(try named.split(separator: ",").map { try DatabaseURL(String($0)) })
     }
 
-    /// - Parameter servers: The workers' superusers.
+    /// - Parameter servers: The URLs of the workers' superusers.
     package init(_ servers: [DatabaseURL]) { self.servers = servers }
 
-    /// A database of a name on every node; the workers are known to the coordinator.
+    /// Creates a database on every node and registers the workers at the coordinator.
     package func createDatabase(_ name: String, under coordinator: DatabaseURL) async throws -> TestDatabase {
         for server in [coordinator] + servers {
             try await TestDatabase(name: "postgres", server: server).psql("CREATE DATABASE \(name)")

@@ -1,21 +1,21 @@
 import Glibc
 
-/// Lends a test a database of its own, filled from a template, and drops it afterwards.
+/// Lends a test a database of its own, filled from a template, and drops the database afterwards.
 ///
-/// The database lies on the cluster that `FEDERATION_TEST_DATABASE_URL` names (the URL of a superuser of a throw-away
-/// cluster, as `scripts/test` sets it), else on one that the test process starts for itself. Few are out at a time, so
-/// that tests running in parallel do not exhaust the server's connections; hence a test must not lease a second one
-/// while it holds the first.
+/// The database is on the cluster of `FEDERATION_TEST_DATABASE_URL` (the URL of a superuser of a throw-away cluster, as
+/// `scripts/test` sets it), else on a cluster that the test process starts. Only a few databases are leased at a time,
+/// so that parallel tests do not exhaust the server's connections. Hence a test must not lease a second database while
+/// it holds the first.
 ///
-/// Where `FEDERATION_TEST_CITUS_WORKERS` has URLs of further servers, with commas between them, the cluster is a
-/// coordinator of Citus: each database is one on all of them, known to each other as nodes.
+/// If `FEDERATION_TEST_CITUS_WORKERS` has URLs of further servers, separated by commas, the cluster is a Citus
+/// coordinator: each database exists on all servers, which are registered as nodes.
 ///
 /// - Parameters:
-///   - template: What it starts with.
-///   - isolation: The caller's, where the closure runs too.
-///   - body: What to do with it. Connections left open are ended.
-/// - Returns: What the body returns.
-/// - Throws: What the body throws; ``ProcessEnded`` when the database cannot be made.
+///   - template: The initial contents.
+///   - isolation: The caller's isolation, in which the closure runs too.
+///   - body: Uses the database. Connections left open are closed afterwards.
+/// - Returns: The result of the body.
+/// - Throws: The body's error; ``ProcessEnded`` when the database cannot be created.
 package func withDatabase<Result>(
     _ template: DatabaseTemplate = .schema,
     isolation: isolated (any Actor)? = #isolation,

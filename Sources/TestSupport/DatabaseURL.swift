@@ -1,13 +1,13 @@
-/// The parts of a `postgresql://` URL that tests put together anew.
+/// The parts of a `postgresql://` URL, from which tests make URLs of other databases and ports.
 package struct DatabaseURL: Sendable {
-    /// User and password as written, with the `@`; empty when there are none.
+    /// User and password as written, with the `@`; empty without credentials.
     private let credentials: Substring
     private let host: Substring
     let port: Int
-    /// Parameters as written, with the `?`; empty when there are none.
+    /// The parameters as written, with the `?`; empty without parameters.
     private let parameters: Substring
 
-    /// - Throws: ``NotADatabaseURL`` for anything but one host with a port.
+    /// - Throws: ``NotADatabaseURL`` unless the URL has one host with a port.
     package init(_ text: String) throws {
         guard let scheme = text.firstRange(of: "://") else { throw NotADatabaseURL() }
         let rest = text[scheme.upperBound...]
@@ -22,12 +22,13 @@ package struct DatabaseURL: Sendable {
         self.port = port
     }
 
-    /// The URL of a database on this server, by another port if one is given.
+    /// Returns the URL of a database on this server, with another port if given.
     func text(database: String, port: Int? = nil) -> String {
         "postgresql://\(credentials)\(host):\(port ?? self.port)/\(database)\(parameters)"
     }
 }
 
-/// The text is no URL of a PostgreSQL server with one host and port; it is not repeated here, for it may hold a
-/// password.
+/// An error for a text that is no URL of a PostgreSQL server with one host and port.
+///
+/// The error omits the text, which may contain a password.
 package struct NotADatabaseURL: Error {}

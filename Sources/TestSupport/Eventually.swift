@@ -1,10 +1,10 @@
-/// A condition did not come true, or an operation did not end, before its deadline.
+/// An error for a condition or an operation that missed its deadline.
 package struct DeadlinePassed: Error, CustomStringConvertible {
-    /// What was waited for.
+    /// The awaited condition or operation.
     package let what: String
-    /// How long.
+    /// The time allowed.
     package let limit: Duration
-    /// The last error on the way, when attempts ended in errors.
+    /// The error of the last attempt, if that attempt failed.
     package let lastError: (any Error)?
 
     package var description: String {
@@ -15,14 +15,14 @@ package struct DeadlinePassed: Error, CustomStringConvertible {
 
 /// Polls until a condition holds.
 ///
-/// An error thrown by the condition counts as "not yet", so that a server that is just restarting may be asked.
+/// An error of the condition counts as "not yet", so that the condition may ask a server that is restarting.
 ///
 /// - Parameters:
-///   - what: Said in the error.
-///   - limit: The deadline from now on.
-///   - interval: Pause between two looks.
-///   - isolation: The caller's, where the closure runs too.
-///   - condition: What must come true.
+///   - what: The condition's description, for the error.
+///   - limit: The time allowed.
+///   - interval: The pause between two attempts.
+///   - isolation: The caller's isolation, in which the closure runs too.
+///   - condition: The condition.
 /// - Throws: ``DeadlinePassed``, or `CancellationError` when the task is cancelled.
 package func eventually(
     _ what: String,
@@ -36,14 +36,14 @@ package func eventually(
     }
 }
 
-/// Polls until an attempt gives a value, and returns it.
+/// Polls until an attempt returns a value, and returns that value.
 ///
 /// - Parameters:
-///   - what: Said in the error.
-///   - limit: The deadline from now on.
-///   - interval: Pause between two attempts.
-///   - isolation: The caller's, where the closure runs too.
-///   - attempt: Gives `nil` or throws as long as there is no value yet.
+///   - what: The value's description, for the error.
+///   - limit: The time allowed.
+///   - interval: The pause between two attempts.
+///   - isolation: The caller's isolation, in which the closure runs too.
+///   - attempt: Returns `nil` or throws as long as there is no value.
 /// - Returns: The first value that is not `nil`.
 /// - Throws: ``DeadlinePassed``, or `CancellationError` when the task is cancelled.
 package func eventually<Value>(
@@ -69,9 +69,9 @@ package func eventually<Value>(
     }
 }
 
-/// Runs an operation and cancels it when the deadline passes first.
+/// Runs an operation and cancels it at the deadline.
 ///
-/// - Throws: ``DeadlinePassed`` in that case, else what the operation throws.
+/// - Throws: ``DeadlinePassed`` at the deadline, else the operation's error.
 func withDeadline<Value: Sendable>(
     _ limit: Duration,
     _ what: String,

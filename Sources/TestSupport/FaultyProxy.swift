@@ -3,15 +3,15 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A TCP proxy on the loopback interface that harms the connections through it on demand.
+/// A TCP proxy on the loopback interface that disturbs its connections on demand.
 ///
 /// A reset by one side reaches the other as a reset or as an orderly end.
 ///
-/// Rules apply from the call on, to live and to new connections; ``heal()`` takes all of them back. A connection killed
-/// between COMMIT and its reply, for example:
+/// Rules apply from the call on, to live and to new connections; ``heal()`` removes all rules. Example: a connection
+/// is killed between COMMIT and its response:
 ///
 /// ```swift
-/// proxy.swallow(.toClient)                                   // the statement passes, its reply does not
+/// proxy.swallow(.toClient)                                // the statement passes, its response does not
 /// async let login = client.post(path, json: request)
 /// try await eventually("the reply is lost") { proxy.traffic.swallowed > 0 }
 /// try await proxy.cutAll(.reset)
@@ -24,39 +24,39 @@ package final class FaultyProxy: Sendable {
         case toClient
     }
 
-    /// How a connection ends.
+    /// The way in which a connection ends.
     package enum Cut: Sendable {
-        /// In order (FIN).
+        /// An orderly end (FIN).
         case close
-        /// At once (RST).
+        /// A reset (RST).
         case reset
     }
 
-    /// What happens to new connections.
+    /// The treatment of new connections.
     package enum ConnectionRule: Sendable {
-        /// They lead to the server. When that refuses, the client sees its connection reset.
+        /// They lead to the server; a client whose server refuses sees a reset.
         case pass
         /// They are refused: nothing listens.
         case refuse
-        /// They are accepted, then reset.
+        /// They are accepted and then reset.
         case reset
-        /// They are accepted, and nothing ever happens on them.
+        /// They are accepted, and nothing is sent or read.
         case hang
     }
 
-    /// Counters since the start.
+    /// The counters since the start.
     package struct Traffic: Sendable {
-        /// Connections accepted.
+        /// The number of connections accepted.
         package var accepted = 0
-        /// Connections open now.
+        /// The number of connections open now.
         package var open = 0
-        /// Bytes handed on, both directions together.
+        /// The number of bytes forwarded, in both directions together.
         package var delivered = 0
-        /// Bytes read and thrown away.
+        /// The number of bytes read and discarded.
         package var swallowed = 0
     }
 
-    /// Port on which the proxy listens, the same over refusals.
+    /// The port of the proxy, which a refusal does not change.
     package let port: Int
 
     private let upstream: Int
@@ -68,7 +68,7 @@ package final class FaultyProxy: Sendable {
     private init(port: Int, upstream: Int) {
         self.port = port
         self.upstream = upstream
-        // Both ends of every connection live on one event loop, so that they reach each other without locks.
+        // Both channels of each connection share one event loop, so that they reach each other without locks.
         eventLoop = Loopback.group.next()
     }
 
@@ -91,7 +91,7 @@ package final class FaultyProxy: Sendable {
 
     // MARK: Rules
 
-    /// Decides what happens to new connections.
+    /// Sets the treatment of new connections.
     package func admit(_ rule: ConnectionRule) async throws {
         rules.withLockedValue { $0.connections = rule }
         if case .refuse = rule {
@@ -101,12 +101,12 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// Holds every byte of a direction back for that long.
+    /// Delays every byte of a direction.
     package func delay(_ direction: Direction, by latency: Duration) {
         rules.withLockedValue { $0[direction].latency = .init(latency) }
     }
 
-    /// Throws the bytes of a direction away from now on; the sender notices nothing.
+    /// Discards the bytes of a direction from now on; the sender does not notice.
     package func swallow(_ direction: Direction) {
         rules.withLockedValue { $0[direction].swallows = true }
     }
@@ -114,16 +114,16 @@ package final class FaultyProxy: Sendable {
     /// Ends each connection once that many more bytes of the direction have passed on it.
     ///
     /// - Parameters:
-    ///   - count: Bytes that still pass, counted per connection from now on; 0 cuts at the next byte.
-    ///   - direction: Whose bytes count.
-    ///   - cut: How both sides see it end.
+    ///   - count: The bytes that still pass, counted per connection from now on; 0 cuts at the next byte.
+    ///   - direction: The direction whose bytes count.
+    ///   - cut: The way in which the connection ends, for both sides.
     package func cut(after count: Int, _ direction: Direction, by cut: Cut) {
         rules.withLockedValue { rules in
             rules[direction].cut = ProxyRules.CutRule(allowance: count, cut: cut, generation: rules.nextGeneration())
         }
     }
 
-    /// Takes all rules back; swallowed bytes stay lost.
+    /// Removes all rules; swallowed bytes stay lost.
     package func heal() async throws {
         rules.withLockedValue { $0.heal() }
         try await admit(.pass)
@@ -142,14 +142,14 @@ package final class FaultyProxy: Sendable {
         let channels = connections.withLockedValue { Array($0.values) }
         for channel in channels {
             try await eventLoop.submit {
-                // A stranded one has no relay.
+                // A connection that the proxy lets hang has no relay.
                 let relay = try? channel.pipeline.syncOperations.handler(type: ProxyRelay.self)
                 if let relay, relay.direction == direction { relay.finish() }
             }.get()
         }
     }
 
-    /// Counters at this moment.
+    /// The current counters.
     package var traffic: Traffic { rules.withLockedValue { $0.traffic } }
 
     // MARK: Connections
@@ -226,11 +226,11 @@ package final class FaultyProxy: Sendable {
 }
 
 extension Channel {
-    /// Ends the connection; one that has already ended is left alone.
+    /// Closes or resets the connection; does nothing after its end.
     func end(_ cut: FaultyProxy.Cut) -> EventLoopFuture<Void> {
         let prepared: EventLoopFuture<Void>
         switch (cut, self) {
-        // Lingering for no time makes the kernel send RST instead of FIN.
+        // A linger time of zero makes the kernel send RST instead of FIN.
         case (.reset, let socket as any SocketOptionProvider):
             prepared = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         default: prepared = eventLoop.makeSucceededVoidFuture()
@@ -243,10 +243,10 @@ extension Channel {
 ///
 /// - Parameters:
 ///   - upstream: The server's port on 127.0.0.1.
-///   - isolation: The caller's, where the closure runs too.
-///   - body: What to do with it.
-/// - Returns: What the body returns.
-/// - Throws: What the body throws, or an error of the listening socket.
+///   - isolation: The caller's isolation, in which the closure runs too.
+///   - body: Uses the proxy.
+/// - Returns: The result of the body.
+/// - Throws: The body's error, or an error of the listening socket.
 package func withFaultyProxy<Result>(
     to upstream: Int,
     isolation: isolated (any Actor)? = #isolation,

@@ -1,10 +1,8 @@
-/// Something that happens once, and that many watch.
+/// A flag that is raised once and may be read by many tasks.
 package actor Flag {
-    /// Whether it has happened.
     package private(set) var isRaised = false
 
     package init() {}
 
-    /// Says that it has.
     package func raise() { isRaised = true }
 }

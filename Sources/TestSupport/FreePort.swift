@@ -1,13 +1,13 @@
 import Glibc
 import NIOConcurrencyHelpers
 
-/// No free port was found among many tried.
+/// An error: none of many ports tried was free.
 package struct NoFreePort: Error {}
 
-/// A loopback TCP port that nothing listens on and that this process has not handed out before.
+/// Returns a loopback TCP port that nothing listens on and that this process has not returned before.
 ///
-/// It lies below the kernel's ephemeral range: a server can be stopped and started again on it without an outgoing
-/// connection taking it in between.
+/// The port is below the kernel's ephemeral range: a server can stop and restart on the port, and no outgoing
+/// connection takes the port in between.
 package func freePort() throws -> Int {
     for _ in 0..<1000 {
         let port = UInt16.random(in: 20_000..<32_000)
@@ -24,12 +24,12 @@ private func canBind(_ port: UInt16) -> Bool {
     return withLoopbackAddress(port) { bind(descriptor, $0, $1) == 0 }
 }
 
-/// A TCP socket of the family that ``withLoopbackAddress(_:_:)`` addresses; negative when there is none to be had.
+/// Opens a TCP socket of the family of ``withLoopbackAddress(_:_:)``; negative on failure.
 func loopbackSocket() -> Int32 {
     socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
 }
 
-/// Lends the socket address of a port on 127.0.0.1.
+/// Calls a closure with the socket address of a port on 127.0.0.1.
 func withLoopbackAddress<Result>(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -3,33 +3,33 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A plain HTTP/1.1 client for tests: it sends what it is told and shows what came.
+/// A plain HTTP/1.1 client for tests, which sends requests and returns responses unchanged.
 ///
-/// No redirects, no retries, no decompression, no normalised paths. A header section gets `Host`, and `Content-Length`
-/// where there is a body, unless the caller gives them.
+/// The client does not follow redirects, retry, decompress or normalise paths. It adds `Host`, and `Content-Length` for
+/// a body, unless the caller gives them.
 package struct HTTPClient: Sendable {
-    /// Port on 127.0.0.1.
+    /// The server's port on 127.0.0.1.
     package let port: Int
-    /// The loopback address from which its connections come; all of 127.0.0.0/8 are this machine's.
+    /// The source address of the connections, any of 127.0.0.0/8.
     package let source: String
 
-    /// A client of the server on that loopback port.
+    /// Makes a client of the server on that loopback port.
     package init(port: Int, source: String = "127.0.0.1") {
         self.port = port
         self.source = source
     }
 
-    /// Sends one request on a connection of its own.
+    /// Sends a request on a connection of its own.
     ///
-    /// Thousands may be under way at a time; each holds a file descriptor.
+    /// Thousands of requests may run at a time; each holds a file descriptor.
     ///
     /// - Parameters:
-    ///   - method: Such as `POST`.
-    ///   - path: Path and query, sent as they are.
-    ///   - headers: Header fields, sent in this order.
-    ///   - body: Sent as it is.
+    ///   - method: The method, such as `POST`.
+    ///   - path: Path and query, sent unchanged.
+    ///   - headers: The headers, sent in this order.
+    ///   - body: The body, sent unchanged.
     ///   - limit: The deadline of the whole exchange.
-    /// - Returns: The reply.
+    /// - Returns: The response.
     /// - Throws: ``HTTPFailure``; ``DeadlinePassed``.
     package func send(
         _ method: String,
@@ -43,7 +43,7 @@ package struct HTTPClient: Sendable {
         }
     }
 
-    /// `GET` of a path; see ``send(_:_:headers:body:within:)``.
+    /// Sends a `GET`; see ``send(_:_:headers:body:within:)``.
     package func get(
         _ path: String,
         headers: [(String, String)] = [],
@@ -52,7 +52,7 @@ package struct HTTPClient: Sendable {
         try await send("GET", path, headers: headers, within: limit)
     }
 
-    /// `POST` of JSON text; see ``send(_:_:headers:body:within:)``.
+    /// Sends a `POST` of JSON; see ``send(_:_:headers:body:within:)``.
     package func post(
         _ path: String,
         json: String,
@@ -63,7 +63,7 @@ package struct HTTPClient: Sendable {
         return try await send("POST", path, headers: headers, body: Array(json.utf8), within: limit)
     }
 
-    /// Lends one connection for several requests, one after the other.
+    /// Lends a connection for several consecutive requests.
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (HTTPConnection) async throws -> Result
     ) async throws -> Result {
@@ -84,7 +84,7 @@ package struct HTTPClient: Sendable {
     }
 }
 
-/// A connection that was lent by ``HTTPClient/withConnection(_:)``.
+/// A connection lent by ``HTTPClient/withConnection(_:)``.
 package final class HTTPConnection {
     private var replies: NIOAsyncChannelInboundStream<HTTPClientResponsePart>.AsyncIterator
     private let outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
@@ -100,7 +100,7 @@ package final class HTTPConnection {
         self.authority = authority
     }
 
-    /// Sends a request and reads its whole reply.
+    /// Sends a request and reads its whole response.
     package func send(
         _ method: String,
         _ path: String,
@@ -120,7 +120,7 @@ package final class HTTPConnection {
                 if !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
                 try await outbound.write(.end(nil))
             } catch {
-                // A server may answer and close before it has read everything: it has answered then.
+                // A server may respond and close before it has read the whole request; that response counts.
                 if let reply = try? await readReply() { return reply }
                 throw error
             }
@@ -147,7 +147,7 @@ package final class HTTPConnection {
 }
 
 extension HTTPFailure {
-    /// Runs an exchange and tells its errors as failures of this kind.
+    /// Runs an exchange and translates its errors to ``HTTPFailure``.
     static func translating<Result>(_ exchange: () async throws -> Result) async throws -> Result {
         do {
             return try await exchange()

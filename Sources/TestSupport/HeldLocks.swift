@@ -1,14 +1,14 @@
 extension TestDatabase {
-    /// Runs the closure while another session has run statements that lock, or write, in a transaction that goes on.
+    /// Runs a closure while another session holds an open transaction with locks or writes.
     ///
-    /// It is committed afterwards; where the closure throws it is rolled back.
+    /// The transaction is committed afterwards, or rolled back if the closure throws.
     ///
     /// - Parameters:
-    ///   - statements: What locks.
-    ///   - isolation: The caller's, where the closure runs too.
-    ///   - body: Gets a function that ends the transaction early.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws.
+    ///   - statements: The statements that lock or write.
+    ///   - isolation: The caller's isolation, in which the closure runs too.
+    ///   - body: Receives a function that commits the transaction early.
+    /// - Returns: The result of the body.
+    /// - Throws: The body's error.
     package func whileLocked<Result>(
         _ statements: String,
         isolation: isolated (any Actor)? = #isolation,
@@ -19,12 +19,12 @@ extension TestDatabase {
         _ = try await session.run("begin; \(statements)", within: limit)
         let unlock: @Sendable () async throws -> Void = { _ = try await session.run("commit", within: limit) }
         let result = try await body(unlock)
-        // Once more is of no consequence.
+        // A second commit has no effect.
         try await unlock()
         return result
     }
 
-    /// The same for a closure that needs it locked until its end.
+    /// Runs a closure that needs the transaction open until its end.
     package func whileLocked<Result>(
         _ statements: String,
         isolation: isolated (any Actor)? = #isolation,

@@ -1,5 +1,6 @@
-/// Where clauses over `name`, `age`, `seen` and `isActive`: right ones in which some words were taken out, put in or
-/// replaced by what breaks parsers and SQL.
+/// A generator of malformed where clauses over `name`, `age`, `seen` and `isActive`.
+///
+/// It takes valid clauses and removes, inserts or replaces words with text that breaks parsers and SQL.
 package struct HostileClauses {
     private var random: SeededRandom
 

@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Connections over the loopback interface on event loops of the tests' own, apart from those of any code under test.
+/// Connections over the loopback interface on event loops of the tests, separate from those of the code under test.
 enum Loopback {
     static let group: MultiThreadedEventLoopGroup = {
         raiseDescriptorLimit()
@@ -13,10 +13,10 @@ enum Loopback {
     ///
     /// - Parameters:
     ///   - port: The port.
-    ///   - source: The loopback address from which the connection comes.
-    ///   - prepare: Sets the new channel up, on its event loop.
-    /// - Returns: What `prepare` gave.
-    /// - Throws: `IOError`, such as ECONNREFUSED, and what `prepare` throws.
+    ///   - source: The loopback address that the connection comes from.
+    ///   - prepare: Sets up the new channel, on its event loop.
+    /// - Returns: The result of `prepare`.
+    /// - Throws: `IOError`, such as ECONNREFUSED, and the error of `prepare`.
     static func connect<Output: Sendable>(
         to port: Int,
         from source: String = "127.0.0.1",
@@ -30,8 +30,9 @@ enum Loopback {
             }
     }
 
-    /// A thousand connections, each with both ends in processes of the test, need more descriptors than the usual soft
-    /// limit of 1024.
+    /// Raises the soft limit of open files, commonly 1024.
+    ///
+    /// A thousand connections with both ends in processes of the test need more descriptors.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

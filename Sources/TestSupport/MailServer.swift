@@ -1,23 +1,23 @@
 import FoundationEssentials
 
-/// A real SMTP server, `scripts/lib/smtp-server.py`, whose help says what becomes of which recipient.
+/// A real SMTP server, `scripts/lib/smtp-server.py`, whose help says how each recipient address is treated.
 package struct MailServer: Sendable {
-    /// How it protects what is said.
+    /// The protection of the connection.
     package enum Security: String, Sendable {
         case none, starttls, tls
     }
 
-    /// A mail that it has seen whole.
+    /// A mail that the server received completely.
     package struct Mail: Decodable, Sendable {
         package let from: String
         package let to: [String]
         package let tls: Bool
-        /// Who logged in.
+        /// The user that the client authenticated as.
         package let user: String?
-        /// What the client called itself.
+        /// The client's name in its greeting.
         package let client: String
         package let content: String
-        /// What became of it, unless it was accepted.
+        /// The way in which the server treated the mail, unless it accepted the mail.
         package let outcome: String?
     }
 
@@ -27,10 +27,10 @@ package struct MailServer: Sendable {
     /// Starts a server and waits until it listens.
     ///
     /// - Parameters:
-    ///   - security: How it protects what is said.
-    ///   - certificate: Path of a certificate, without `.pem`, beside its key, with `.key`.
-    ///   - login: The login that it asks for, if any.
-    ///   - port: Where it listens; nil takes a free one.
+    ///   - security: The protection of the connection.
+    ///   - certificate: The path of a certificate without `.pem`; its key is beside it, with `.key`.
+    ///   - login: The credentials that the server requires, if any.
+    ///   - port: The port; `nil` for a free one.
     /// - Returns: The server.
     /// - Throws: ``ProcessEnded``, ``DeadlinePassed``: is aiosmtpd installed (`scripts/prepare test`)?
     package static func start(
@@ -49,10 +49,10 @@ package struct MailServer: Sendable {
         return MailServer(process: process, port: port)
     }
 
-    /// Its URL without TLS.
+    /// The server's URL without TLS.
     package var plainURL: String { "smtp://127.0.0.1:\(port)?starttls=off" }
 
-    /// The mails that it has seen whole so far.
+    /// The mails received completely so far.
     package var mails: [Mail] {
         get throws {
             try process.standardOutput.split(separator: "\n").filter { $0.utf8.first == UInt8(ascii: "{") }.map {

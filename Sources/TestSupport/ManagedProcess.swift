@@ -1,7 +1,7 @@
 import Glibc
 import NIOConcurrencyHelpers
 
-/// How a process ended.
+/// The way in which a process ended.
 package enum ProcessEnd: Sendable, Equatable {
     case exited(Int32)
     case signalled(Int32)
@@ -9,11 +9,11 @@ package enum ProcessEnd: Sendable, Equatable {
 
 /// A child process with captured output, which ends at the latest with the test process.
 ///
-/// It is not ended when this handle goes away: a handle may be released after its last use, in the middle of a test.
+/// The process survives this handle: a handle may be released after its last use, in the middle of a test.
 package final class ManagedProcess: Sendable {
-    /// Process id; send signals through ``send(signal:)``, which cannot hit a later process of the same id.
+    /// The process id; signals go through ``send(signal:)``, which cannot hit a later process with the same id.
     package let pid: Int32
-    /// Name for messages.
+    /// The name for messages.
     package let name: String
 
     private let output = ProcessOutput()
@@ -27,11 +27,11 @@ package final class ManagedProcess: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - program: A path, or a name to be found on the `PATH`.
-    ///   - arguments: Its arguments, without the program itself.
-    ///   - environment: Its environment, added to the few variables every program needs (``inheritedVariables``);
-    ///     nothing else of the test process's environment reaches it.
-    /// - Returns: The handle; the program may still be on its way to its first instruction.
+    ///   - program: A path, or a name to find on the `PATH`.
+    ///   - arguments: The arguments, without the program itself.
+    ///   - environment: The environment, in addition to ``inheritedVariables``; nothing else of the test process's
+    ///     environment reaches the program.
+    /// - Returns: The handle; the program may not have started to execute yet.
     /// - Throws: ``SpawnFailure``. A program that does not exist ends with status 127 instead.
     package static func start(
         _ program: String,
@@ -50,7 +50,7 @@ package final class ManagedProcess: Sendable {
         return process
     }
 
-    /// The variables that a child takes over from the test process.
+    /// The variables that a child inherits from the test process.
     package static let inheritedVariables = [
         "PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE", "TSAN_OPTIONS", "ASAN_OPTIONS",
         "SWIFT_BACKTRACE",
@@ -68,7 +68,7 @@ package final class ManagedProcess: Sendable {
         startThread { [pid, exit] in
             var info = siginfo_t()
             while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
-            // Reaping frees the id for another process; under the lock no signal is on its way to it.
+            // Reaping frees the id for another process; the lock keeps a signal from being sent to that process.
             exit.withLockedValue { exit in
                 var status: Int32 = 0
                 waitpid(pid, &status, 0)
@@ -79,22 +79,22 @@ package final class ManagedProcess: Sendable {
 
     // MARK: End
 
-    /// How it ended; `nil` while it runs.
+    /// The exit status; `nil` while the process runs.
     package var exitStatus: ProcessEnd? { exit.withLockedValue { $0 } }
 
-    /// Whether it has not ended yet.
+    /// Whether the process still runs.
     package var isRunning: Bool { exitStatus == nil }
 
-    /// Waits for its end, by itself or by a signal.
+    /// Waits for the end of the process, by itself or by a signal.
     ///
-    /// - Returns: How it ended.
-    /// - Throws: ``DeadlinePassed``; the process goes on then.
+    /// - Returns: The exit status.
+    /// - Throws: ``DeadlinePassed``; the process then keeps running.
     @discardableResult
     package func waitForExit(within limit: Duration = .seconds(30)) async throws -> ProcessEnd {
         let status = try await eventually("\(name) (\(pid)) ends", within: limit, every: .milliseconds(2)) {
             exitStatus
         }
-        // What it wrote last may still be in the pipes.
+        // The last output may still be in the pipes.
         output.processHasEnded()
         try await eventually("the output of \(name) is read", within: limit, every: .milliseconds(1)) {
             output.isDrained
@@ -102,17 +102,17 @@ package final class ManagedProcess: Sendable {
         return status
     }
 
-    /// Sends a signal; nothing happens when the process has ended.
+    /// Sends a signal; does nothing when the process has ended.
     package func send(signal: Int32) {
         exit.withLockedValue { exit in
             if exit == nil { _ = Glibc.kill(pid, signal) }
         }
     }
 
-    /// Asks it to end (SIGTERM) and waits; past the deadline it is killed.
+    /// Asks the process to end (SIGTERM) and waits; kills it at the deadline.
     ///
-    /// - Returns: How it ended.
-    /// - Throws: ``DeadlinePassed`` when it had to be killed.
+    /// - Returns: The exit status.
+    /// - Throws: ``DeadlinePassed`` when the process was killed.
     @discardableResult
     package func terminate(within limit: Duration = .seconds(20)) async throws -> ProcessEnd {
         send(signal: SIGTERM)
@@ -124,37 +124,37 @@ package final class ManagedProcess: Sendable {
         }
     }
 
-    /// Ends it at once (SIGKILL), frozen or not, and waits until it is gone.
+    /// Kills the process (SIGKILL), frozen or not, and waits for its end.
     package func kill() async throws {
         send(signal: SIGKILL)
         try await waitForExit()
     }
 
-    /// Stops it from running, without it noticing (SIGSTOP).
+    /// Suspends the process without notice (SIGSTOP).
     package func freeze() { send(signal: SIGSTOP) }
 
-    /// Lets a frozen process run on.
+    /// Resumes a frozen process.
     package func thaw() { send(signal: SIGCONT) }
 
     // MARK: Observation
 
-    /// Everything written to standard output so far, as text; bytes that are not UTF-8 are replaced.
+    /// The standard output so far as text, with invalid UTF-8 replaced.
     package var standardOutput: String { String(decoding: output.bytes.output, as: UTF8.self) }
 
-    /// Everything written to standard error so far.
+    /// The standard error so far.
     package var standardError: String { String(decoding: output.bytes.errors, as: UTF8.self) }
 
-    /// Memory, processor time and descriptors at this moment.
+    /// Returns the current memory, processor time and descriptors.
     ///
-    /// - Throws: An error of the file system when it has ended.
+    /// - Throws: An error of the file system when the process has ended.
     package func usage() throws -> ProcessUsage { try ProcessUsage(of: pid) }
 
-    /// Waits until it is ready.
+    /// Waits until the process is ready.
     ///
     /// - Parameters:
     ///   - limit: The deadline.
-    ///   - condition: Whether it is ready; errors count as "not yet".
-    /// - Throws: ``ProcessEnded`` as soon as it has ended instead, ``DeadlinePassed`` when it takes too long.
+    ///   - condition: Whether the process is ready; errors count as "not yet".
+    /// - Throws: ``ProcessEnded`` as soon as the process has ended, ``DeadlinePassed`` after the deadline.
     package func waitUntilReady(
         within limit: Duration = .seconds(30),
         _ condition: () async throws -> Bool
@@ -176,7 +176,7 @@ package final class ManagedProcess: Sendable {
     }
 }
 
-/// A process ended that should not have, or not in this way.
+/// An error: a process ended unexpectedly or with a wrong status.
 package struct ProcessEnded: Error, CustomStringConvertible {
     package let name: String
     package let status: ProcessEnd
@@ -208,9 +208,9 @@ package func run(
     return process
 }
 
-/// Runs a program that must succeed.
+/// Runs a program and requires success.
 ///
-/// - Returns: Its standard output.
+/// - Returns: The standard output.
 /// - Throws: ``ProcessEnded`` when its status is not 0, and what ``run(_:_:environment:within:)`` throws.
 @discardableResult
 func runSuccessfully(

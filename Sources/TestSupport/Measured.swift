@@ -1,15 +1,15 @@
 import Glibc
 
-/// Writes down a figure for a row of the fault matrix, as it was measured, for `scripts/reliability-page`.
+/// Records a measured figure for a row of the fault matrix, for `scripts/reliability-page`.
 ///
-/// Nothing happens unless `FEDERATION_RELIABILITY_FILE` names the file that `scripts/test` has begun.
+/// Does nothing unless `FEDERATION_RELIABILITY_FILE` names the file that `scripts/test` has begun.
 ///
 /// - Parameters:
 ///   - row: The row's name, such as `F-26`.
-///   - figure: What was measured, in words, on one line.
+///   - figure: The result in words, on one line.
 package func noteMeasured(_ row: String, _ figure: String) {
     guard let path = getenv("FEDERATION_RELIABILITY_FILE") else { return }
-    // Processes and scripts add to one file: a line is one write behind what there is.
+    // Several processes and scripts append to the file, so each line is a single write.
     let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { return }
     let line = Array("\(row)\t\(figure)\n".utf8)
@@ -18,7 +18,7 @@ package func noteMeasured(_ row: String, _ figure: String) {
 }
 
 extension Duration {
-    /// Seconds with two digits behind the point, or whole milliseconds below one second, for people.
+    /// The duration for readers: seconds with two decimals, or whole milliseconds below one second.
     package var figure: String {
         let milliseconds = Int(self / .milliseconds(1))
         guard milliseconds >= 1000 else { return "\(milliseconds) ms" }

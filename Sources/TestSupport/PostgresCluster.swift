@@ -1,20 +1,20 @@
 import FoundationEssentials
 import Glibc
 
-/// A PostgreSQL server of a test's own, to be broken at will; `scripts/postgres` does the work.
+/// A PostgreSQL server of a test's own, which the test may break; `scripts/postgres` manages it.
 ///
-/// Its files are deleted when the test process ends, however it ends. A test that only needs a database leases one with
-/// ``withDatabase(_:_:)`` instead.
+/// Its files are deleted when the test process ends, however that ends. A test that only needs a database leases one
+/// with ``withDatabase(_:_:)`` instead.
 package struct PostgresCluster: Sendable {
-    /// How sessions end when the server stops.
+    /// The treatment of sessions when the server stops.
     package enum StopMode: String, Sendable {
-        /// Sessions are ended, transactions rolled back, everything written.
+        /// Sessions are ended, transactions rolled back, all data written.
         case fast
-        /// As in a crash: nothing is written, the next start recovers.
+        /// Nothing is written, as in a crash; the next start recovers.
         case immediate
     }
 
-    /// TCP port on 127.0.0.1, the same over restarts.
+    /// The TCP port on 127.0.0.1, which a restart does not change.
     package let port: Int
     private let directory: String
     let server: DatabaseURL
@@ -23,9 +23,9 @@ package struct PostgresCluster: Sendable {
     ///
     /// - Parameters:
     ///   - settings: Server settings, such as `["max_connections": "10"]`.
-    ///   - disk: Mebibytes of a file system of its own, which can be filled; for root alone.
+    ///   - disk: The size in mebibytes of a file system of its own, which can be filled; needs root.
     /// - Returns: The running cluster.
-    /// - Throws: ``ProcessEnded`` with what `scripts/postgres` says.
+    /// - Throws: ``ProcessEnded`` with the output of `scripts/postgres`.
     package static func start(settings: [String: String] = [:], disk: Int? = nil) async throws -> PostgresCluster {
         let directory = "/tmp/federation-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         let port = try freePort()
@@ -37,7 +37,7 @@ package struct PostgresCluster: Sendable {
         return PostgresCluster(port: port, directory: directory, server: try DatabaseURL(url))
     }
 
-    /// A database of this cluster, which need not exist yet.
+    /// Returns a database of this cluster, which need not exist yet.
     package func database(_ name: String = "postgres") -> TestDatabase {
         TestDatabase(name: name, server: server)
     }
@@ -58,55 +58,53 @@ package struct PostgresCluster: Sendable {
 
     // MARK: Faults
 
-    /// Stops the server and waits until it has ended; connections are refused then.
+    /// Stops the server and waits for its end; connections are refused afterwards.
     package func stop(_ mode: StopMode = .fast) async throws {
         try await Self.script(["stop", directory, mode.rawValue])
     }
 
-    /// Starts a stopped or killed server on the same port and waits until it takes connections.
+    /// Starts a stopped or killed server on the same port and waits until it accepts connections.
     package func start() async throws {
         try await Self.script(["start", directory, "\(port)"])
     }
 
-    /// Stops and starts the server.
     package func restart(_ mode: StopMode = .fast) async throws {
         try await stop(mode)
         try await start()
     }
 
-    /// Kills the server's main process (SIGKILL) and waits until it is gone; its children notice and end by themselves.
+    /// Kills the server's main process (SIGKILL) and waits for its end; its children then end by themselves.
     package func killPostmaster() async throws {
         let pid = try await postmaster()
         _ = kill(pid, SIGKILL)
         try await eventually("postmaster \(pid) is gone") { kill(pid, 0) != 0 }
     }
 
-    /// Kills the process behind one session (SIGKILL); the server takes that for a crash and restarts all of them.
+    /// Kills a session's process (SIGKILL), which the server treats as a crash: it restarts all sessions.
     ///
-    /// - Parameter pid: As in `pg_stat_activity.pid` or `pg_backend_pid()`.
+    /// - Parameter pid: The process id, as in `pg_stat_activity.pid` or `pg_backend_pid()`.
     package func killBackend(_ pid: Int32) {
         _ = kill(pid, SIGKILL)
     }
 
-    /// Stops every process of the server from running (SIGSTOP): connections are still accepted by the kernel, and
-    /// nothing answers.
+    /// Suspends every process of the server (SIGSTOP): the kernel accepts connections, but nothing responds.
     package func freeze() async throws {
         try await signalAll(SIGSTOP)
     }
 
-    /// Lets a frozen server run on.
+    /// Resumes a frozen server.
     package func thaw() async throws {
         try await signalAll(SIGCONT)
     }
 
-    /// Fills the disk that the cluster was given, to its last byte.
+    /// Fills the cluster's own file system to the last byte.
     package func fillDisk() async throws {
-        // It ends when there is no room for more, which it calls a failure.
+        // The command fails when the disk is full, which is its purpose here.
         let filling = try await run("dd", ["if=/dev/zero", "of=\(try ballast)", "bs=64k"])
         guard filling.standardError.contains("No space left on device") else { throw try await filling.ended() }
     }
 
-    /// Gives back what ``fillDisk()`` has taken.
+    /// Frees the space that ``fillDisk()`` took.
     package func freeDisk() throws { unlink(try ballast) }
 
     private var ballast: String {
@@ -116,7 +114,7 @@ package struct PostgresCluster: Sendable {
         }
     }
 
-    /// Process id of the server's main process, for ``ProcessUsage``.
+    /// Returns the process id of the server's main process, for ``ProcessUsage``.
     package func postmaster() async throws -> Int32 {
         let text = try await Self.script(["pid", directory])
         guard let pid = Int32(text) else { throw NotAProcessID(text: text) }
@@ -142,20 +140,20 @@ package struct PostgresCluster: Sendable {
     }
 }
 
-/// `scripts/postgres pid` printed something else.
+/// An error: `scripts/postgres pid` printed no process id.
 package struct NotAProcessID: Error {
     package let text: String
 }
 
-/// Lends a cluster of its own to a test and deletes it afterwards.
+/// Lends a cluster to a test and deletes it afterwards.
 ///
 /// - Parameters:
 ///   - settings: Server settings.
-///   - disk: Mebibytes of a file system of its own; for root alone.
-///   - isolation: The caller's, where the closure runs too.
-///   - body: What to do with it.
-/// - Returns: What the body returns.
-/// - Throws: What the body throws; ``ProcessEnded`` when the cluster fails.
+///   - disk: The size in mebibytes of a file system of its own; needs root.
+///   - isolation: The caller's isolation, in which the closure runs too.
+///   - body: Uses the cluster.
+/// - Returns: The result of the body.
+/// - Throws: The body's error; ``ProcessEnded`` when the cluster fails.
 package func withPostgresCluster<Result>(
     settings: [String: String] = [:],
     disk: Int? = nil,

@@ -1,7 +1,7 @@
 import Glibc
 import NIOConcurrencyHelpers
 
-/// Collects everything that a process writes, on a thread of its own, so that the process never blocks on a full pipe.
+/// A collector of a process's output, on a thread of its own, so that the process never blocks on a full pipe.
 final class ProcessOutput: Sendable {
     private struct State {
         var collected: [[UInt8]] = [[], []]
@@ -12,28 +12,28 @@ final class ProcessOutput: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// What was written so far to standard output and standard error.
+    /// The standard output and standard error so far.
     var bytes: (output: [UInt8], errors: [UInt8]) {
         state.withLockedValue { ($0.collected[0], $0.collected[1]) }
     }
 
-    /// Whether all that the process itself has written is here; a grandchild may hold the pipes open for ever.
+    /// Whether all output of the process itself was read; a grandchild may hold the pipes open for ever.
     var isDrained: Bool { state.withLockedValue { $0.isComplete || $0.isDrained } }
 
-    /// The process has ended: what it wrote is here, or in the pipes.
+    /// Notes the end of the process: its output is collected or still in the pipes.
     func processHasEnded() { state.withLockedValue { $0.hasEnded = true } }
 
     /// Reads both pipes to their end and closes them.
     ///
     /// - Parameters:
-    ///   - output: Descriptor of the pipe behind standard output; owned from here on.
-    ///   - errors: The one behind standard error.
+    ///   - output: The descriptor of standard output's pipe; this object closes it.
+    ///   - errors: The descriptor of standard error's pipe; this object closes it.
     func collect(output: Int32, errors: Int32) {
         startThread { [self] in
             var polled = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             var chunk = [UInt8](repeating: 0, count: 1 << 16)
             while polled.contains(where: { $0.fd >= 0 }) {
-                // Before the look, so that what is not in the pipes then was never written.
+                // Read the flag before polling: what is not in the pipes by then was never written.
                 let hasEnded = state.withLockedValue { $0.hasEnded }
                 let ready = poll(&polled, 2, 200)
                 if ready == 0, hasEnded { state.withLockedValue { $0.isDrained = true } }

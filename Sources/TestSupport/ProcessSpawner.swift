@@ -1,7 +1,7 @@
 import Glibc
 import NIOPosix
 
-/// A process could not be started.
+/// An error: a process could not be started.
 package struct SpawnFailure: Error, CustomStringConvertible {
     package let program: String
     package let errno: Int32
@@ -9,11 +9,11 @@ package struct SpawnFailure: Error, CustomStringConvertible {
     package var description: String { "cannot start \(program): \(String(cString: strerror(errno)))" }
 }
 
-/// Starts child processes that cannot outlive the test process.
+/// A spawner of child processes that cannot outlive the test process.
 ///
 /// `setpriv --pdeathsig` asks the kernel to kill the child when its parent ends, then becomes the program, with the
-/// same process id. The kernel takes the *thread* that spawned for the parent, and threads of Swift's own pool come and
-/// go; hence this pool of one thread that never ends.
+/// same process id. The kernel takes the *thread* that spawned for the parent. Threads of Swift's own pool come and go;
+/// hence this pool of one thread that never ends.
 enum ProcessSpawner {
     private static let thread: NIOThreadPool = {
         let pool = NIOThreadPool(numberOfThreads: 1)
@@ -21,15 +21,16 @@ enum ProcessSpawner {
         return pool
     }()
 
-    /// A started program and our ends of the pipes that it writes to.
+    /// A started program and the read ends of its output pipes.
     struct Child {
         let pid: pid_t
         let output: Int32
         let errors: Int32
     }
 
-    /// Starts a program in a process group of its own, reading from /dev/null and with no other descriptor of ours than
-    /// the two pipes: one that inherited a listening socket would keep it listening.
+    /// Starts a program in a process group of its own, with /dev/null as standard input.
+    ///
+    /// The program inherits no descriptor but the two pipes: an inherited listening socket would keep listening.
     static func spawn(
         program: String,
         arguments: [String],
@@ -82,7 +83,7 @@ enum ProcessSpawner {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A child starts with the signal handling of a fresh login, whatever the test runner ignores or blocks.
+        // A child starts with the default signal handling, whatever the test runner ignores or blocks.
         var none = sigset_t()
         var all = sigset_t()
         sigemptyset(&none)
@@ -105,13 +106,13 @@ enum ProcessSpawner {
 
     private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
 
-    /// `posix_spawn_file_actions_addclosefrom_np`, which glibc has since 2.34 and its Swift module does not show.
+    /// `posix_spawn_file_actions_addclosefrom_np`, in glibc since 2.34 but not in its Swift module.
     private static let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
-        // The type is the one that <spawn.h> declares.
+        // The type is that of <spawn.h>.
         unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Lends the strings as the null-terminated array that `exec` takes.
+    /// Calls a closure with the strings as the null-terminated array that `exec` takes.
     private static func withCStrings<Result>(
         _ strings: [String],
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result

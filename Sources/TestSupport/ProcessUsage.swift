@@ -1,18 +1,18 @@
 import FoundationEssentials
 import Glibc
 
-/// What a process uses of the machine, as `/proc` tells it.
+/// The resource usage of a process, as in `/proc`.
 package struct ProcessUsage: Sendable {
-    /// Resident memory now.
+    /// The current resident memory.
     package let residentBytes: Int
-    /// The most that has been resident so far.
+    /// The peak resident memory.
     package let peakResidentBytes: Int
-    /// Processor time of all its threads, in steps of 10 ms.
+    /// The processor time of all threads, in steps of 10 ms.
     package let processorTime: Duration
-    /// Open file descriptors.
+    /// The number of open file descriptors.
     package let openDescriptors: Int
 
-    /// Reads the figures of a running process; any process id of the same user will do.
+    /// Reads the usage of any running process of the same user.
     ///
     /// - Throws: An error of the file system when there is no such process.
     package init(of pid: Int32) throws {
@@ -20,7 +20,7 @@ package struct ProcessUsage: Sendable {
         residentBytes = Self.kilobytes("VmRSS:", in: status) * 1024
         peakResidentBytes = Self.kilobytes("VmHWM:", in: status) * 1024
 
-        // The second field, the program's name in parentheses, may hold anything; behind it come plain numbers.
+        // The second field, the program's name in parentheses, may contain anything; plain numbers follow.
         let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
         let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ").dropFirst()
         let ticks = fields.dropFirst(11).prefix(2).compactMap { Int($0) }.reduce(0, +)
@@ -29,13 +29,13 @@ package struct ProcessUsage: Sendable {
         openDescriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }
 
-    /// Processor time of the threads of a running process whose name begins like that.
+    /// Returns the processor time of a process's threads whose name has this prefix.
     ///
     /// - Throws: An error of the file system when there is no such process.
     package static func processorTime(of pid: Int32, ofThreads name: String) throws -> Duration {
         var sum = 0
         for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
-            // A thread may have ended meanwhile.
+            // A thread may have ended in the meantime.
             guard let stat = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/stat", encoding: .utf8),
                 let begin = stat.firstIndex(of: "("), let end = stat.lastIndex(of: ")"),
                 stat[stat.index(after: begin)..<end].hasPrefix(name)

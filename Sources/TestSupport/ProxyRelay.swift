@@ -1,11 +1,11 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Hands what arrives on its channel on to the partner channel, as the rules say; both are on one event loop.
+/// Forwards data from its channel to the partner channel according to the rules; both share one event loop.
 final class ProxyRelay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// Whose bytes it hands on.
+    /// The direction of the forwarded bytes.
     let direction: FaultyProxy.Direction
 
     private enum Event {
@@ -14,11 +14,11 @@ final class ProxyRelay: ChannelInboundHandler {
         case cut(FaultyProxy.Cut)
     }
 
-    /// Where it hands on to; until the way there is open, everything is held back.
+    /// The target channel; until it is connected, everything is held back.
     private var partner: (any Channel)?
     private let rules: NIOLockedValueBox<ProxyRules>
     private var progress = CutProgress()
-    /// What is held back, in order, each with the time at which it may go.
+    /// The events held back, in order, each with the time at which it is due.
     private var held: CircularBuffer<(due: NIODeadline, event: Event)> = []
     private var context: ChannelHandlerContext?
 
@@ -27,7 +27,7 @@ final class ProxyRelay: ChannelInboundHandler {
         self.rules = rules
     }
 
-    /// Opens the way to the partner.
+    /// Sets the target channel and forwards what is due.
     func lead(to partner: any Channel) {
         self.partner = partner
         release()
@@ -49,7 +49,7 @@ final class ProxyRelay: ChannelInboundHandler {
         if let cut { hand(on: .cut(cut)) }
     }
 
-    /// Ends this direction after what is held back.
+    /// Ends this direction after the events held back.
     func finish() { hand(on: .end) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -58,7 +58,7 @@ final class ProxyRelay: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // Not at once: who is about to reset both sides must not see the partner end in order first.
+        // Deferred: a caller about to reset both sides must not let the partner see an orderly end first.
         context.eventLoop.assumeIsolated().execute { self.finish() }
         context.fireChannelInactive()
     }
@@ -69,20 +69,20 @@ final class ProxyRelay: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // Nothing piles up for a receiver that does not read.
+        // Stop reading while the receiver does not read, so that no data piles up.
         _ = partner?.setOption(.autoRead, value: context.channel.isWritable)
         context.fireChannelWritabilityChanged()
     }
 
     private func hand(on event: Event) {
         let latency = rules.withLockedValue { $0[direction].latency }
-        // Never before what was held back earlier, even if the latency has become less since.
+        // Never before an earlier event, even if the latency was reduced since.
         let due = max(.now() + latency, held.last?.due ?? .distantPast)
         held.append((due, event))
         if held.count == 1 { release() }
     }
 
-    /// Hands on what is due, and comes back for the rest.
+    /// Forwards the events that are due, and schedules the rest.
     private func release() {
         guard let partner else { return }
         while let next = held.first {
@@ -98,7 +98,7 @@ final class ProxyRelay: ChannelInboundHandler {
         switch event {
         case .bytes(let bytes):
             rules.withLockedValue { $0.traffic.delivered += bytes.readableBytes }
-            // Nobody takes these bytes any more: their sender learns it as it would without a proxy.
+            // The receiver is gone: the sender sees a reset, as it would without a proxy.
             partner.writeAndFlush(bytes).assumeIsolated().whenFailure { _ in
                 if let context = self.context { _ = context.channel.end(.reset) }
             }

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// What a ``FaultyProxy`` does to the bytes that pass, and its counters.
+/// The rules of a ``FaultyProxy`` and its counters.
 struct ProxyRules {
     struct CutRule {
-        /// Bytes that each connection may still pass.
+        /// The bytes that each connection may still pass.
         let allowance: Int
         let cut: FaultyProxy.Cut
-        /// Tells this rule from an earlier one, whose count a connection may have begun.
+        /// A number that distinguishes this rule from earlier ones, whose count a connection may have begun.
         let generation: Int
     }
 
@@ -16,7 +16,7 @@ struct ProxyRules {
         var cut: CutRule?
     }
 
-    /// What happens to new connections.
+    /// The treatment of new connections.
     var connections = FaultyProxy.ConnectionRule.pass
     var traffic = FaultyProxy.Traffic()
     private var toServer = DirectionRules()
@@ -44,14 +44,14 @@ struct ProxyRules {
     }
 }
 
-/// How far one connection is into the cut rule of one direction.
+/// The progress of one connection towards the cut of one direction.
 struct CutProgress {
     private var generation = 0
     private var passed = 0
 
     /// Counts bytes against the rule.
     ///
-    /// - Returns: How many of them pass, and how the connection ends behind them if it does.
+    /// - Returns: The number of bytes that pass, and the cut if it is due after them.
     mutating func pass(_ count: Int, under rule: ProxyRules.CutRule?) -> (passing: Int, cut: FaultyProxy.Cut?) {
         guard let rule else { return (count, nil) }
         if rule.generation != generation {

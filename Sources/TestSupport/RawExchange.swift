@@ -1,8 +1,8 @@
 import Glibc
 
-/// What came back for bytes sent as they are.
+/// The response to raw bytes.
 package struct RawReply: Sendable {
-    /// How the exchange ended.
+    /// The way in which the exchange ended.
     package enum End: Sendable, Equatable {
         /// The server closed the connection.
         case closed
@@ -12,30 +12,30 @@ package struct RawReply: Sendable {
         case deadline
     }
 
-    /// Everything the server sent.
+    /// All bytes that the server sent.
     package let bytes: [UInt8]
-    /// How the exchange ended.
+    /// The way in which the exchange ended.
     package let end: End
 
-    /// The bytes as text; those that are not UTF-8 are replaced.
+    /// The bytes as text, with invalid UTF-8 replaced.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension HTTPClient {
-    /// Sends bytes as they are and collects what comes until the server closes the connection or the deadline passes.
+    /// Sends raw bytes and collects the response until the server closes the connection or the deadline passes.
     ///
     /// - Parameters:
-    ///   - pieces: Written one by one; a server that closes its end early gets only some of them.
-    ///   - pause: Time between two pieces.
+    ///   - pieces: The pieces to write one by one; a server that closes early gets only some of them.
+    ///   - pause: The time between two pieces.
     ///   - limit: The deadline of the whole exchange.
-    /// - Returns: What came, also when the deadline passed.
+    /// - Returns: The bytes received, also when the deadline passed.
     /// - Throws: ``HTTPFailure/refused``.
     package func exchange(
         _ pieces: [[UInt8]],
         pause: Duration = .zero,
         within limit: Duration = .seconds(60)
     ) async throws -> RawReply {
-        // On a plain socket, since NIO sometimes reports a reset as an orderly end. It blocks, hence a thread.
+        // A plain socket, since NIO sometimes reports a reset as an orderly end. The socket blocks, hence a thread.
         try await withCheckedThrowingContinuation { continuation in
             startThread { [port] in
                 continuation.resume(
@@ -48,19 +48,19 @@ extension HTTPClient {
         }
     }
 
-    /// Sends text as it is and collects what comes until the server closes the connection or the deadline passes.
+    /// Sends raw text and collects the response until the server closes the connection or the deadline passes.
     ///
     /// - Parameters:
-    ///   - text: Sent in one piece.
+    ///   - text: The text, sent in one piece.
     ///   - limit: The deadline of the whole exchange.
-    /// - Returns: What came, also when the deadline passed.
+    /// - Returns: The bytes received, also when the deadline passed.
     /// - Throws: ``HTTPFailure/refused``.
     package func exchange(_ text: String, within limit: Duration = .seconds(60)) async throws -> RawReply {
         try await exchange([Array(text.utf8)], within: limit)
     }
 }
 
-/// One connection of a blocking exchange.
+/// The connection of a blocking exchange.
 private struct RawExchange: ~Copyable {
     private let descriptor: Int32
     private let deadline: ContinuousClock.Instant
@@ -71,7 +71,7 @@ private struct RawExchange: ~Copyable {
     init(port: Int, deadline: ContinuousClock.Instant) throws {
         descriptor = loopbackSocket()
         self.deadline = deadline
-        // A peer that reads nothing must not hold `send` past the deadline.
+        // A server that does not read must not block `send` past the deadline.
         let left = ContinuousClock.now.duration(to: deadline).components
         var patience = timeval(tv_sec: Int(left.seconds), tv_usec: Int(left.attoseconds / 1_000_000_000_000))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -83,9 +83,9 @@ private struct RawExchange: ~Copyable {
 
     mutating func run(_ pieces: [[UInt8]], pause: Duration) -> RawReply {
         for (index, piece) in pieces.enumerated() {
-            // Without MSG_NOSIGNAL a peer that has gone would end the test process.
+            // Without MSG_NOSIGNAL a write to a closed connection would end the test process.
             let sent = send(descriptor, piece, piece.count, Int32(MSG_NOSIGNAL))
-            // The kernel tells of a reset once, to whoever asks first; replies from before are still there to be read.
+            // The kernel reports a reset only once; earlier responses can still be read.
             if sent < 0, errno == ECONNRESET || errno == EPIPE { wasReset = true }
             guard index < pieces.count - 1 else { break }
             if let end = read(until: min(deadline, .now + pause)) { return RawReply(bytes: received, end: end) }
@@ -94,7 +94,7 @@ private struct RawExchange: ~Copyable {
         return RawReply(bytes: received, end: end)
     }
 
-    /// Reads until the connection ends, or until an instant; `nil` then.
+    /// Reads until the connection ends, or until an instant, with `nil` as the result.
     private mutating func read(until instant: ContinuousClock.Instant) -> RawReply.End? {
         while true {
             let left = ContinuousClock.now.duration(to: instant)
@@ -112,11 +112,11 @@ private struct RawExchange: ~Copyable {
     }
 }
 
-/// A connection on which something was sent and nothing is read, with as little room for replies as the kernel gives.
+/// A connection with a sent request, an unread response, and the smallest receive buffer that the kernel allows.
 package struct UnreadConnection: Sendable {
     private let descriptor: Int32
 
-    /// Connects and sends as much of a text as goes out at once.
+    /// Connects and sends as much of a text as the socket accepts at once.
     package init(to client: HTTPClient, sending text: String) {
         descriptor = loopbackSocket()
         var room: Int32 = 1
@@ -126,6 +126,6 @@ package struct UnreadConnection: Sendable {
         _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
     }
 
-    /// Ends it; what came is lost.
+    /// Closes the connection; received data is lost.
     package func close() { _ = Glibc.close(descriptor) }
 }

@@ -1,17 +1,17 @@
 import CLibPQ
 import Glibc
 
-/// A session of the tests' own with PostgreSQL.
+/// A session of the tests with PostgreSQL.
 ///
-/// libpq blocks, so each statement has a thread for as long as it takes.
+/// libpq blocks, so each statement runs on a thread of its own.
 ///
-/// `@unchecked Sendable`: it has one owner at a time, which the compiler cannot see. ``SQLSessions`` lends it to one
-/// caller, who gives it back after the last use.
+/// `@unchecked Sendable`: a session has one owner at a time, which the compiler cannot see. ``SQLSessions`` lends a
+/// session to one caller, who returns it after the last use.
 final class SQLSession: @unchecked Sendable {
     private let connection: OpaquePointer?
 
     private init(url: String) {
-        // Further parameters follow those of the URL, which `dbname` stands for.
+        // The URL is the value of `dbname`; the other parameters come in addition to those of the URL.
         connection = withParameters(
             ["dbname", "connect_timeout", "client_encoding", "application_name"],
             [url, "5", "UTF8", SQLSessions.applicationName]
@@ -21,9 +21,9 @@ final class SQLSession: @unchecked Sendable {
 
     deinit { PQfinish(connection) }
 
-    /// Connects.
+    /// Opens a session.
     ///
-    /// - Throws: ``SQLFailure`` when the server does not take the connection.
+    /// - Throws: ``SQLFailure`` when the server refuses the connection.
     static func open(_ url: String) async throws -> SQLSession {
         try await onThread {
             let session = SQLSession(url: url)
@@ -32,7 +32,7 @@ final class SQLSession: @unchecked Sendable {
         }
     }
 
-    /// Whether the server still listens; a session that it has ended has something to read.
+    /// Whether the session is usable; if the server has ended the session, the socket is readable.
     var isAlive: Bool {
         PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
             && !isReadable(within: 0)
@@ -42,7 +42,7 @@ final class SQLSession: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - sql: The statements.
-    ///   - limit: How long they may take. The session is of no use afterwards when they take longer.
+    ///   - limit: The time allowed; after it the session is unusable.
     /// - Returns: The rows of all results, each value as text, `nil` for NULL.
     /// - Throws: ``SQLFailure``, ``DeadlinePassed``.
     func run(_ sql: String, within limit: Duration) async throws -> [[String?]] {
@@ -99,27 +99,27 @@ final class SQLSession: @unchecked Sendable {
     }
 }
 
-/// PostgreSQL has refused a connection or a statement, or has ended the session.
+/// An error: PostgreSQL refused a connection or a statement, or ended the session.
 package struct SQLFailure: Error, CustomStringConvertible {
-    /// What libpq or the server says, as `psql` prints it.
+    /// The message of libpq or the server, as `psql` prints it.
     package let message: String
 
     package var description: String { message }
 }
 
-/// Sessions that are kept for the next statement to the same database.
+/// A pool of sessions per database.
 actor SQLSessions {
     static let shared = SQLSessions()
 
-    /// What `pg_stat_activity` calls these sessions.
+    /// The name of these sessions in `pg_stat_activity`.
     static let applicationName = "tests"
 
     private var idle: [String: [SQLSession]] = [:]
 
-    /// Runs statements on a session of their own, which afterwards is as a new one.
+    /// Runs statements on an exclusive session, which is reset afterwards.
     func run(_ sql: String, at url: String, within limit: Duration) async throws -> [[String?]] {
         let session = try await take(url)
-        // A session that failed is not used again: it may be in a transaction, or amidst an answer.
+        // A failed session is not reused: it may be in a transaction or in the middle of a response.
         let rows = try await session.run(sql, within: limit)
         if session.isAlive, (try? await session.run("DISCARD ALL", within: limit)) != nil {
             idle[url, default: []].append(session)
@@ -127,7 +127,7 @@ actor SQLSessions {
         return rows
     }
 
-    /// Ends the sessions with a database.
+    /// Closes the pooled sessions of a database.
     func end(_ url: String) { idle[url] = nil }
 
     private func take(_ url: String) async throws -> SQLSession {
@@ -138,7 +138,7 @@ actor SQLSessions {
     }
 }
 
-/// Lends names and values as the null-terminated arrays that libpq takes.
+/// Calls a closure with names and values as the null-terminated arrays that libpq takes.
 private func withParameters<Result>(
     _ names: [String],
     _ values: [String],

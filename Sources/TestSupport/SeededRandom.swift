@@ -1,11 +1,11 @@
-/// Numbers that come again with the same seed.
+/// A generator that repeats its numbers for the same seed.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
     package init(_ seed: UInt64) { state = seed }
 
     package mutating func next() -> UInt64 {
-        // SplitMix64.
+        // The algorithm is SplitMix64.
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9

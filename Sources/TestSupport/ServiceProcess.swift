@@ -1,23 +1,23 @@
-/// A running `federation serve`, as built together with the tests.
+/// A running `federation serve`, from the build of the tests.
 package struct ServiceProcess: Sendable {
-    /// The process itself: signals, output, usage.
+    /// The process, for signals, output and usage.
     package let process: ManagedProcess
-    /// Client of the public listener.
+    /// A client of the public listener.
     package let client: HTTPClient
-    /// Client of the management listener.
+    /// A client of the management listener.
     package let management: HTTPClient
 
-    /// Starts an instance and waits until it reports to be ready.
+    /// Starts an instance and waits until it is ready.
     ///
     /// - Parameters:
-    ///   - program: Path of another `federation` than the one that was built together with the tests.
+    ///   - program: The path of another `federation` than that of the tests' build.
     ///   - environment: Configuration, such as `FEDERATION_DATABASE_URL`, `FEDERATION_MASTER_KEY` and
-    ///     `FEDERATION_GRAPH_URL`. The listeners are set here, on free ports, and `FEDERATION_PUBLIC_URL` unless it is
+    ///     `FEDERATION_GRAPH_URL`. This method sets the listeners, on free ports, and `FEDERATION_PUBLIC_URL` unless
     ///     given.
-    ///   - readyPath: Path on the management listener that must answer 200.
-    ///   - limit: The deadline for that.
+    ///   - readyPath: The path on the management listener that must return 200.
+    ///   - limit: The deadline for readiness.
     /// - Returns: The ready instance.
-    /// - Throws: ``ProcessEnded`` with what it printed when it ends instead, ``DeadlinePassed``, ``MissingProduct``.
+    /// - Throws: ``ProcessEnded`` with the output of an instance that ended, ``DeadlinePassed``, ``MissingProduct``.
     package static func start(
         program: String? = nil,
         environment: [String: String],
@@ -47,19 +47,19 @@ package struct ServiceProcess: Sendable {
     }
 }
 
-/// A running `graph-simulator`, as built together with the tests.
+/// A running `graph-simulator`, from the build of the tests.
 package struct SimulatorProcess: Sendable {
-    /// The process itself.
+    /// The process, for signals, output and usage.
     package let process: ManagedProcess
-    /// Client of the Graph listener.
+    /// A client of the Graph listener.
     package let graph: HTTPClient
-    /// Client of the control listener.
+    /// A client of the control listener.
     package let control: HTTPClient
 
-    /// Base URL for `FEDERATION_GRAPH_URL`.
+    /// The base URL for `FEDERATION_GRAPH_URL`.
     package var url: String { "http://127.0.0.1:\(graph.port)" }
 
-    /// What makes the service take the simulator for all of Facebook, for Twitter and for the gateway for SMS.
+    /// The variables that make the service use the simulator for all of Facebook, for Twitter and for SMS.
     package var environment: [String: String] {
         [
             "FEDERATION_GRAPH_URL": url,
@@ -75,10 +75,10 @@ package struct SimulatorProcess: Sendable {
     /// Starts a simulator and waits until both listeners accept connections.
     ///
     /// - Parameters:
-    ///   - data: Path of its people and apps.
-    ///   - limit: The deadline for that.
+    ///   - data: The path of the data file with users and apps.
+    ///   - limit: The deadline for readiness.
     /// - Returns: The simulator.
-    /// - Throws: ``ProcessEnded`` with what it printed when it ends instead, ``DeadlinePassed``, ``MissingProduct``.
+    /// - Throws: ``ProcessEnded`` with the output of a simulator that ended, ``DeadlinePassed``, ``MissingProduct``.
     package static func start(
         data: String = PackageLayout.path("docker/simulator.json"),
         within limit: Duration = .seconds(30)
@@ -94,7 +94,7 @@ package struct SimulatorProcess: Sendable {
             control: HTTPClient(port: controlPort)
         )
         try await process.waitUntilReady(orKillWithin: limit) {
-            // It prints its addresses once it listens; a request would show in its counters.
+            // The simulator prints its addresses once it listens; a request would appear in its counters.
             process.standardOutput.contains("\n")
         }
         return simulator
@@ -119,11 +119,11 @@ extension ManagedProcess {
 ///
 /// - Parameters:
 ///   - arguments: The command.
-///   - program: Path of another `federation` than the one that was built together with the tests.
-///   - environment: Its configuration.
-///   - limit: The deadline for its end.
+///   - program: The path of another `federation` than that of the tests' build.
+///   - environment: The configuration.
+///   - limit: The deadline for the end of the command.
 /// - Returns: The ended process with its output and status.
-/// - Throws: ``MissingProduct``; ``DeadlinePassed`` after killing it.
+/// - Throws: ``MissingProduct``; ``DeadlinePassed`` after killing the process.
 package func runFederation(
     _ arguments: [String],
     program: String? = nil,

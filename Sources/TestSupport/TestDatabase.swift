@@ -1,6 +1,5 @@
 /// A database on a throw-away cluster.
 package struct TestDatabase: Sendable {
-    /// Its name.
     package let name: String
     private let server: DatabaseURL
 
@@ -9,21 +8,21 @@ package struct TestDatabase: Sendable {
         self.server = server
     }
 
-    /// Connection URL of the cluster's superuser.
+    /// The connection URL of the cluster's superuser.
     package var url: String { server.text(database: name) }
 
-    /// Port of the server itself, for a ``FaultyProxy`` to lead to.
+    /// The port of the server, for a ``FaultyProxy`` to connect to.
     package var port: Int { server.port }
 
-    /// The same, by way of a proxy that listens on another port.
+    /// Returns the connection URL through a proxy on another port.
     package func url(throughPort port: Int) -> String { server.text(database: name, port: port) }
 
-    /// Runs SQL as `psql --command` does, on a session of the tests' own, which is kept for the next.
+    /// Runs SQL as `psql --command` does, on a pooled session of the tests.
     ///
     /// - Parameters:
-    ///   - sql: One or more statements; several run in one transaction unless they say otherwise. Nothing that they set
-    ///     for their session outlasts them.
-    ///   - limit: How long they may take.
+    ///   - sql: One or more statements; several run in one transaction unless they say otherwise. Settings of the
+    ///     session are reset afterwards.
+    ///   - limit: The time allowed.
     /// - Returns: The rows of all results, each value as PostgreSQL prints it, `nil` for NULL.
     /// - Throws: ``SQLFailure`` with PostgreSQL's message when a statement fails, ``DeadlinePassed``.
     @discardableResult
@@ -31,7 +30,7 @@ package struct TestDatabase: Sendable {
         try await SQLSessions.shared.run(sql, at: url, within: limit)
     }
 
-    /// Runs a file of SQL by the `psql` program, stopping at the first error.
+    /// Runs a file of SQL with the `psql` program, which stops at the first error.
     ///
     /// - Parameter path: The file's path.
     /// - Throws: ``ProcessEnded`` with PostgreSQL's message.
@@ -46,11 +45,11 @@ package struct TestDatabase: Sendable {
     /// Lends an empty database beside this one, on the same server, and drops it afterwards.
     ///
     /// - Parameters:
-    ///   - suffix: Tells it from others beside this one.
-    ///   - isolation: The caller's, where the closure runs too.
-    ///   - body: What to do with it. Connections left open are ended.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws.
+    ///   - suffix: The suffix of the name, distinct for each database beside this one.
+    ///   - isolation: The caller's isolation, in which the closure runs too.
+    ///   - body: Uses the database. Connections left open are closed afterwards.
+    /// - Returns: The result of the body.
+    /// - Throws: The body's error.
     package func withNeighbour<Result>(
         _ suffix: String = "own",
         isolation: isolated (any Actor)? = #isolation,
@@ -65,37 +64,38 @@ package struct TestDatabase: Sendable {
         return try outcome.get()
     }
 
-    /// Ends the sessions that are kept for the next statement: a database that is copied must have none, and the
-    /// server's statistics tell of a session for certain once it has ended.
+    /// Closes the pooled sessions of the database.
+    ///
+    /// A database that is copied must have no sessions, and the server's statistics include a session for certain only
+    /// after its end.
     package func endSessions() async {
         await SQLSessions.shared.end(url)
     }
 }
 
-/// What a new database starts with.
+/// The initial contents of a new database.
 package struct DatabaseTemplate: Sendable {
     let name: String
     let prepare: @Sendable (TestDatabase) async throws -> Void
 
-    /// A template of your own; it is prepared once per process and copied for each database.
+    /// Makes a template, which is prepared once per process and copied for each database.
     ///
     /// - Parameters:
-    ///   - name: Tells it from other templates: lower-case letters, digits and `_`.
+    ///   - name: The unique name: lower-case letters, digits and `_`.
     ///   - prepare: Fills the template database.
     package init(name: String, prepare: @escaping @Sendable (TestDatabase) async throws -> Void) {
         self.name = name
         self.prepare = prepare
     }
 
-    /// An empty database.
     package static let empty = DatabaseTemplate(name: "empty") { _ in }
 
-    /// `schema.sql` of this package.
+    /// A database with this package's `schema.sql`.
     package static let schema = DatabaseTemplate(name: "schema") { database in
         try await database.psql(file: PackageLayout.path("schema.sql"))
     }
 
-    /// The `schema.sql` of an earlier version, with applications that have these schemas, in the order of their ids.
+    /// Returns a template with an earlier version's `schema.sql` and an application per schema, in order of their ids.
     package static func landed(_ version: Int, schemas: [String]) -> DatabaseTemplate {
         DatabaseTemplate(name: "landed\(version)_" + schemas.joined(separator: "_")) { database in
             try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/\(version).sql"))

@@ -1,11 +1,11 @@
-internal import Vocabulary
+internal import Domain
 
-/// As whom Twitter is asked: a consumer, which is Twitter's word for an app, with its secret.
+/// The credentials of a consumer, which is Twitter's word for an app: its key and its secret.
 struct Consumer {
     let key: String
     private let secret: Secret
 
-    /// Takes a key and a secret that can be sent: printable ASCII without spaces, and not empty.
+    /// Checks that key and secret can be sent: printable ASCII without spaces, and not empty.
     ///
     /// - Throws: `provider_misconfigured`.
     init(key: String, secret: Secret) throws(Failure) {
@@ -23,15 +23,15 @@ struct Consumer {
         self.secret = secret
     }
 
-    /// The `Authorization` header of a request (RFC 5849 §3.5.1).
+    /// Returns the `Authorization` header of a request (RFC 5849 §3.5.1).
     ///
     /// - Parameters:
-    ///   - request: What is asked.
-    ///   - url: Where, without a query.
-    ///   - token: The person's, if there is one.
-    ///   - nonce: Never the same twice.
+    ///   - request: The request.
+    ///   - url: The URL without a query.
+    ///   - token: The user's access token, if there is one.
+    ///   - nonce: A value that is never used twice.
     ///   - timestamp: Unix seconds.
-    /// - Returns: The header's value; it holds no secret, but it is good for this one request.
+    /// - Returns: The header's value; it holds no secret, but it authorizes this one request.
     func authorization(
         of request: TwitterRequest,
         at url: String,
@@ -58,12 +58,12 @@ struct Consumer {
     }
 }
 
-/// A person's access token with its secret, fit for being sent.
+/// An access token of a user with its secret, checked for sending.
 struct AccessToken {
     let text: String
     let secret: Secret
 
-    /// Holds both texts to the rule.
+    /// Checks the form of both texts.
     ///
     /// - Throws: `credential_invalid`.
     init(_ token: Secret, secret: Secret) throws(Failure) {
@@ -81,12 +81,12 @@ struct AccessToken {
     }
 }
 
-/// The texts that OAuth 1.0a calls keys, tokens and secrets.
+/// The rule for keys, tokens and secrets of OAuth 1.0a.
 enum OAuthText {
-    /// Twitter's have some 50 characters.
+    /// The largest size in bytes; Twitter's have some 50 characters.
     static let maxBytes = 512
 
-    /// Printable ASCII without spaces, not empty and not too long.
+    /// Returns whether a text is printable ASCII without spaces, not empty and not too long.
     static func isSendable(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

@@ -1,16 +1,17 @@
-internal import Upstream
-package import Vocabulary
+package import Domain
+internal import Providers
 
 extension TwitterClient {
-    /// Verifies a consumer key and its secret, by asking for a request token that nobody uses
-    /// (docs/protocols/twitter.md §4).
+    /// Verifies a consumer key and its secret, by requesting a request token that is not used.
+    ///
+    /// See docs/protocols/twitter.md §4.
     ///
     /// - Parameters:
-    ///   - consumerKey: The app to ask as.
-    ///   - consumerSecret: Its secret.
-    ///   - application: Whose app it is.
-    ///   - deadline: When the answer is worth nothing any more.
-    /// - Throws: `provider_misconfigured` when Twitter does not take them; `provider_rate_limited`,
+    ///   - consumerKey: The consumer key of the app.
+    ///   - consumerSecret: The consumer secret.
+    ///   - application: The application of the app.
+    ///   - deadline: The moment at which the check must be done.
+    /// - Throws: `provider_misconfigured` when Twitter refuses key or secret; `provider_rate_limited`,
     ///   `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `overloaded`.
     package func checkConsumer(
         consumerKey: String,

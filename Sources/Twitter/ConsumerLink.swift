@@ -1,46 +1,47 @@
+internal import Domain
 internal import NIOConcurrencyHelpers
-internal import Upstream
-internal import Vocabulary
+internal import Providers
 
-/// What the questions of one consumer have learnt about Twitter, shared by those under way.
+/// The circuit breaker for the requests of one consumer, shared by concurrent logins.
 final class ConsumerLink: Sendable {
-    /// A consumer as one application uses it, so that two applications that share one cannot harm each other by their
-    /// settings.
+    /// A consumer in one application, for one kind of request.
+    ///
+    /// Two applications with the same consumer have separate links, so that neither can harm the other by its settings.
     struct Key: Hashable {
         let application: ApplicationID
         let consumer: String
         let question: Question
     }
 
-    /// What is asked.
+    /// The kind of request.
     ///
-    /// Anybody with an API key may have request tokens made: however many do, logins go on.
+    /// Every client with an API key can have request tokens made: their failures must not stop logins.
     enum Question {
         case account
         case requestToken
     }
 
     private let breaker = NIOLockedValueBox(CircuitBreaker())
-    /// Of logins; the other question is nobody's worry.
+    /// The gauge of the circuit breaker; nil for request tokens, which nobody watches.
     private let gauge: LinkGauge?
 
     init(_ key: Key) {
         gauge = key.question == .account ? LinkGauge(.twitter, key.application, app: key.consumer) : nil
     }
 
-    /// Lets a login ask.
+    /// Admits a login to send requests.
     ///
-    /// - Throws: What a login is told that may not.
+    /// - Throws: The failure of a login that is not admitted.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
         try breaker.withLockedValue { $0.admit(at: .now) }.pass(to: .twitter)
     }
 
-    /// Whether it may ask again.
+    /// Returns whether an admitted login may retry.
     func allowsRepeats(_ pass: CircuitBreaker.Pass) -> Bool {
         breaker.withLockedValue { $0.allowsRepeats(pass) }
     }
 
-    /// Takes in what a login learnt; nil stands for an answer that was understood.
+    /// Records the outcome of a login; nil stands for a valid response.
     func record(_ signal: HealthSignal?, of pass: CircuitBreaker.Pass) {
         breaker.withLockedValue { breaker in
             breaker.record(.init(signal, nil), of: pass, at: .now)

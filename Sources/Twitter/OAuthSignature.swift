@@ -1,28 +1,28 @@
 internal import Crypto
+internal import Encodings
 internal import FoundationEssentials
-internal import Vocabulary
 
-/// The signature of a request (RFC 5849 §3.4), by HMAC-SHA1, the one method that Twitter knows.
+/// The signature of a request (RFC 5849 §3.4), by HMAC-SHA1, the only method that Twitter supports.
 enum OAuthSignature {
     static let method = "HMAC-SHA1"
 
-    /// The text that is signed (§3.4.1).
+    /// Returns the signature base string (§3.4.1).
     ///
     /// - Parameters:
-    ///   - method: In upper case.
+    ///   - method: The HTTP method in upper case.
     ///   - url: Scheme, authority and path, without a query.
-    ///   - parameters: Those of the query, of a form, and of the `Authorization` header, decoded, in any order.
-    /// - Returns: The three parts, encoded, with `&` between them.
+    ///   - parameters: The decoded parameters of the query, of a form, and of the `Authorization` header, in any order.
+    /// - Returns: The three parts, percent-encoded, joined by `&`.
     static func baseString(method: String, url: String, parameters: [OAuthParameter]) -> String {
         [method, normalized(url), normalized(parameters)].map(PercentEncoding.encode).joined(separator: "&")
     }
 
-    /// The key that signs (§3.4.2); what there is no token for has no token secret.
+    /// Returns the signing key (§3.4.2); a request without a token has no token secret.
     static func key(consumerSecret: String, tokenSecret: String?) -> String {
         PercentEncoding.encode(consumerSecret) + "&" + PercentEncoding.encode(tokenSecret ?? "")
     }
 
-    /// The signature in base64.
+    /// Returns the signature in base64.
     static func sign(_ baseString: String, key: String) -> String {
         let code = HMAC<Insecure.SHA1>.authenticationCode(
             for: Array(baseString.utf8),
@@ -31,7 +31,7 @@ enum OAuthSignature {
         return Data(code).base64EncodedString()
     }
 
-    /// Scheme and host in lower case, and no port where it is the scheme's own (§3.4.1.2).
+    /// Returns the URL with scheme and host in lower case, and without the scheme's default port (§3.4.1.2).
     private static func normalized(_ url: String) -> String {
         guard let colon = url.firstRange(of: "://") else { return url }
         let scheme = url[..<colon.lowerBound].lowercased()
@@ -43,7 +43,7 @@ enum OAuthSignature {
         return scheme + "://" + host + (path.isEmpty ? "/" : String(path))
     }
 
-    /// Encoded, and only then sorted, by name and by value, as bytes (§3.4.1.3.2).
+    /// Returns the parameters, first percent-encoded, then sorted by name and value, as bytes (§3.4.1.3.2).
     private static func normalized(_ parameters: [OAuthParameter]) -> String {
         parameters.map(\.encoded)
             .sorted {
@@ -56,7 +56,7 @@ enum OAuthSignature {
     }
 }
 
-/// A parameter of a request, as it is meant.
+/// A parameter of a request, decoded.
 struct OAuthParameter {
     let name: String
     let value: String
@@ -66,11 +66,11 @@ struct OAuthParameter {
         self.value = value
     }
 
-    /// Both halves as they are written in a query, a form or a header.
+    /// The parameter with name and value percent-encoded, as in a query, a form or a header.
     var encoded: OAuthParameter { OAuthParameter(PercentEncoding.encode(name), PercentEncoding.encode(value)) }
 }
 
 extension [OAuthParameter] {
-    /// As a query or a form.
+    /// The parameters in the form of a query or a form.
     var form: String { map(\.encoded).map { $0.name + "=" + $0.value }.joined(separator: "&") }
 }

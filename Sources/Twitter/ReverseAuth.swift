@@ -1,17 +1,17 @@
-internal import Upstream
-package import Vocabulary
+package import Domain
+import Encodings
+internal import Providers
 
 extension TwitterClient {
-    /// Fetches what an iOS client exchanges, by the account that it knows, for an access token
-    /// (docs/protocols/twitter.md §4).
+    /// Fetches the parameters that an iOS client exchanges, with its account, for an access token.
     ///
-    /// Asked once: each request makes a request token at Twitter.
+    /// See docs/protocols/twitter.md §4. The request is not retried: each request creates a request token at Twitter.
     ///
     /// - Parameters:
-    ///   - consumerKey: The app to ask as.
-    ///   - consumerSecret: Its secret.
-    ///   - application: Whose app it is.
-    ///   - deadline: When the answer is worth nothing any more.
+    ///   - consumerKey: The consumer key of the app.
+    ///   - consumerSecret: The consumer secret.
+    ///   - application: The application of the app.
+    ///   - deadline: The moment at which the request must be done.
     /// - Returns: The text that the client sends to Twitter as `x_reverse_auth_parameters`; it begins with `OAuth `.
     /// - Throws: `provider_misconfigured`, `provider_rate_limited`, `provider_unavailable`, `provider_timeout`,
     ///   `provider_bad_reply`, `overloaded`.

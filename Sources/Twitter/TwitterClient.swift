@@ -1,10 +1,10 @@
 package import Curl
-internal import Upstream
-package import Vocabulary
+package import Domain
+internal import Providers
 
-/// Asks Twitter; each question is an extension beside its answer.
+/// A client of Twitter's API; each request is an extension in the file of its response.
 ///
-/// Safe to share; one is enough for all applications.
+/// Safe to share; one client serves all applications.
 package final class TwitterClient: Sendable {
     let curl: CurlClient
     package let configuration: TwitterConfiguration
@@ -12,7 +12,7 @@ package final class TwitterClient: Sendable {
     let random: RandomSource
     private let links = Links<ConsumerLink.Key, ConsumerLink> { ConsumerLink($0) }
 
-    /// Makes a client; nothing is sent before the first question.
+    /// Creates a client; no connection is opened before the first request.
     package init(curl: CurlClient, configuration: TwitterConfiguration, clock: WallClock, random: RandomSource) {
         self.curl = curl
         self.configuration = configuration
@@ -20,19 +20,20 @@ package final class TwitterClient: Sendable {
         self.random = random
     }
 
-    /// Asks, and asks once more what may be repeated and failed for a passing reason; the breaker learns how it went.
+    /// Sends a request, and records the outcome at the circuit breaker.
     ///
-    /// Each time the request is signed anew, so no nonce is sent twice (decision D13).
+    /// The request is retried once if it is repeatable and failed for a passing reason. Each attempt is signed anew, so
+    /// no nonce is sent twice (decision D13).
     ///
     /// - Parameters:
-    ///   - consumer: As whom.
-    ///   - application: Whose consumer it is; others that use the same one learn separately.
-    ///   - subject: What is asked; each of them learns by itself.
-    ///   - repeats: Whether asking twice does no harm.
-    ///   - deadline: When the answer is worth nothing any more.
-    ///   - question: What is asked, and how the reply is read.
-    /// - Returns: The answer.
-    /// - Throws: Why there is none.
+    ///   - consumer: The consumer that signs.
+    ///   - application: The application of the consumer; each application has a circuit breaker of its own.
+    ///   - subject: The kind of request; each kind has a circuit breaker of its own.
+    ///   - repeats: Whether the request may be retried.
+    ///   - deadline: The moment at which the request must be done.
+    ///   - question: Sends the request and reads the response.
+    /// - Returns: The result of `question`.
+    /// - Throws: The failure of the last attempt.
     func ask<Answer: Sendable>(
         by consumer: Consumer,
         of application: ApplicationID,

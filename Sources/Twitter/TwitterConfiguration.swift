@@ -1,36 +1,36 @@
 package import Curl
-import Upstream
+import Providers
 
-/// Where Twitter is, and how long we wait for it.
+/// The address of Twitter's API, and the timeouts of its calls.
 package struct TwitterConfiguration: Sendable {
-    /// Scheme, host and port; the host is a part of what is signed.
+    /// Scheme, host and port; the host is part of the signed text.
     let base: HTTPURL
-    /// A path in front of Twitter's own ones if the base URL has one, without a slash at its end.
+    /// The path in front of Twitter's paths if the base URL has one, without a slash at its end.
     let basePath: String
-    /// Whether Twitter is reached by TLS; everything but a loopback address is.
+    /// Whether Twitter is reached by TLS, as everything but a loopback address is.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
-    /// Limit of one call, from name resolution to the last byte.
+    /// The timeout of one call, from name resolution to the last byte.
     package let callTimeout: Duration
-    /// Limit of connecting and the TLS handshake.
+    /// The timeout of connecting, with the TLS handshake.
     package let connectTimeout: Duration
-    /// Most bytes of a reply, decoded.
+    /// The largest size of a decoded response in bytes.
     package let maxReplyBytes: Int
 
-    /// Where Twitter is, unless somebody says otherwise, and the waits of decisions D8 and D9.
+    /// The default address of Twitter, and the timeouts of decisions D8 and D9.
     package enum Default {
         package static let baseURL = "https://api.twitter.com"
         package static let callMilliseconds = 2500
         package static let connectMilliseconds = 1000
     }
 
-    /// Makes a configuration.
+    /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - baseURL: Twitter itself; plain `http` is for loopback addresses. No query. `https://api.twitter.com` and
+    ///   - baseURL: Twitter's API; plain `http` is for loopback addresses. No query. `https://api.twitter.com` and
     ///     `https://api.x.com` give different signatures.
-    ///   - callTimeout: Limit of one call.
-    ///   - connectTimeout: Limit of connecting.
-    ///   - maxReplyBytes: Most bytes of a decoded reply.
+    ///   - callTimeout: The timeout of one call.
+    ///   - connectTimeout: The timeout of connecting.
+    ///   - maxReplyBytes: The largest size of a decoded response in bytes.
     /// - Throws: `CurlError.invalidRequest` when the URL cannot be called.
     package init(
         baseURL: String = Default.baseURL,
@@ -52,18 +52,43 @@ package struct TwitterConfiguration: Sendable {
     }
 }
 
+/// The environment variables for Twitter.
+enum TwitterVariables {
+    typealias Default = TwitterConfiguration.Default
+
+    static let url = Variable.url(
+        "twitter.url",
+        standard: Default.baseURL,
+        """
+        Twitter's API, or a simulator of it; no query. The host is a part of what is signed, so name the one that your \
+        app is registered with: `https://api.x.com` gives other signatures
+        """
+    )
+    static let connect = Variable.milliseconds(
+        "twitter.connect",
+        standard: Default.connectMilliseconds,
+        "connecting to Twitter: address, TCP and TLS"
+    )
+    static let call = Variable.milliseconds(
+        "twitter.call",
+        standard: Default.callMilliseconds,
+        "one call of Twitter, from the address to the last byte"
+    )
+
+    static let all: [any DeclaredVariable] = [url, connect, call]
+}
+
 extension TwitterConfiguration {
-    /// Reads where Twitter is; nil after noting what is wrong.
+    /// Reads the configuration from the environment; nil after noting what is wrong.
     init?(_ settings: inout some UpstreamSettings) {
-        let url = settings.upstream("twitter.url", default: TwitterConfiguration.Default.baseURL)
-        let call = settings.milliseconds("twitter.call", default: TwitterConfiguration.Default.callMilliseconds)
-        let connect = settings.milliseconds(
-            "twitter.connect",
-            default: TwitterConfiguration.Default.connectMilliseconds
-        )
-        guard let url else { return nil }
-        do { try self.init(baseURL: url, callTimeout: call, connectTimeout: connect) } catch {
-            settings.problem("twitter.url", "cannot be used: \(error)")
+        do {
+            try self.init(
+                baseURL: settings.value(TwitterVariables.url),
+                callTimeout: settings.value(TwitterVariables.call),
+                connectTimeout: settings.value(TwitterVariables.connect)
+            )
+        } catch {
+            settings.problem(TwitterVariables.url, "cannot be used: \(error)")
             return nil
         }
     }

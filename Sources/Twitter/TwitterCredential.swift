@@ -1,13 +1,13 @@
-import Vocabulary
+import Domain
 
-/// An access token of OAuth 1.0a with its secret, as clients send them: two texts, or one with a colon between them.
+/// An access token of OAuth 1.0a with its secret, as clients send them: two texts, or one with a colon between.
 struct TwitterCredential: Sendable {
     let token: Secret
     let secret: Secret
 
-    /// Takes what a request holds.
+    /// Reads the credential of a request.
     ///
-    /// - Throws: `credential_missing`, `credential_ambiguous` when another kind of credential is there as well,
+    /// - Throws: `credential_missing`, `credential_ambiguous` when the request holds another kind of credential, too,
     ///   `credential_wrong_kind`.
     init(_ fields: CredentialFields) throws(Failure) {
         let others = [fields.idToken, fields.code, fields.loginCode].compactMap(\.self).filter { !$0.isEmpty }

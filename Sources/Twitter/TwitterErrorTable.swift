@@ -1,28 +1,29 @@
-internal import Upstream
-internal import Vocabulary
+internal import Domain
+internal import Encodings
+internal import Providers
 
-/// The meaning of Twitter's errors in our reasons (docs/protocols/twitter.md §2).
+/// The mapping of Twitter's errors to our reasons (docs/protocols/twitter.md §2).
 ///
-/// The code decides; the HTTP status where there is none, or one that the table does not know, since Twitter's newer
-/// errors (problem details) have no code.
+/// The code decides. The HTTP status decides without a code, and for an unknown code, since Twitter's newer errors
+/// (problem details) have no code.
 struct TwitterErrorTable {
-    /// Whose credentials an error speaks of.
+    /// The credentials that an error concerns.
     enum Subject {
-        /// The person's token, with ours.
+        /// The user's token, together with our consumer key and secret.
         case userToken
-        /// Ours alone: the operator's to repair.
+        /// Our consumer key and secret alone; the operator must repair the configuration.
         case consumer
     }
 
     let subject: Subject
-    /// Seconds that Twitter asked us to wait.
+    /// Seconds to wait, as Twitter asked.
     let retryAfter: Int?
 
-    /// Reads an error that came with an HTTP status.
+    /// Returns the fault for an error in a response with an HTTP status.
     func fault(code: Int64?, status: Int) -> ProviderFault {
         let error = Occurrence(code: code, status: status)
         return switch code {
-        // Where a person is asked about, Twitter counts per person: it says nothing about the others.
+        // For requests about a user, Twitter's rate limit counts per user, and says nothing about other users.
         case 88 where subject == .userToken: ProviderFault(limited(error), .answered)
         case 88: appIsLimited(error)
         case 130, 131: unavailable(error)
@@ -39,7 +40,7 @@ struct TwitterErrorTable {
         case 429: appIsLimited(error)
         case 500...: unavailable(error)
         case 401: refused(error)
-        // 402: the credits of the app are used up.
+        // HTTP status 402: the credits of the app are used up.
         case 402, 403, 404, 410: ProviderFault(misconfigured(error), .answered)
         default: ProviderFault(.badReply(.twitter, details: error.details, cause: error.cause), .answered)
         }
@@ -62,8 +63,10 @@ struct TwitterErrorTable {
         ProviderFault(.unavailable(.twitter, details: error.details, cause: error.cause), .transient)
     }
 
-    /// Twitter's words for a wrong signature (32), a token that is not or no longer good with our consumer key (89),
-    /// and credentials that it cannot read (215) do not tell our part from the person's.
+    /// Returns the fault for refused credentials.
+    ///
+    /// Three errors do not tell whether our credentials or the user's are wrong: a wrong signature (32), a token that
+    /// is not or no longer valid for our consumer key (89), and credentials that Twitter cannot read (215).
     private func refused(_ error: Occurrence) -> ProviderFault {
         guard subject == .userToken else { return ProviderFault(misconfigured(error), .answered) }
         let failure = error.failure(
@@ -106,12 +109,12 @@ struct TwitterErrorTable {
     }
 }
 
-/// One error, as far as it may be told.
+/// An error of Twitter, reduced to the parts that may be reported.
 private struct Occurrence {
     let code: Int64?
     let status: Int
 
-    /// What a program may know of it: the members of `errorData`.
+    /// The members of `errorData` for programs.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("twitterCode", .integer(code)) }

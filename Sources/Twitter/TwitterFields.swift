@@ -1,9 +1,9 @@
+import Encodings
 package import Mapping
-import Vocabulary
 
-// The user object of Twitter's API 1.1 (docs/protocols/twitter.md §1). Which of it an app may read is a matter of the
-// app, not of the person; an e-mail address is there when the app may ask for it and the person has one that is
-// confirmed.
+// The fields of Twitter's user object in API 1.1 (docs/protocols/twitter.md §1). The settings of the app, not the user,
+// decide which fields the app may read. An e-mail address is there if the app may read it and the user has confirmed
+// one.
 
 extension ProfileFields {
     package static let twitter = ProfileFields(

@@ -1,30 +1,32 @@
+package import Description
+package import Domain
+package import Encodings
 package import Mapping
 package import Providers
-package import Upstream
-package import Vocabulary
 
 extension ProviderName {
-    /// The kind, and what its instance is usually called.
+    /// The name of the provider kind, and the usual name of a provider of that kind.
     package static let twitter = ProviderName(known: "twitter")
 }
 
-/// Twitter: access tokens of OAuth 1.0a, which count towards our consumer keys alone.
+/// The provider kind for Twitter.
+///
+/// It accepts access tokens of OAuth 1.0a, which are valid only with our consumer keys.
 package struct TwitterKind: ProviderKind {
     package let name = ProviderName.twitter
     package let title = TwitterProvider.title
     package let fields = ProfileFields.twitter
     package let subjects = SubjectRule(isDecimal: true, isGlobal: true)
     package let appTerms = AppTerms(
-        id: "consumerKey",
-        secret: "consumerSecret",
-        secretTitle: "the consumer secret",
-        idRule: "must be a text of 1 to 64 letters, digits, - or _",
-        isID: { text in
-            (1...64).contains(text.utf8.count)
-                && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-_") }
-        }
+        id: ("consumerKey", "Consumer key", "The consumer key (API key); no key twice."),
+        TextRule(
+            "must be a text of 1 to 64 letters, digits, - or _",
+            pattern: "^[A-Za-z0-9_-]{1,64}$"
+        ) { (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-_") } },
+        secret: ("consumerSecret", "Consumer secret", "The consumer secret."),
+        called: "the consumer secret"
     )
-    package let optionNames: [String] = []
+    package let optionShape = ObjectShape()
     package let secretOptions: [SecretOption] = []
     package let exportedOptions: [String] = []
 
@@ -54,6 +56,8 @@ package struct TwitterKind: ProviderKind {
 }
 
 extension TwitterKind: UpstreamKind {
+    package static var variables: [any DeclaredVariable] { TwitterVariables.all }
+
     package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
         guard let configuration = TwitterConfiguration(&settings) else { return nil }
         return UpstreamSetup(usesTLS: configuration.usesTLS) { parts in
@@ -69,7 +73,7 @@ extension TwitterKind: UpstreamKind {
     }
 }
 
-/// Twitter as one application has set it up.
+/// The provider Twitter of one application.
 package struct TwitterProvider: Provider {
     package let name: ProviderName
     let application: ApplicationID
@@ -91,7 +95,7 @@ extension TwitterProvider: CredentialVerifying {
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult {
         let credential = try TwitterCredential(credential)
-        // Twitter gives the whole profile; a mapping that is wrong is told all the same.
+        // Twitter sends the whole profile, but an error in the mapping is reported all the same.
         _ = try question.fields()
         let person = try await person(by: credential, question)
         return AuthenticationResult(person: person, profile: AdmittedProfile(person.profile, by: fields))
@@ -104,7 +108,7 @@ extension TwitterProvider: CredentialVerifying {
         try await person(by: TwitterCredential(credential), question)
     }
 
-    /// Asks by each consumer key in turn whose the token is; one that counts towards none of ours stands for nobody.
+    /// Verifies a token with each consumer key in turn; a token that is valid with none of them is refused.
     private func person(
         by credential: TwitterCredential,
         _ question: ProviderQuestion
@@ -124,7 +128,8 @@ extension TwitterProvider: CredentialVerifying {
                     deadline: question.deadline
                 )
                 return VerifiedPerson(
-                    // Subjects are the same whichever consumer key asks: one that is replaced keeps its people.
+                    // Subjects are the same for every consumer key, so users keep their identities when a key is
+                    // replaced.
                     identity: IdentityKey(provider: name, app: .global, subject: user.subject),
                     profile: user.profile,
                     scopes: [],

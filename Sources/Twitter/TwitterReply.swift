@@ -1,15 +1,16 @@
 internal import Curl
-internal import Upstream
-internal import Vocabulary
+internal import Domain
+internal import Encodings
+internal import Providers
 
-/// What Twitter answered, before anybody has looked into it.
+/// A response of Twitter, not parsed yet.
 struct TwitterReply {
     let status: Int
     let body: [UInt8]
-    /// Seconds that Twitter asks us to wait.
+    /// Seconds to wait, as Twitter asks.
     private let retryAfter: Int?
 
-    /// Takes a reply; `now` in Unix seconds.
+    /// Creates the response from an HTTP response; `now` in Unix seconds.
     init(_ reply: HTTPReply, now: Int64) {
         status = reply.status
         body = reply.body
@@ -18,11 +19,11 @@ struct TwitterReply {
             ?? reply.header("x-rate-limit-reset").flatMap { RateLimit.seconds(untilReset: $0, now: now) }
     }
 
-    /// The object of a reply that is no error.
+    /// Parses the object of a successful response.
     ///
-    /// An error counts whatever the status is.
+    /// An error in the body counts with any status.
     ///
-    /// - Throws: `ProviderFault` for everything else.
+    /// - Throws: `ProviderFault` for every other response.
     func object(about subject: TwitterErrorTable.Subject) throws(ProviderFault) -> JSONObject {
         let value: JSONValue
         do throws(JSONError) {
@@ -37,7 +38,7 @@ struct TwitterReply {
         return object
     }
 
-    /// The text of a reply that is neither an error nor too long to be one of Twitter's.
+    /// Returns the text of a successful response, of at most `maxBytes` bytes.
     func text(about subject: TwitterErrorTable.Subject, maxBytes: Int) throws(ProviderFault) -> String {
         guard status == 200 else {
             let object = (try? JSONParser.parse(body, limits: .reply))?.object
@@ -49,7 +50,7 @@ struct TwitterReply {
         return String(decoding: body, as: UTF8.self)
     }
 
-    /// A reply that is none of those that were asked for.
+    /// Returns the fault for a response of an unexpected structure.
     func misshapen(_ what: String) -> ProviderFault {
         ProviderFault(.badReply(.twitter, cause: "Twitter: \(what)"), .answered)
     }
@@ -58,7 +59,7 @@ struct TwitterReply {
         TwitterErrorTable(subject: subject, retryAfter: retryAfter).fault(code: code, status: status)
     }
 
-    /// The code of the first error, which is a number, and in some mocks a text.
+    /// Returns the code of the first error, which is a number, and in some mocks a text.
     private static func code(in reply: JSONObject) -> Int64? {
         guard let code = reply["errors"]?.array?.first?.object?["code"] else { return nil }
         if let text = code.string { return text.utf8.count <= 20 ? Int64(text) : nil }
@@ -67,7 +68,7 @@ struct TwitterReply {
 }
 
 extension RateLimit {
-    /// Reads `x-rate-limit-reset`, the Unix second at which the window ends.
+    /// Returns the seconds until the time in `x-rate-limit-reset`, the Unix second at which the window ends.
     static func seconds(untilReset header: String, now: Int64) -> Int? {
         guard (1...15).contains(header.utf8.count), header.utf8.allSatisfy(\.isASCIIDigit), let reset = Int64(header)
         else {

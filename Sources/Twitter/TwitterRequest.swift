@@ -1,19 +1,21 @@
-internal import Curl
-internal import Upstream
-internal import Vocabulary
+import Domain
 
-/// What is asked of Twitter, before it is signed.
+internal import Curl
+internal import Encodings
+internal import Providers
+
+/// A request to Twitter, not signed yet.
 struct TwitterRequest {
     let call: ProviderCall
     let method: Method
     let path: String
-    /// Those of the query of a GET, of the form of a POST.
+    /// The parameters of the query of a GET, or of the form of a POST.
     let parameters: [OAuthParameter]
 
     enum Method {
         case get, post
 
-        /// As it is signed.
+        /// The method as it is signed.
         var word: String {
             switch self {
             case .get: "GET"
@@ -23,14 +25,14 @@ struct TwitterRequest {
     }
 }
 
-/// What Twitter is asked, as it is timed.
+/// The calls of Twitter, under the names of their metrics.
 extension ProviderCall {
     static let verifyCredentials = ProviderCall("twitter", "verify_credentials")
     static let requestToken = ProviderCall("twitter", "request_token")
 }
 
 extension TwitterClient {
-    /// Signs a request and sends it, within the limit of a call and before the deadline.
+    /// Signs a request and sends it, within the timeout of a call and before the deadline.
     func send(
         _ request: TwitterRequest,
         by consumer: Consumer,
@@ -46,7 +48,7 @@ extension TwitterClient {
             let signed = try sign(request, by: consumer, token: token, timestamp: clock.seconds, timeout: timeout)
             let reply = try await curl.send(signed)
             running.end()
-            // The time to wait counts from the reply, not from the request, which may have taken seconds.
+            // The time to wait counts from the response, not from the request, which may have taken seconds.
             return TwitterReply(reply, now: clock.seconds)
         } catch {
             running.end(error)
@@ -80,8 +82,7 @@ extension TwitterClient {
             timeout: timeout,
             connectTimeout: min(timeout, configuration.connectTimeout),
             maxReplyBytes: configuration.maxReplyBytes,
-            // On a connection that has died meanwhile libcurl would send the same nonce twice, which Twitter may
-            // refuse.
+            // On a connection that died meanwhile libcurl would send the same nonce twice, which Twitter may refuse.
             reusesConnection: false
         )
     }

@@ -1,27 +1,28 @@
-internal import Upstream
-package import Vocabulary
+package import Domain
+package import Encodings
+internal import Providers
 
-/// Somebody whom Twitter vouched for, towards our own consumer key.
+/// A user whose token Twitter verified for our consumer key.
 package struct TwitterUser: Sendable {
-    /// `id_str`.
+    /// The `id_str` of the user.
     package let subject: Subject
-    /// The user object as Twitter wrote it.
+    /// The user object as Twitter sent it.
     package let profile: JSONObject
 }
 
 extension TwitterClient {
-    /// Asks whose access token this is (docs/protocols/twitter.md §1).
+    /// Returns the user of an access token (docs/protocols/twitter.md §1).
     ///
-    /// A question that failed for a passing reason is asked once more, signed anew, inside the deadline.
+    /// A request that failed for a passing reason is retried once, signed anew, before the deadline.
     ///
     /// - Parameters:
-    ///   - accessToken: As the client sent it.
-    ///   - accessTokenSecret: As the client sent it.
-    ///   - consumerKey: The app to ask as; a token of another app is refused.
-    ///   - consumerSecret: Its secret.
-    ///   - application: Whose login it is.
-    ///   - deadline: When the answer is worth nothing any more.
-    /// - Returns: The person; `email` is there when the app may read it and the person has one that is verified.
+    ///   - accessToken: The access token as the client sent it.
+    ///   - accessTokenSecret: The token's secret as the client sent it.
+    ///   - consumerKey: The consumer key of the app; a token of another app is refused.
+    ///   - consumerSecret: The consumer secret.
+    ///   - application: The application of the login.
+    ///   - deadline: The moment at which the requests must be done.
+    /// - Returns: The user; `email` is present when the app may read it and the user has a verified one.
     /// - Throws: `credential_invalid`, `user_action_required`, `provider_misconfigured`, `provider_rate_limited`,
     ///   `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `overloaded`.
     package func verifyCredentials(
@@ -51,7 +52,9 @@ extension TwitterClient {
         ]
     )
 
-    /// Reads the user, whose id is there twice, since JavaScript cannot hold the number: both must agree.
+    /// Reads the user; the number `id` and the text `id_str` must agree.
+    ///
+    /// Twitter sends both, since JavaScript cannot hold the number.
     private static func user(in reply: TwitterReply) throws(ProviderFault) -> TwitterUser {
         let profile = try reply.object(about: .userToken)
         guard let text = profile["id_str"]?.string, let subject = Subject(decimal: text) else {

@@ -1,17 +1,17 @@
-package import Vocabulary
+package import Encodings
 
-/// An AuthenticationResponseJSON, taken apart and not yet judged: it says which passkey it is to be held against.
+/// A parsed AuthenticationResponseJSON, not verified yet; its credential id tells the passkey to verify it with.
 package struct AssertionResponse: Sendable {
     package let credentialID: [UInt8]
-    /// The handle that the authenticator keeps with a discoverable passkey; nil where it gives none, or an empty one.
+    /// The user handle that the authenticator stores with a discoverable passkey; nil when it is absent or empty.
     package let userHandle: [UInt8]?
     let clientData: [UInt8]
     let authenticatorData: [UInt8]
     let signature: [UInt8]
 
-    /// Takes an assertion apart.
+    /// Parses an assertion.
     ///
-    /// - Parameter credential: What the client's `toJSON()` gave.
+    /// - Parameter credential: The JSON of the client's `toJSON()`.
     /// - Throws: `malformedCredential`.
     package init(_ credential: JSONValue) throws(CeremonyError) {
         let json = try CredentialJSON(credential)
@@ -25,10 +25,10 @@ package struct AssertionResponse: Sendable {
     }
 }
 
-/// A passkey as it is kept, as far as an assertion is held against it.
+/// The stored properties of a passkey that an assertion is verified with.
 package struct Passkey: Sendable {
     package let credentialID: [UInt8]
-    /// The COSE key, as `CredentialPublicKey.bytes` has it.
+    /// The COSE key in the form of `CredentialPublicKey.bytes`.
     package let publicKey: [UInt8]
     package let signCount: UInt32
     package let isBackupEligible: Bool
@@ -49,28 +49,29 @@ package struct Passkey: Sendable {
     }
 }
 
-/// What is true after an assertion: what is kept anew of the passkey.
+/// The result of a verified assertion: the new values to store with the passkey.
 package struct VerifiedAssertion: Sendable {
-    /// The counter from now on.
+    /// The new signature counter.
     ///
-    /// It is written only where the one that it was held against still stands: of two assertions at once, one counts.
+    /// The caller must store it only if the stored counter is still the verified one: of two concurrent assertions, one
+    /// is accepted.
     package let signCount: UInt32
     package let isUserVerified: Bool
     package let isBackedUp: Bool
 }
 
 extension RelyingParty {
-    /// Judges an assertion (WebAuthn 7.2).
+    /// Verifies an assertion (WebAuthn 7.2).
     ///
     /// - Parameters:
-    ///   - response: The assertion. Whether its credential was among those that were allowed (step 5) is found out by
-    ///     whoever has looked up the passkey.
-    ///   - challenge: That of the options. Whoever calls this has made sure that it was not used before.
-    ///   - passkey: What is kept under the response's credential id.
-    ///   - isUserKnown: Whether the user was known before the ceremony, as at a second factor; else the response has to
-    ///     bring the user's handle (step 6).
-    /// - Returns: What to keep of it.
-    /// - Throws: The first step that is not passed.
+    ///   - response: The assertion. The caller, which looked up the passkey, checks whether the credential was among
+    ///     the allowed ones (step 5).
+    ///   - challenge: The challenge of the options. The caller ensures that it was not used before.
+    ///   - passkey: The passkey stored under the response's credential id.
+    ///   - isUserKnown: Whether the user was known before the ceremony, as at a second factor; otherwise the response
+    ///     must have the user handle (step 6).
+    /// - Returns: The values to store.
+    /// - Throws: The error of the first step that fails.
     package func verify(
         _ response: AssertionResponse,
         challenge: [UInt8],
@@ -88,7 +89,7 @@ extension RelyingParty {
         guard key.hasSigned(response.authenticatorData + clientData.hash, signature: response.signature) else {
             throw .invalidSignature
         }
-        // Passkeys that are synchronized have no counter and always say zero.
+        // Synchronized passkeys have no counter and always send zero.
         guard data.signCount > passkey.signCount || (data.signCount, passkey.signCount) == (0, 0) else {
             throw .cloned
         }

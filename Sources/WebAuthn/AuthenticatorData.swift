@@ -1,6 +1,7 @@
-/// What an authenticator says and signs (WebAuthn 6.1).
+/// The data that an authenticator signs (WebAuthn 6.1).
 ///
-/// It says for which RP id it is, what was asked of the user, its counter, and in a registration the new credential.
+/// They are the hash of the RP id, the flags about the user, the signature counter, and in a registration the new
+/// credential.
 struct AuthenticatorData {
     struct Flags: OptionSet {
         let rawValue: UInt8
@@ -13,9 +14,9 @@ struct AuthenticatorData {
         static let extensions = Flags(rawValue: 1 << 7)
     }
 
-    /// A credential as its authenticator attests it (WebAuthn 6.5.1).
+    /// A new credential as its authenticator attests it (WebAuthn 6.5.1).
     struct AttestedCredential {
-        /// The model of the authenticator, by its own account.
+        /// The model of the authenticator, as the authenticator claims.
         let aaguid: [UInt8]
         let id: [UInt8]
         let publicKey: CredentialPublicKey
@@ -26,7 +27,7 @@ struct AuthenticatorData {
     let signCount: UInt32
     let credential: AttestedCredential?
 
-    /// Reads all of the bytes.
+    /// Parses all of the bytes.
     ///
     /// - Throws: `malformedAuthenticatorData`, `unsupportedKey`.
     init(_ bytes: ArraySlice<UInt8>) throws(CeremonyError) {
@@ -64,7 +65,7 @@ struct AuthenticatorData {
         return AttestedCredential(aaguid: aaguid, id: id, publicKey: publicKey)
     }
 
-    /// Outputs of extensions are a map (WebAuthn 9); none was asked for of which anything is read here.
+    /// Skips the outputs of extensions, which are a map (WebAuthn 9); the service reads none of them.
     private static func skipExtensions(_ rest: inout ArraySlice<UInt8>) throws(CeremonyError) {
         var reader = CBORReader(rest)
         guard reader.isAtMap else { throw .malformedAuthenticatorData }

@@ -1,15 +1,15 @@
-/// What was read is no CBOR of the form that CTAP2 prescribes, or not the item that was expected.
+/// The error of bytes that are not CBOR in CTAP2's form, or not the expected item.
 struct CBORError: Error {}
 
-/// Reads CBOR (RFC 8949) item by item, as its caller expects them.
+/// A reader of CBOR (RFC 8949), item by item as the caller expects them.
 ///
 /// The form is CTAP2's canonical one (docs/protocols/webauthn.md §4): definite lengths, each number in the fewest
-/// bytes, no tags. Nothing is copied or set aside by what a length says: a length of bytes is within what is there, and
-/// so is a number of members, each of which has a byte at least.
+/// bytes, no tags. No memory is allocated for a claimed length: a length of bytes must be within the remaining bytes,
+/// and so must a number of members, each of which has at least one byte.
 struct CBORReader {
     private var rest: ArraySlice<UInt8>
 
-    /// How deep what is skipped may be: the statements of a compound attestation, with their certificates, need five.
+    /// The deepest nesting of skipped items; a compound attestation's statements, with certificates, need five.
     static let depth = 6
 
     private enum Kind: UInt8 {
@@ -20,12 +20,12 @@ struct CBORReader {
         rest = bytes
     }
 
-    /// What has not been read.
+    /// The bytes that have not been read.
     var remainder: ArraySlice<UInt8> { rest }
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// An integer of at most 63 bits and its sign.
+    /// Reads an integer of at most 63 bits and its sign.
     mutating func integer() throws(CBORError) -> Int64 {
         let (kind, argument) = try head()
         guard let value = Int64(exactly: argument) else { throw CBORError() }
@@ -45,7 +45,7 @@ struct CBORReader {
         return text
     }
 
-    /// The beginning of a map; its pairs of keys and values follow.
+    /// Reads the head of a map; returns the number of its pairs of keys and values, which follow.
     mutating func map() throws(CBORError) -> Int {
         let (kind, argument) = try head()
         guard kind == .map else { throw CBORError() }
@@ -64,7 +64,7 @@ struct CBORReader {
         return first >> 5 == Kind.map.rawValue
     }
 
-    /// Reads an item, whatever it is, and forgets it.
+    /// Reads an item of any kind and discards it.
     mutating func skip(depth: Int = Self.depth) throws(CBORError) {
         let (kind, argument) = try head()
         switch kind {
@@ -95,13 +95,13 @@ struct CBORReader {
         return taken
     }
 
-    /// A number of items, each of which has so many bytes at least.
+    /// Returns a number of items, each of at least `bytes` bytes, if they fit into the remaining bytes.
     private func count(_ argument: UInt64, each bytes: Int) throws(CBORError) -> Int {
         guard argument <= UInt64(rest.count / bytes) else { throw CBORError() }
         return Int(argument)
     }
 
-    /// The first byte of an item and the number that belongs to it (RFC 8949 §3).
+    /// Reads the first byte of an item and its argument (RFC 8949 §3).
     private mutating func head() throws(CBORError) -> (kind: Kind, argument: UInt64) {
         guard let first = rest.popFirst(), let kind = Kind(rawValue: first >> 5) else { throw CBORError() }
         let information = first & 0x1F
@@ -111,7 +111,7 @@ struct CBORReader {
         case 24...27:
             let size = 1 << (information - 24)
             let argument = try take(UInt64(size)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            // What fits half as many bytes has a shorter form.
+            // A number that fits half as many bytes has a shorter form.
             let least = size == 1 ? 24 : UInt64(1) << (size * 4)
             guard argument >= least else { throw CBORError() }
             return (kind, argument)
@@ -119,7 +119,7 @@ struct CBORReader {
         }
     }
 
-    /// `false`, `true`, `null` and `undefined`, and floating point numbers of 2, 4 and 8 bytes (RFC 8949 §3.3).
+    /// Reads `false`, `true`, `null`, `undefined`, or a floating point number of 2, 4 or 8 bytes (RFC 8949 §3.3).
     private mutating func simpleValue(_ information: UInt8) throws(CBORError) -> UInt64 {
         switch information {
         case 20...23: return UInt64(information)

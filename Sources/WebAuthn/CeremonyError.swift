@@ -1,15 +1,15 @@
-/// Why a response of an authenticator does not count.
+/// The reason why an authenticator's response is refused.
 ///
-/// The raw value is the reason for logs; there is nothing of the response in it.
+/// The raw value is the reason for logs; it contains nothing of the response.
 package enum CeremonyError: String, Error, Sendable, CaseIterable {
     /// The credential's JSON is not that of a public key credential.
     case malformedCredential = "malformed_credential"
     case malformedClientData = "malformed_client_data"
     case malformedAttestation = "malformed_attestation"
     case malformedAuthenticatorData = "malformed_authenticator_data"
-    /// The key is of another algorithm than were offered, or is no key of its algorithm.
+    /// The key has an algorithm that was not offered, or is not valid for its algorithm.
     case unsupportedKey = "unsupported_key"
-    /// The client data are those of the other ceremony.
+    /// The client data belong to the other ceremony.
     case wrongType = "wrong_type"
     case wrongChallenge = "wrong_challenge"
     case wrongOrigin = "wrong_origin"
@@ -18,13 +18,13 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case wrongRelyingParty = "wrong_relying_party"
     case userAbsent = "user_absent"
     case userUnverified = "user_unverified"
-    /// A credential that cannot be backed up says that it is, or one that could not be backed up now can, or reversely.
+    /// The backup flags contradict each other, or the backup eligibility of the credential has changed.
     case inconsistentBackup = "inconsistent_backup"
-    /// Another credential than the one it is held against.
+    /// The response is for another credential than the expected one.
     case wrongCredential = "wrong_credential"
-    /// The user handle is another one, or is missing where it is what tells who the user is.
+    /// The user handle differs, or is missing where it identifies the user.
     case wrongUser = "wrong_user"
     case invalidSignature = "invalid_signature"
-    /// The signature counter has not grown: the passkey was used elsewhere, by a copy of it.
+    /// The signature counter has not grown: a copy of the passkey was used elsewhere.
     case cloned = "cloned"
 }

@@ -1,10 +1,10 @@
-package import Vocabulary
+package import Encodings
 
-/// For whom a passkey is made.
+/// The user of a new passkey.
 package struct PasskeyUser: Sendable {
-    /// 1 to 64 bytes that tell nobody who it is (WebAuthn 5.4.3), and that come back with assertions.
+    /// 1 to 64 bytes that do not identify the user to others (WebAuthn 5.4.3), and that return with assertions.
     package let handle: [UInt8]
-    /// What the authenticator shows beside the relying party's name, such as an address.
+    /// The name that the authenticator shows beside the relying party's name, such as an address.
     package let name: String
     package let displayName: String
 
@@ -15,7 +15,7 @@ package struct PasskeyUser: Sendable {
     }
 }
 
-/// A passkey that is to be used, or not to be made once more.
+/// A passkey that may be used in an assertion, or is excluded from a registration.
 package struct PasskeyDescriptor: Sendable {
     package let id: [UInt8]
     package let transports: [Transport]
@@ -33,7 +33,7 @@ package struct PasskeyDescriptor: Sendable {
     }
 }
 
-/// How a client reaches an authenticator (WebAuthn 5.8.4).
+/// The connection between a client and an authenticator (WebAuthn 5.8.4).
 package enum Transport: String, Sendable, CaseIterable {
     case usb, nfc, ble
     case smartCard = "smart-card"
@@ -41,20 +41,20 @@ package enum Transport: String, Sendable, CaseIterable {
     case `internal`
 }
 
-/// Whether the authenticator keeps the credential, so that it is found without its id.
+/// Whether the authenticator stores a discoverable credential, which is found without its id.
 package enum ResidentKey: String, Sendable, CaseIterable {
     case required, preferred, discouraged
 }
 
 extension RelyingParty {
-    /// PublicKeyCredentialCreationOptionsJSON (WebAuthn 5.4), for `parseCreationOptionsFromJSON()`.
+    /// Returns PublicKeyCredentialCreationOptionsJSON (WebAuthn 5.4), for `parseCreationOptionsFromJSON()`.
     ///
     /// - Parameters:
-    ///   - challenge: At least 16 random bytes that count once.
-    ///   - user: For whom the passkey is made.
+    ///   - challenge: At least 16 random bytes, for a single use.
+    ///   - user: The user of the new passkey.
     ///   - excluding: The passkeys that the user has.
-    ///   - residentKey: Required for a login that begins without a name.
-    ///   - timeout: For how many seconds the client waits.
+    ///   - residentKey: Required for a login that begins without a login name.
+    ///   - timeout: The time in seconds for which the client waits.
     /// - Returns: The options.
     package func creationOptions(
         challenge: [UInt8],
@@ -87,12 +87,12 @@ extension RelyingParty {
         ]
     }
 
-    /// PublicKeyCredentialRequestOptionsJSON (WebAuthn 5.5), for `parseRequestOptionsFromJSON()`.
+    /// Returns PublicKeyCredentialRequestOptionsJSON (WebAuthn 5.5), for `parseRequestOptionsFromJSON()`.
     ///
     /// - Parameters:
-    ///   - challenge: At least 16 random bytes that count once.
-    ///   - allowing: The passkeys that may be used; none for a login that begins without a name.
-    ///   - timeout: For how many seconds the client waits.
+    ///   - challenge: At least 16 random bytes, for a single use.
+    ///   - allowing: The passkeys that may be used; none for a login that begins without a login name.
+    ///   - timeout: The time in seconds for which the client waits.
     /// - Returns: The options.
     package func requestOptions(
         challenge: [UInt8],

@@ -1,7 +1,7 @@
 import Crypto
-import Vocabulary
+import Encodings
 
-/// What the client says about the ceremony (WebAuthn 5.8.1); its authenticator signs the hash.
+/// The client's data about the ceremony (WebAuthn 5.8.1), whose hash the authenticator signs.
 struct ClientData {
     enum Ceremony: String {
         case create = "webauthn.create"
@@ -10,11 +10,10 @@ struct ClientData {
 
     let hash: [UInt8]
 
-    /// Reads `clientDataJSON` and holds it against what was asked (WebAuthn 7.1 steps 5 to 11, 7.2 steps 8
-    /// to 14).
+    /// Parses `clientDataJSON` and verifies it (WebAuthn 7.1 steps 5 to 11, 7.2 steps 8 to 14).
     ///
-    /// Members besides those that are read here are ignored, as WebAuthn 5.8.1 wants it. A ceremony in a frame of
-    /// another origin's page is refused: no page of ours is made for that.
+    /// Unknown members are ignored, as WebAuthn 5.8.1 requires. A ceremony in a frame of another origin's page is
+    /// refused, since none of our pages is made for that.
     init(
         _ bytes: [UInt8],
         of ceremony: Ceremony,
@@ -42,7 +41,9 @@ struct ClientData {
         hash = Array(SHA256.hash(data: bytes))
     }
 
-    /// What UTF-8 is read without (step 5, step 8); the hash is of all bytes.
+    /// Returns the bytes without the byte order mark that UTF-8 decoding drops (steps 5 and 8).
+    ///
+    /// The hash covers all bytes.
     private static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }

@@ -1,6 +1,6 @@
-import Vocabulary
+import Encodings
 
-/// What RegistrationResponseJSON and AuthenticationResponseJSON have in common (WebAuthn 5.1.1, `toJSON()`).
+/// The common members of RegistrationResponseJSON and AuthenticationResponseJSON (WebAuthn 5.1.1, `toJSON()`).
 struct CredentialJSON {
     let id: [UInt8]
     let response: JSONObject
@@ -18,13 +18,13 @@ struct CredentialJSON {
         guard !self.id.isEmpty else { throw .malformedCredential }
     }
 
-    /// The bytes of a member of the response.
+    /// Returns the bytes of a member of the response.
     func bytes(_ name: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
         guard let text = response[name]?.string else { throw .malformedCredential }
         return try Self.bytes(text, atMost: limit)
     }
 
-    /// Bytes in base64url, whose number is known before any are decoded.
+    /// Returns the bytes of a base64url text; the size is checked before decoding.
     static func bytes(_ text: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
         guard text.utf8.count <= (limit * 4 + 2) / 3, let bytes = Base64URL.decode(text.utf8) else {
             throw .malformedCredential

@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 
-/// The signature algorithms that are offered to authenticators, by their COSE numbers.
+/// The signature algorithms offered to authenticators, by their COSE numbers.
 package enum SignatureAlgorithm: Int64, Sendable, CaseIterable {
     /// ECDSA on P-256 with SHA-256.
     case es256 = -7
@@ -14,7 +14,7 @@ package enum SignatureAlgorithm: Int64, Sendable, CaseIterable {
 /// The public key of a passkey, read from a COSE key (docs/protocols/webauthn.md §5).
 package struct CredentialPublicKey: Sendable {
     package let algorithm: SignatureAlgorithm
-    /// The COSE key in CTAP2's canonical form, whatever the order was in which its members arrived.
+    /// The COSE key in CTAP2's canonical form, regardless of the received order of members.
     package let bytes: [UInt8]
     private let key: Key
 
@@ -24,7 +24,7 @@ package struct CredentialPublicKey: Sendable {
         case rs256(_RSA.Signing.PublicKey)
     }
 
-    /// Reads a COSE key that is all of the bytes.
+    /// Parses a COSE key, which must fill all of the bytes.
     package init(_ bytes: [UInt8]) throws(CeremonyError) {
         var reader = CBORReader(bytes[...])
         let members: COSEMembers
@@ -37,7 +37,7 @@ package struct CredentialPublicKey: Sendable {
         self = key
     }
 
-    /// A key of one of the algorithms, or nil: the members are exactly those that its algorithm has (WebAuthn 6.5.1.1).
+    /// Creates a key; nil unless the members are exactly those of a supported algorithm (WebAuthn 6.5.1.1).
     init?(_ members: COSEMembers) {
         guard let algorithm = members.integer(COSEMembers.algorithm).flatMap(SignatureAlgorithm.init(rawValue:))
         else { return nil }
@@ -53,7 +53,7 @@ package struct CredentialPublicKey: Sendable {
         self.bytes = bytes
     }
 
-    /// Whether the signature is this key's.
+    /// Returns whether this key made the signature.
     func hasSigned(_ message: [UInt8], signature: [UInt8]) -> Bool {
         switch key {
         case .es256(let key):
@@ -66,7 +66,7 @@ package struct CredentialPublicKey: Sendable {
         }
     }
 
-    /// Key type EC2, curve P-256, both coordinates; whether the point is on the curve is checked.
+    /// Creates a key of type EC2 on curve P-256, with both coordinates; checks that the point is on the curve.
     private static func es256(_ members: COSEMembers) -> (Key, [UInt8])? {
         guard members.count == 5, members.integer(COSEMembers.keyType) == 2, members.integer(-1) == 1,
             let x = members.bytes(-2), x.count == 32, let y = members.bytes(-3), y.count == 32,
@@ -76,7 +76,7 @@ package struct CredentialPublicKey: Sendable {
         return (.es256(key), bytes)
     }
 
-    /// Key type OKP, curve Ed25519.
+    /// Creates a key of type OKP on curve Ed25519.
     private static func edDSA(_ members: COSEMembers) -> (Key, [UInt8])? {
         guard members.count == 4, members.integer(COSEMembers.keyType) == 1, members.integer(-1) == 6,
             let x = members.bytes(-2), x.count == 32,
@@ -85,7 +85,9 @@ package struct CredentialPublicKey: Sendable {
         return (.edDSA(key), [0xA4, 0x01, 0x01, 0x03, 0x27, 0x20, 0x06, 0x21, 0x58, 0x20] + x)
     }
 
-    /// Key type RSA (RFC 8230): 2048 to 4096 bits, an odd exponent of at least 65537 and at most 32 bits, both without
+    /// Creates a key of type RSA (RFC 8230).
+    ///
+    /// The modulus has 2048 to 4096 bits; the exponent is odd, at least 65537, and at most 32 bits long. Both have no
     /// leading zeros.
     private static func rs256(_ members: COSEMembers) -> (Key, [UInt8])? {
         guard members.count == 4, members.integer(COSEMembers.keyType) == 3,
@@ -101,10 +103,10 @@ package struct CredentialPublicKey: Sendable {
     }
 }
 
-/// The members of a COSE key: a map with at most five of them, integers and byte strings under integers.
+/// The members of a COSE key: a map of at most five integers and byte strings with integer labels.
 ///
-/// CTAP2 sorts them; here they may come in any order, as other relying parties take them. None comes twice in a key
-/// that is taken: their number is that of the members that its algorithm needs, and each of these is there.
+/// CTAP2 sorts the members; any order is accepted here, as by other relying parties. An accepted key has no duplicate
+/// members: their number is that of the algorithm's members, and each of these is present.
 struct COSEMembers {
     static let keyType: Int64 = 1
     static let algorithm: Int64 = 3

@@ -1,18 +1,18 @@
-/// Whom passkeys are made for: one RP id, the origins that may use it, and what is asked of authenticators.
+/// The relying party of passkeys: one RP id, its origins, and the requirements on authenticators.
 package struct RelyingParty: Sendable {
-    /// Whether the authenticator has to make sure who uses it, by a PIN or a finger.
+    /// Whether the authenticator must verify its user, by a PIN or a fingerprint.
     package enum UserVerification: String, Sendable, CaseIterable {
         case required, preferred, discouraged
     }
 
     /// The RP id: a host name in lower case.
     package let id: String
-    /// The name that authenticators show.
+    /// The name that authenticators display.
     package let name: String
-    /// The origins whose pages and apps are taken, such as `https://example.org` and `android:apk-key-hash:…`.
+    /// The accepted origins of pages and apps, such as `https://example.org` and `android:apk-key-hash:…`.
     ///
-    /// They are compared as bytes. Whether they belong to the RP id, by their host or as related origins, is a matter
-    /// of those who configure them: clients check it, too.
+    /// They are compared as bytes. The operator is responsible for origins that belong to the RP id, by their host or
+    /// as related origins; clients check this, too.
     package let origins: [String]
     package let userVerification: UserVerification
 

@@ -1,8 +1,8 @@
-// WebAuthn — the two ceremonies of passkeys, as a relying party judges them (W3C Web Authentication, level 3).
+// WebAuthn — the two ceremonies of passkeys on the side of the relying party (W3C Web Authentication, level 3).
 //
 // Owns: the options of both ceremonies in JSON, the steps of a registration and of an assertion, authenticator data,
-// CBOR and COSE as far as they are needed for these, the three signature algorithms, and the bounds of all of it.
-// docs/protocols/webauthn.md says what is checked, and what is not.
+// CBOR and COSE as far as the ceremonies need them, the three signature algorithms, and all size limits.
+// docs/protocols/webauthn.md lists what is checked, and what is not.
 //
-// Must not know: HTTP, the database, applications, sessions, or who a user is beyond the bytes of a handle; where
-// challenges come from and whether they count once; attestation, of which nothing is believed.
+// Must not know: HTTP, the database, applications, sessions, or a user beyond the bytes of a user handle; the source of
+// challenges and their single use; attestation, which is not trusted.

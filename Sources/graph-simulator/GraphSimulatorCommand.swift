@@ -7,10 +7,10 @@ import UnixSignals
 
 import Glibc
 
-/// The command around the library: options in, two ports open, SIGTERM or SIGINT ends it.
+/// The `graph-simulator` command: parses options, opens two ports, and ends on SIGTERM or SIGINT.
 ///
-/// Exit codes are those of sysexits.h: 64 for a wrong option, 65 for a data file that cannot be used, 66 for one that
-/// cannot be read, 69 for a port that cannot be opened.
+/// Exit codes are those of sysexits.h: 64 for a wrong option, 65 for an unusable data file, 66 for an unreadable data
+/// file, 69 for a port that cannot be opened.
 @main
 struct GraphSimulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -113,13 +113,13 @@ struct GraphSimulatorCommand: AsyncParsableCommand {
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// A connection is a file, and shells commonly allow 1024 of them.
+    /// Raises the limit of open files: each connection is a file, and shells commonly allow 1024.
     private func raiseFileLimit() {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
-        // Refused where the hard limit is no limit at all; then the soft one stays, which is no reason to stop.
+        // Fails where the hard limit is unlimited; the soft limit then stays, which is no reason to stop.
         _ = setrlimit(resource, &limit)
     }
 
@@ -155,7 +155,7 @@ struct GraphSimulatorCommand: AsyncParsableCommand {
     }
 }
 
-/// Keeps the simulator open until the group is told to end.
+/// Keeps the simulator running until the service group shuts down.
 private struct SimulatorService: Service {
     let simulator: GraphSimulator
 

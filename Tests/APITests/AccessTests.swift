@@ -1,17 +1,17 @@
+@testable import AdministrationAPI
+import Domain
+import Encodings
 import HTTPTypes
 import Postgres
-import TestSupport
 import Testing
-import Vocabulary
-
-@testable import API
+import TestSupport
 
 @Suite("What operators may do")
 struct AccessTests {
     @Test("T-113: each route refuses the roles below its own, and each refusal is one entry of the audit log")
     func roles() async throws {
         try await Operators.lend { operators in
-            // The first owner is made by a token of its own, while there is no operator.
+            // The setup token creates the first owner, and only while there is no operator.
             for route in AdministrationRoute.all where !route.path.hasSuffix("/setup") {
                 for role in OperatorRole.allCases {
                     let entries = try await operators.auditCount()
@@ -19,7 +19,7 @@ struct AccessTests {
                     let place: Comment = "\(role) at \(route.method.rawValue) \(route.path): \(reply.text)"
                     guard role < route.role else {
                         #expect(![401, 403, 405, 500].contains(reply.status), place)
-                        // The one that does something without being told what.
+                        // Opening a session is the only POST that succeeds without a body.
                         let opens = route.method == .post && route.path.hasSuffix("/operator/sessions")
                         #expect(try await operators.auditCount() == entries + (opens ? 1 : 0), place)
                         continue
@@ -154,7 +154,7 @@ struct AccessTests {
             let (replies, arrived) = AsyncStream.makeStream(of: Reply.self)
             let tasks = try await operators.listeners.parts.postgres.withTransaction { connection in
                 try await connection.execute(script: "lock table federation.operator_tokens in access exclusive mode")
-                // Those that are let in wait for the lock, so that only the others are answered.
+                // Admitted requests wait for the lock, so only the refused ones get a response.
                 var answers = replies.makeAsyncIterator()
                 var tasks: [Task<Void, any Error>] = []
                 func ask(_ count: Int, from source: String, letIn: Int) async {

@@ -1,9 +1,9 @@
+@testable import AdministrationAPI
+import Domain
+import Encodings
 import HTTPTypes
-import TestSupport
 import Testing
-import Vocabulary
-
-@testable import API
+import TestSupport
 
 @Suite("The audit log as JSON lines")
 struct AuditLinesTests {

@@ -1,15 +1,16 @@
 import Accounts
 import Applications
-import Federation
+@testable import Backendless
+import Description
+import Domain
+import Encodings
+@testable import HTTP
 import HTTPTypes
 import Hummingbird
-import Notifications
-import TestSupport
+import Messaging
+@testable import PublicAPI
 import Testing
-import Vocabulary
-
-@testable import Backendless
-@testable import HTTP
+import TestSupport
 
 @Suite("Two protocols of clients on one listener")
 struct ClientProtocolTests {
@@ -31,6 +32,30 @@ struct ClientProtocolTests {
             #expect(login.json?["___class"]?.string == "Users")
             #expect(login.json?["objectId"]?.string == id)
         }
+    }
+
+    @Test("find the application by what they name: one of them names its key alone")
+    func unknownKey() async throws {
+        try await Self.withProtocols { listeners in
+            let unknown = try await listeners.call(
+                .post,
+                "/letters.v1/accounts?key=key-0123456789abcdeX",
+                headers: Self.json,
+                body: Self.ann
+            )
+            #expect(unknown.text == #"{"error":"UNKNOWN_APPLICATION"}"#)
+            let none = try await listeners.call(.post, "/letters.v1/accounts", headers: Self.json, body: Self.ann)
+            #expect(none.text == #"{"error":"UNKNOWN_APPLICATION"}"#)
+        }
+    }
+
+    @Test("the OpenAPI document leaves out the routes of a base without an address")
+    func undocumented() throws {
+        let parts = try Parts()
+        let letters = Letters(useCases: parts.useCases, directory: parts.directory)
+        let both = parts.publicListener(beside: [letters])
+        #expect(both.document(version: "1") == parts.publicListener().document(version: "1"))
+        #expect(both.router.routes.contains { $0.path.description == "/letters.v1/accounts" })
     }
 
     @Test("tell the same failure by a status, a code and a body of their own")
@@ -56,7 +81,7 @@ struct ClientProtocolTests {
         #expect(try await listeners.call(.post, "/letters.v1//x").text == #"{"error":"NOT_FOUND"}"#)
         let method = try await listeners.call(.get, Letters.signUp)
         #expect(method.text == #"{"error":"METHOD_NOT_ALLOWED"}"# && method.headers[.allow] == "POST")
-        // Backendless has this path below the id of an application, which this is none of.
+        // Backendless has this path below an application id, and `letters.v1` is no application.
         #expect(try await listeners.call(.get, "/letters.v1/x/users/login").text == #"{"error":"NOT_FOUND"}"#)
         #expect(try await listeners.call(.get, "/shop/nothing").reason == "not_found")
         #expect(try await listeners.call(.get, "/letters.v10/nothing/here").reason == "not_found")
@@ -84,14 +109,35 @@ struct ClientProtocolTests {
     @Test("need the pages of applications below their fixed segments only where an application can be called so")
     func applicationSegments() throws {
         let parts = try Parts()
-        let backendless = Backendless(federation: parts.federation, directory: parts.directory)
+        let backendless = Backendless(useCases: parts.useCases, directory: parts.directory)
         let protocols = ClientProtocols(backendless, beside: Self.letters(parts))
         #expect(protocols.applicationSegments == ["{applicationId}", "api", "v1"])
     }
 
+    @Test("leave to neither what providers call: it is there without Backendless, too")
+    func callbacks() throws {
+        let parts = try Parts()
+        let letters = Letters(useCases: parts.useCases, directory: parts.directory)
+        let listener = PublicListener(
+            of: ClientProtocols(letters, beside: []),
+            useCases: parts.useCases,
+            directory: parts.directory
+        )
+        let paths = Set(listener.router.routes.map { "\($0.method.rawValue) \($0.path)" })
+        for base in ["/{applicationId}/{apiKey}", "/api/{apiKey}", "/api"] {
+            let provider = base + "/users/oauth/{provider}"
+            let expected: Set = [
+                "POST \(provider)/deauthorize", "POST \(provider)/deletion", "GET \(provider)/deletion/{code}",
+                "GET \(provider)/webhook", "POST \(provider)/webhook",
+            ]
+            #expect(paths.isSuperset(of: expected), "\(base)")
+        }
+        #expect(!paths.contains { $0.contains("loginWithFacebook") })
+    }
+
     @Test("leave the same refusals in the log", arguments: Failure.Reason.allCases)
     func refusals(reason: Failure.Reason) {
-        // By links and states people show who they are, too, and their pages and replies say so with another status.
+        // Links and states are credentials, too; their pages and responses report a refusal with another status.
         let isShown = [.linkInvalid, .loginStateInvalid, .guestInvalid].contains(reason)
         let status = Problem().status(of: reason)
         #expect(
@@ -105,10 +151,10 @@ struct ClientProtocolTests {
     private static let ann = #"{"mail": "ann@example.com", "secret": "plenty of letters"}"#
 
     private static func letters(_ parts: Parts) -> [any ClientProtocol] {
-        [Letters(federation: parts.federation, directory: parts.directory)]
+        [Letters(useCases: parts.useCases, directory: parts.directory)]
     }
 
-    /// Lends a listener that knows one application, with a key.
+    /// Lends listeners that have the `Letters` protocol and one application with an API key.
     private static func withProtocols(_ body: @escaping @Sendable (Listeners) async throws -> Void) async throws {
         try await withDatabase(.schema) { database in
             try await database.psql(
@@ -128,43 +174,48 @@ struct ClientProtocolTests {
     }
 }
 
-/// A protocol with a single route: `POST /letters.v1/{applicationId}?key=…` makes an account.
+/// A client protocol with a single route.
+///
+/// `POST /letters.v1/accounts?key=…` creates an account in the application that has the API key.
 private struct Letters: ClientProtocol {
-    let federation: Federation
+    let useCases: UseCases
     let directory: ApplicationDirectory
 
     static let key = "key-0123456789abcdef"
-    static let signUp = "/letters.v1/shop?key=\(key)"
+    static let signUp = "/letters.v1/accounts?key=\(key)"
 
     let firstSegments = ["letters.v1"]
     let exposedHeaders = "Retry-After"
     var errors: any ErrorTable { Errors() }
 
     func allowedOrigins(of request: Request) -> [String]? {
-        directory.allowedOrigins(of: request.uri.path.split(separator: "/").last ?? "")
+        let found = try? directory.application(key: Self.key(in: request))
+        return found?.application.application.settings.allowedOrigins
     }
 
-    func mount(on router: Router<APIContext>, refusals: RefusalLog) {
-        router.post("/letters.v1/:applicationId") { request, context in
-            let found = try directory.application(
-                id: context.parameters["applicationId"] ?? "",
-                key: request.uri.queryParameters["key"] ?? ""
-            )
+    func session(of request: Request) -> String? { nil }
+
+    func mount(on routes: ApplicationRoutes) {
+        let base = ApplicationBase("/letters.v1/") { request, _ in .key(Self.key(in: request), of: nil) }
+        let operation = Operation("signUp", "Creates an account.", .init(201, "The account."))
+        routes.below(base).on(.post, "accounts", operation) { request, context, application in
             let body = try await request.jsonObject()
             let record = UserRecord(
                 properties: ["email": body["mail"] ?? .null],
                 password: body.present("secret")
             )
-            let written = try await federation.registrations.register(
+            let written = try await useCases.registrations.register(
                 record,
                 token: nil,
-                from: RequestSource(name: context.peer.network.name),
-                in: found.application,
+                from: context.source,
+                in: application,
                 logger: context.logger
             )
             return Response.json(Self.encoded(written.user), status: .created)
         }
     }
+
+    private static func key(in request: Request) -> Substring { request.uri.queryParameters["key"] ?? "" }
 
     private static func encoded(_ user: User) -> JSONWriter {
         var writer = JSONWriter()

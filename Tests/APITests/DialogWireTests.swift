@@ -1,26 +1,25 @@
-import Federation
+import Accounts
+@testable import Backendless
+import Domain
+import Encodings
 import FoundationEssentials
 import HTTPTypes
 import Logins
+@testable import Pages
 import Providers
+@testable import PublicAPI
 import Secrets
 import Testing
-import Vocabulary
-
-@testable import Backendless
-@testable import HTTP
 
 @Suite("Where a dialog sends a browser")
 struct DialogWireTests {
     @Test("the policy of the popup's page admits its script by the digest of just that text")
     func digest() {
-        #expect(Data(Digest.sha256(WebPage.handOverScript)).base64EncodedString() == WebPage.handOverDigest)
-        #expect(!WebPage.handOverScript.contains("*"))
-        let late = Digest.sha256(WebPage.lateHandOverScript)
-        #expect(Data(late).base64EncodedString() == WebPage.lateHandOverDigest)
-        #expect(!WebPage.lateHandOverScript.contains("*"))
-        let passkeys = Digest.sha256(FactorFields.passkeyScript)
-        #expect(Data(passkeys).base64EncodedString() == FactorFields.passkeyDigest)
+        for script in [InlineAsset.handOver, .lateHandOver, .passkey] {
+            let digest = Data(Digest.sha256(script.text.text)).base64EncodedString()
+            #expect(script.source == "'sha256-\(digest)'")
+        }
+        for script in [InlineAsset.handOver, .lateHandOver] { #expect(!script.text.text.contains("*")) }
     }
 
     @Test(
@@ -34,7 +33,7 @@ struct DialogWireTests {
         ]
     )
     func adding(url: String, expected: String) {
-        #expect(DialogRoutes.adding([("reason", "x&y")], to: url) == expected)
+        #expect(DialogPages.adding([("reason", "x&y")], to: url) == expected)
     }
 
     @Test("the query of a dialog is read as far as it is known, and a parameter that is there twice is not there")

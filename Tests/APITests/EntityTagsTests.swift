@@ -1,9 +1,8 @@
+import Accounts
 import Administration
-import Federation
+@testable import AdministrationAPI
+import Domain
 import Testing
-import Vocabulary
-
-@testable import API
 
 @Suite("If-Match and If-None-Match")
 struct EntityTagsTests {

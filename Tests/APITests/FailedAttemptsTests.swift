@@ -1,7 +1,6 @@
-import Testing
-
-@testable import API
+@testable import AdministrationAPI
 @testable import HTTP
+import Testing
 
 @Suite("Failed attempts, as a trace of events")
 struct FailedAttemptsTests {
@@ -102,7 +101,7 @@ struct FailedAttemptsTests {
         #expect(trace.fail(.ipv6(1)) == 6)
     }
 
-    /// The machine and its clock.
+    /// The state machine under test and its clock.
     private struct Trace {
         var attempts = FailedAttempts()
         private var now = ContinuousClock.now

@@ -15,7 +15,7 @@ struct FrameMeterTests {
     private static let preface = [UInt8](repeating: 0x50, count: 24) + frame(4)
     private static let request = frame(1, 5, 20)
 
-    /// A meter that has had these bytes.
+    /// Returns a meter that has taken these bytes.
     private static func meter(_ bytes: [UInt8], now: NIODeadline = begin) -> FrameMeter {
         var meter = FrameMeter(now: begin)
         let isAllowed = meter.take(ByteBuffer(bytes: bytes).readableBytesView, now: now)

@@ -1,12 +1,12 @@
+import Domain
 import Logins
 import NIOConcurrencyHelpers
-import Vocabulary
 
-/// Keeps what is told of logins, in the words of whoever counts them.
+/// A recorder of the login outcomes that `UseCases` reports, in the words of the metrics.
 final class HeardLogins: Sendable {
     private let kept = NIOLockedValueBox<[String]>([])
 
-    /// One text a login: application, method, and result.
+    /// One text for each login: application, method, and result.
     var all: [String] { kept.withLockedValue { $0 } }
 
     func hear(_ outcome: LoginOutcome) {

@@ -1,16 +1,15 @@
+import Accounts
 import Applications
-import Federation
 import HTTPTypes
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("The base path /api")
 struct HostBoundTests {
     @Test("leads to the application that has the host name, and to no other")
     func byHost() async throws {
         try await withApplications { listeners in
-            // A session that does not live is the answer of an application that was found.
+            // The refusal of an unknown session shows that an application was found.
             for host in ["one.example", "ONE.example:8443", "one.example:", "uno.example"] {
                 #expect(try await listeners.call(.get, "/api/users/sessions", host: host).reason == "session_invalid")
             }
@@ -85,8 +84,9 @@ struct HostBoundTests {
 
     private static let key = "key-0123456789abcdef"
 
-    /// Lends listeners that know three applications: `one` with host names, one of which `two` claims, too, and `api`
-    /// with a key.
+    /// Lends listeners that know three applications: `one`, `two` and `api`.
+    ///
+    /// `one` has host names, and `two` claims one of them, too; `api` has an API key.
     private func withApplications(_ body: @escaping @Sendable (Listeners) async throws -> Void) async throws {
         try await withDatabase(.schema) { database in
             try await database.psql(

@@ -1,9 +1,11 @@
-import API
+import Accounts
 import Administration
+import AdministrationAPI
 import Applications
 import Backendless
 import Curl
-import Federation
+import Domain
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
@@ -12,28 +14,28 @@ import NIOCore
 import NIOEmbedded
 import Postgres
 import Providers
+import PublicAPI
 import Secrets
+@testable import Server
 import Store
 import Testing
-import Upstream
-import Vocabulary
 
-@testable import Server
-
-/// Both listeners in this process, wired as the service wires them, without sockets in front.
+/// Both listeners in this process, wired as in the service, but without sockets.
 struct Listeners: Sendable {
     let publicAPI: RouterResponder<APIContext>
     let management: RouterResponder<ManagementContext>
     let parts: Parts
 
-    /// On a database; without one nothing answers there, and whatever asks for it fails.
+    /// Creates both listeners on a database.
+    ///
+    /// Without a database, every request that needs one fails.
     ///
     /// - Parameters:
-    ///   - url: The database.
-    ///   - trustedProxies: How many proxies stand in front.
-    ///   - further: Kinds of providers beside the usual ones.
-    ///   - others: Makes what stands beside Backendless.
-    /// - Throws: What makes a client of libcurl fail.
+    ///   - url: The URL of the database.
+    ///   - trustedProxies: How many proxies stand in front of the service.
+    ///   - further: Provider kinds beside those of the service.
+    ///   - others: Creates the client protocols beside Backendless.
+    /// - Throws: The error with which libcurl refuses to make a client.
     init(
         database url: String = Parts.nowhere,
         trustedProxies: Int = 0,
@@ -41,12 +43,13 @@ struct Listeners: Sendable {
         beside others: (Parts) -> [any ClientProtocol] = { _ in [] }
     ) throws {
         parts = try Parts(database: url, trustedProxies: trustedProxies, knowing: further)
-        publicAPI = parts.publicRouter(beside: others(parts)).buildResponder()
+        publicAPI = parts.publicListener(beside: others(parts)).router.buildResponder()
         management = parts.managementRouter.buildResponder()
     }
 
-    /// Lends listeners on a database, whose connections live as long, with kinds of providers beside those of the
-    /// service.
+    /// Lends listeners on a database, with provider kinds beside those of the service.
+    ///
+    /// The database connections close when `body` returns.
     static func onDatabase(
         _ url: String,
         trustedProxies: Int = 0,
@@ -67,7 +70,6 @@ struct Listeners: Sendable {
         }
     }
 
-    /// Sends a request to the management listener.
     func manage(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -78,7 +80,6 @@ struct Listeners: Sendable {
         try await Self.send(to: management, method, path, headers: headers, body: body, from: address)
     }
 
-    /// Sends a request to the public listener.
     func call(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -115,13 +116,13 @@ struct Listeners: Sendable {
     }
 }
 
-/// What stands behind the listeners.
+/// The objects behind the listeners.
 struct Parts: Sendable {
     let postgres: PostgresClient
     let directory: ApplicationDirectory
     let administration: Administration
-    let federation: Federation
-    /// What `Federation` has told of logins.
+    let useCases: UseCases
+    /// The login outcomes that `UseCases` has reported.
     let logins: HeardLogins
     private let trustedProxies: Int
 
@@ -135,7 +136,7 @@ struct Parts: Sendable {
         self.trustedProxies = trustedProxies
         logins = HeardLogins()
         var configuration = try PostgresConfiguration(url: url)
-        // No test is about these, and a busy machine takes its time.
+        // No test is about these limits, and a busy machine is slow.
         (configuration.lockTimeout, configuration.statementTimeout) = (.seconds(60), .seconds(60))
         (configuration.leaseTimeout, configuration.idleInTransactionTimeout) = (.seconds(60), .seconds(60))
         configuration.connectTimeout = .seconds(60)
@@ -162,11 +163,12 @@ struct Parts: Sendable {
             clock: .system,
             random: .system
         )
-        federation = Federation(
+        useCases = UseCases(
             store: store,
             directory: directory,
             masterKeys: MasterKeys(current: key),
-            limits: Limits(),
+            // No test is about this limit either.
+            limits: Limits(login: .seconds(60)),
             clock: .system,
             random: .system,
             observer: { [logins] in logins.hear($0) },
@@ -174,12 +176,12 @@ struct Parts: Sendable {
         )
     }
 
-    private var backendless: Backendless { Backendless(federation: federation, directory: directory) }
+    private var backendless: Backendless { Backendless(useCases: useCases, directory: directory) }
 
-    func publicRouter(beside others: [any ClientProtocol] = []) -> Router<APIContext> {
-        PublicAPI.router(
+    func publicListener(beside others: [any ClientProtocol] = []) -> PublicListener {
+        PublicListener(
             of: ClientProtocols(backendless, beside: others),
-            federation: federation,
+            useCases: useCases,
             directory: directory,
             trustedProxies: trustedProxies
         )
@@ -187,15 +189,14 @@ struct Parts: Sendable {
 
     var managementRouter: Router<ManagementContext> {
         ManagementAPI.router(
-            federation: federation,
+            useCases: useCases,
             administration: administration,
-            metrics: MetricsPage(access: .open, contentType: "text/plain") { [] },
-            errors: backendless.errors
+            metrics: MetricsPage(access: .open, contentType: "text/plain") { [] }
         )
     }
 }
 
-/// What came back.
+/// A response of a listener.
 struct Reply: Sendable {
     let status: Int
     let headers: HTTPFields
@@ -203,11 +204,11 @@ struct Reply: Sendable {
 
     var json: JSONObject? { (try? JSONParser.parse(text, limits: .stored))?.object }
 
-    /// The reason of a failure.
+    /// The reason of a failure, from `errorData`.
     var reason: String? { json?["errorData"]?.object?["reason"]?.string }
 }
 
-/// Gathers the body of a response.
+/// A writer that collects the body of a response.
 private final class Content: ResponseBodyWriter {
     private(set) var bytes = ByteBuffer()
 

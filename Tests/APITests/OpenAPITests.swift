@@ -1,16 +1,34 @@
+@testable import AdministrationAPI
+@testable import Backendless
+import Description
+import Domain
 import EmbeddedFiles
+import Encodings
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
-import TestSupport
+import PublicAPI
+@testable import Server
 import Testing
-import Vocabulary
-
-@testable import API
-@testable import Backendless
+import TestSupport
 
 @Suite("The OpenAPI documents")
 struct OpenAPITests {
+    @Test("each is what the routes of its listener say", arguments: ["public", "management"])
+    func made(name: String) throws {
+        let version = FederationCommand.version
+        let document =
+            name == "public"
+            ? try Parts().publicListener().document(version: version) : AdministrationDocument.json(version: version)
+        let made = document.indented + "\n"
+        let path = "docs/openapi/\(name).json"
+        if ProcessInfo.processInfo.environment["FEDERATION_GENERATE"] != nil {
+            try made.write(toFile: PackageLayout.path(path), atomically: true, encoding: .utf8)
+        }
+        let isSame = try OpenAPIDocument.file(path) == made
+        #expect(isSame, "\(path) is not what the routes say: run scripts/generate")
+    }
+
     @Test("the one of the management listener has its routes and methods, and no others")
     func managementRoutes() throws {
         let document = try OpenAPIDocument("management")
@@ -25,16 +43,16 @@ struct OpenAPITests {
         let refused = OutsideRoutes.refused.flatMap { route in
             bases.map { Self.label(route.method, RouterPath("\($0)/\(route.path)").description[...]) }
         }
-        let routes = Set(try Parts().publicRouter().routes.map(Self.label))
+        let routes = Set(try Parts().publicListener().router.routes.map(Self.label))
         #expect(routes.isSuperset(of: refused))
-        // The router spells the provider as a parameter everywhere; what one provider alone has stands under its name
-        // here.
+        // The router has `{provider}` as a parameter in every path; the document names the provider where a route
+        // belongs to one provider only.
         var expected: Set<String> = []
         for label in document.operations.keys {
             let parts = label.split(separator: " ").map(String.init)
             if Self.ofNoApplication.contains(parts[1]) { expected.insert(label) }
             guard !Self.ofNoApplication.contains(parts[1]) || parts[1] == "/.well-known/jwks.json" else { continue }
-            // The pages that mails lead to, that of the account and published keys have no key in their paths.
+            // Pages of mailed links, the account page and the published keys have no API key in their paths.
             let isPage = parts[1] == "/account" || parts[1].hasPrefix("/account/")
             guard !isPage,
                 ![
@@ -48,7 +66,7 @@ struct OpenAPITests {
                 "/data/Users",
                 with: "/data/{table}"
             ).replacing("/data/bulk/Users", with: "/data/bulk/{table}")
-            // What old SDKs alone call is under their base alone.
+            // A route of old SDKs only is documented under the base of those SDKs only.
             let bases =
                 path.hasSuffix("{applicationId}")
                 ? [] : ["/{applicationId}/{apiKey}", "/api/{apiKey}", "/api", "/v1/{apiKey}"]
@@ -75,7 +93,7 @@ struct OpenAPITests {
         #expect(operation["x-federation-second-factor"]?.string == route.factor.rawValue)
         #expect((operation["x-federation-people"]?.bool ?? false) == route.isForPeople)
         let parameters = document.parameters(of: operation)
-        #expect(parameters.filter { $0.place == "query" }.map(\.name).sorted() == route.query.sorted())
+        #expect(parameters.filter { $0.place == "query" }.map(\.name).sorted() == route.query.map(\.name).sorted())
         #expect(parameters.filter { $0.place == "path" }.map(\.name) == route.parameters)
     }
 
@@ -91,6 +109,16 @@ struct OpenAPITests {
         #expect(statuses.contains("304") == headers.contains("If-None-Match"))
         for status in ["412", "428"] { #expect(statuses.contains(status) == headers.contains("If-Match")) }
         for status in ["413", "415"] { #expect(statuses.contains(status) == (operation["requestBody"] != nil)) }
+    }
+
+    @Test("each operation describes the parameters of its path", arguments: ["public", "management"])
+    func pathParameters(name: String) throws {
+        let document = try OpenAPIDocument(name)
+        for (label, operation) in document.operations {
+            let named = label.split(separator: "{").dropFirst().map { String($0.prefix { $0 != "}" }) }
+            let described = document.parameters(of: operation).filter { $0.place == "path" }.map(\.name)
+            #expect(described.sorted() == named.sorted(), "\(label)")
+        }
     }
 
     @Test("whatever a document refers to is in it", arguments: ["public", "management"])
@@ -114,11 +142,11 @@ struct OpenAPITests {
             if object["enum"]?.array != nil { #expect(!types.isEmpty, "\(place) has values and no type") }
             if isAlternative { #expect(object["$ref"] != nil || !types.isEmpty, "\(place) has no type") }
             if place.last == "properties" {
-                // In most languages names have neither hyphens nor underscores, and begin with a small letter.
+                // Most languages allow no hyphen or underscore in a name, and names begin with a small letter.
                 let names = object.members.map { $0.key.lowercased().filter { $0.isLetter || $0.isNumber } }
                 #expect(Set(names).count == names.count, "\(place) has names that become one")
             }
-            // openapi-python-client makes code that does not run where a body has more.
+            // openapi-python-client generates broken code for a request body with several content types.
             if place.suffix(2) == ["requestBody", "content"] { #expect(object.members.count == 1, "\(place)") }
         }
     }
@@ -164,7 +192,7 @@ struct OpenAPITests {
 
     @Test("docs/api.md lists every public route")
     func publicPage() throws {
-        // Paths stand without their base; those of the management listener have none.
+        // The page lists paths without their base; routes of the management listener have no base.
         let rows = try Self.codeRows("docs/api.md").map { $0[0] }.filter {
             Self.methods.contains($0.prefix { $0 != " " }) && !$0.contains(" /")
         }
@@ -174,7 +202,7 @@ struct OpenAPITests {
         #expect(rows.sorted() == expected.sorted())
     }
 
-    /// What stands at the root of the public listener.
+    /// The paths at the root of the public listener, which belong to no application.
     private static let ofNoApplication = [
         "/openapi.json", "/.well-known/jwks.json", "/.well-known/webauthn", "/.well-known/assetlinks.json",
         "/.well-known/apple-app-site-association", "/.well-known/change-password",
@@ -190,7 +218,7 @@ struct OpenAPITests {
         "\(method.rawValue) \(path)"
     }
 
-    /// The cells of the table rows of a page whose first cell is code, links and marks of code taken away.
+    /// Returns the cells of the page's table rows whose first cell is code, without links and code marks.
     private static func codeRows(_ page: String) throws -> [[String]] {
         try OpenAPIDocument.file(page).split(separator: "\n").filter { $0.hasPrefix("| `") || $0.hasPrefix("| [`") }.map
         { line in
@@ -203,7 +231,7 @@ struct OpenAPITests {
     }
 }
 
-/// One of the documents as it lies in the repository.
+/// An OpenAPI document of the repository.
 private struct OpenAPIDocument {
     let json: JSONObject
 
@@ -228,7 +256,7 @@ private struct OpenAPIDocument {
         return operations
     }
 
-    /// Every object, but those in examples, by the keys and places that lead to it.
+    /// Every JSON object outside of examples, with the path of keys and indices that leads to it.
     var objects: [(place: [String], object: JSONObject)] {
         var found: [(place: [String], object: JSONObject)] = []
         var rest: [([String], JSONValue)] = [([], .object(json))]
@@ -243,7 +271,7 @@ private struct OpenAPIDocument {
         return found
     }
 
-    /// Where every `$ref` leads, such as `#/components/headers/RequestId`.
+    /// The target of every `$ref`, such as `#/components/headers/RequestId`.
     var references: Set<String> {
         var (references, rest): (Set<String>, [JSONValue]) = ([], [.object(json)])
         while let value = rest.popLast() {
@@ -261,7 +289,7 @@ private struct OpenAPIDocument {
         return keys.reduce(JSONValue?.some(.object(json))) { $0?.object?[$1] } != nil
     }
 
-    /// The parameters of an operation; references lead to `components/parameters`.
+    /// Returns the parameters of an operation, with references to `components/parameters` resolved.
     func parameters(of operation: JSONObject) -> [(name: String, place: String)] {
         let shared = json["components"]?.object?["parameters"]?.object
         return (operation["parameters"]?.array ?? []).compactMap(\.object).compactMap { parameter in

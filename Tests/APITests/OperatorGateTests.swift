@@ -1,9 +1,9 @@
+@testable import AdministrationAPI
+@testable import Backendless
+import Domain
+import Encodings
 import HTTPTypes
 import Testing
-import Vocabulary
-
-@testable import API
-@testable import Backendless
 
 @Suite("Without a token that counts")
 struct OperatorGateTests {

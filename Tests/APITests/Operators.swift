@@ -1,14 +1,14 @@
+import Accounts
 import Administration
-import Federation
+@testable import AdministrationAPI
+import Domain
+import Encodings
 import HTTPTypes
 import Providers
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
-@testable import API
-
-/// Listeners on a database in which there is an operator of each role, named like it.
+/// Listeners on a database that has one operator of each role, named like the role.
 struct Operators: Sendable {
     let listeners: Listeners
     let database: TestDatabase
@@ -36,7 +36,7 @@ struct Operators: Sendable {
 
     func token(_ role: OperatorRole) throws -> String { try #require(tokens[role]) }
 
-    /// Sends a request with the token of a role.
+    /// Sends a request with the token of a role's operator.
     @discardableResult
     func send(
         _ method: HTTPRequest.Method,
@@ -53,7 +53,7 @@ struct Operators: Sendable {
         return try await listeners.manage(method, path, headers: headers, body: json ?? "", from: address)
     }
 
-    /// The entries of the audit log.
+    /// Returns the number of entries in the audit log.
     func auditCount() async throws -> Int {
         let rows = try await database.psql("select count(*) from federation.audit_log")
         return try #require(rows.first?.first?.flatMap { Int($0) })
@@ -63,7 +63,7 @@ struct Operators: Sendable {
 extension AdministrationRoute: CustomTestStringConvertible {
     package var testDescription: String { "\(method.rawValue) \(path)" }
 
-    /// A path that fits the route.
+    /// The route's path with `x` in place of each parameter.
     var filledPath: String {
         path.split(separator: "/").map { $0.hasPrefix("{") ? "/x" : "/" + $0 }.joined()
     }

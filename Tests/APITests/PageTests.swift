@@ -1,11 +1,11 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+@testable import Pages
 import Secrets
 import Testing
-import Vocabulary
-
-@testable import HTTP
 
 @Suite("Pages for people")
 struct PageTests {
@@ -18,11 +18,11 @@ struct PageTests {
         _ name: String,
         color: String? = nil,
         logo: String? = nil
-    ) -> Vocabulary.Application {
+    ) -> Domain.Application {
         var settings = ApplicationSettings()
         settings.pages.color = color.flatMap { PageColor($0) }
         settings.pages.logo = logo.flatMap { PageLogo($0) }
-        return Vocabulary.Application(
+        return Domain.Application(
             id: .demo,
             name: name,
             schema: "demo",
@@ -32,7 +32,7 @@ struct PageTests {
         )
     }
 
-    private func page(of application: Vocabulary.Application?, in languages: String? = nil) -> WebPage {
+    private func page(of application: Domain.Application?, in languages: String? = nil) -> WebPage {
         var headers = HTTPFields()
         headers[.acceptLanguage] = languages
         return WebPage(of: application, for: headers)
@@ -42,7 +42,7 @@ struct PageTests {
         Data(Digest.sha256(String(text))).base64EncodedString()
     }
 
-    /// What stands in each element of a kind.
+    /// Returns the content of each element with that tag name.
     private func elements(_ name: String, in html: HTML) -> [Substring] {
         html.text.split(separator: "<\(name)>").dropFirst().compactMap { rest in
             rest.firstRange(of: "</\(name)>").map { rest[..<$0.lowerBound] }
@@ -51,8 +51,9 @@ struct PageTests {
 
     @Test("the digest of the style sheet is that of just that text")
     func digest() {
-        #expect(digest(PageStyle.sheet) == PageStyle.sheetDigest)
-        #expect(!PageStyle.sheet.contains("<") && !PageStyle.sheet.contains("url("))
+        let sheet = PageStyle.sheet.text.text
+        #expect(PageStyle.sheet.source == "'sha256-\(digest(sheet))'")
+        #expect(!sheet.contains("<") && !sheet.contains("url("))
     }
 
     @Test("a policy admits the styles of its page and no other, and pictures only where there is a logo")
@@ -79,7 +80,7 @@ struct PageTests {
     @Test("what somebody calls an application is text, wherever it stands", arguments: hostile)
     func names(name: String) throws {
         let page = page(of: application(name))
-        let html = page.document(.login, "<p>\(page.language(.logInNow(application: name)))</p>").text
+        let html = page.document(.login, "<p>\(page.words(.logInNow))</p>").text
         let plain = self.page(of: application("Demo")).document(.login, "<p>Demo</p>").text
         let tags = { (text: String) in text.split(separator: "<").count { $0.first?.isLetter == true } }
         #expect(tags(html) == tags(plain), "\(html)")
@@ -88,7 +89,7 @@ struct PageTests {
 
     @Test("a title names what the page is about, and the application")
     func title() {
-        func title(_ application: Vocabulary.Application?, _ languages: String?) -> Substring? {
+        func title(_ application: Domain.Application?, _ languages: String?) -> Substring? {
             elements("title", in: page(of: application, in: languages).document(.choosePassword, "")).first
         }
         #expect(title(application("Demo & Co"), nil) == "Choose a password – Demo &amp; Co")
@@ -102,7 +103,7 @@ struct PageTests {
             var settings = PageSettings()
             settings.color = PageColor("#" + Hexadecimal.encode([16, 8, 0].map { UInt8(number >> $0 & 0xFF) }))
             let color = try #require(settings.color)
-            let sheet = PageStyle.colors(of: settings).sheet
+            let sheet = PageStyle.colors(of: settings).text.text
             #expect(sheet.contains("--accent: \(color.text);"))
             let isWhite = sheet.contains("--on-accent: #ffffff;")
             #expect(isWhite != sheet.contains("--on-accent: #000000;"))
@@ -123,52 +124,46 @@ struct PageTests {
     @Test("a page is in the language that is asked for first, of those that there are", arguments: headers)
     func languages(header: String?, language: String) {
         let page = page(of: nil, in: header)
-        #expect(page.language.rawValue == language)
+        #expect(page.words.language.rawValue == language)
         let response = page.response(.login, "")
         #expect(response.headers[.contentLanguage] == language)
         #expect(page.document(.login, "").text.contains("<html lang=\"\(language)\">"))
     }
 
-    @Test("every language says what the others say: each value is in each text", arguments: PageLanguage.allCases)
+    @Test("every language says what the others say, with the same values", arguments: PageLanguage.allCases)
+    func texts(language: PageLanguage) {
+        let (own, english) = (PageTable.texts(in: language).texts, PageTable.texts(in: .english).texts)
+        func values(_ parts: [Substring]?) -> Set<String> {
+            Set((parts ?? []).enumerated().filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) })
+        }
+        for text in PageText.allCases {
+            let parts = own[text.rawValue]
+            #expect(parts?.count.isMultiple(of: 2) == false, "\(text) is not there, or its braces are no pairs")
+            #expect(values(parts) == values(english[text.rawValue]), "\(text)")
+            #expect(values(parts).allSatisfy { PageText.Name(rawValue: $0) != nil }, "\(text)")
+        }
+        for key in own.keys where PageText(rawValue: key) == nil {
+            let parts = key.split(separator: ".")
+            #expect(parts.first == "failure" && parts.count > 1, "\(key)")
+            #expect(Failure.Reason(rawValue: String(parts.dropFirst().first ?? "")) != nil, "\(key)")
+        }
+        #expect(PageWords(in: language)(.months).text.split(separator: " ").count == 12)
+    }
+
+    @Test("each value is in the text that names it, as a text", arguments: PageLanguage.allCases)
     func values(language: PageLanguage) {
-        let day: HTML = "DAY"
-        let texts: [(PageText, [String])] = [
-            (.chooseNewPassword(application: "APP"), ["APP"]), (.fewestCharacters(15), ["15"]),
-            (.noGuessedPassword(application: "APP"), ["APP"]), (.logInWithNewPassword(application: "APP"), ["APP"]),
-            (.somebodyHasAccount(application: "APP", email: "MAIL"), ["APP", "MAIL"]),
-            (.logInNow(application: "APP"), ["APP"]), (.accountComesBack(application: "APP"), ["APP"]),
-            (.addressCountsAgain(application: "APP"), ["APP"]),
-            (.identityIsLost(provider: "PROVIDER", application: "APP"), ["PROVIDER", "APP"]),
-            (.codeSentTo("TARGET"), ["TARGET"]), (.sendCode(to: "TARGET"), ["TARGET"]),
-            (.sendAnotherCode(to: "TARGET"), ["TARGET"]), (.useSMS(to: "TARGET"), ["TARGET"]),
-            (.useMail(to: "TARGET"), ["TARGET"]), (.byPasskey(button: "BUTTON"), ["BUTTON"]),
-            (.scanPicture(address: "otpauth:a&b"), ["<a href=\"otpauth:a&amp;b\">"]),
-            (.deletionRequested(day: day, provider: "PROVIDER", application: "APP"), ["DAY", "PROVIDER", "APP"]),
-            (.deletionDone(day: day), ["DAY"]), (.deletionDue(day: day), ["DAY"]),
-            (.deletionInProgress(application: "APP"), ["APP"]),
-            (.otherLoginsStay(provider: "PROVIDER", application: "APP"), ["PROVIDER", "APP"]),
-        ]
-        let accounts: [(AccountText, [String])] = [
-            (.openAccount(application: "APP"), ["APP"]), (.askForLink(application: "APP"), ["APP"]),
-            (.signInWith(provider: "PROVIDER"), ["PROVIDER"]), (.sessionEnded(application: "APP"), ["APP"]),
-            (.enrolInApp(application: "APP"), ["APP"]), (.backFromProvider(provider: "PROVIDER"), ["PROVIDER"]),
-            (.notFromProvider(provider: "PROVIDER"), ["PROVIDER"]), (.passwordMethod(login: "LOGIN"), ["LOGIN"]),
-            (.linkIsSent(application: "APP"), ["APP"]),
-            (.identityMethod(provider: "PROVIDER", subject: nil), ["PROVIDER"]),
-            (.identityMethod(provider: "PROVIDER", subject: "SUBJECT"), ["PROVIDER", "SUBJECT"]),
-            (.lastUsed(day), ["DAY"]), (.isRevoked(provider: "PROVIDER"), ["PROVIDER"]),
-            (.linkWith(provider: "PROVIDER"), ["PROVIDER"]), (.recoveryCodes(left: 7), ["7"]),
-            (.openedBy(provider: "PROVIDER"), ["PROVIDER"]), (.begun(day), ["DAY"]), (.addressNow("MAIL"), ["MAIL"]),
-            (.deletionTakes(application: "APP"), ["APP"]), (.typeToDelete(word: "WORD"), ["WORD"]),
-            (.notTyped(word: "WORD"), ["WORD"]), (.goesBy(day: day, application: "APP"), ["DAY", "APP"]),
-            (.confirmElsewhere(application: "APP"), ["APP"]),
-        ]
-        for (text, values) in texts + accounts.map({ (.account($0.0), $0.1) }) {
-            for value in values { #expect(language(text).text.contains(value), "\(text)") }
+        let words = PageWords(in: language, of: "A & B")
+        let values = Dictionary(uniqueKeysWithValues: PageText.Name.allCases.map { ($0, "<\($0)>" as HTML) })
+        for text in PageText.allCases {
+            let said = words(text, values).text
+            let parts = PageTable.texts(in: language).texts[text.rawValue] ?? []
+            for (place, name) in parts.enumerated() where !place.isMultiple(of: 2) {
+                #expect(said.contains(name == "application" ? "A &amp; B" : "<\(name)>"), "\(text)")
+            }
+            #expect(!said.contains("{") && !said.contains("}") && !said.contains("  "), "\(text)")
         }
-        for text in [PageText.sendCode(to: nil), .sendAnotherCode(to: nil), .useSMS(to: nil), .useMail(to: nil)] {
-            #expect(!language(text).text.contains("  ") && !language(text).text.hasSuffix(" "), "\(text)")
-        }
+        let address = "otpauth:a&b"
+        #expect(words(.scanPicture, [.address: "\(address)"]).text.contains("<a href=\"otpauth:a&amp;b\">"))
     }
 
     @Test(
@@ -191,27 +186,29 @@ struct PageTests {
 
     @Test("no page tells people of bytes", arguments: PageLanguage.allCases)
     func noBytes(language: PageLanguage) {
-        #expect(!language(.fewestCharacters(15)).text.lowercased().contains("byte"))
+        #expect(!PageWords(in: language)(.fewestCharacters, [.count: "15"]).text.lowercased().contains("byte"))
     }
 
     @Test("days are written as their readers write them, and stay readable for programs")
     func days() {
         let moment: Int64 = 1_774_000_000_000
-        #expect(PageLanguage.english.day(moment).text == "<time datetime=\"2026-03-20\">20 March 2026</time>")
-        #expect(PageLanguage.german.day(moment).text == "<time datetime=\"2026-03-20\">20. März 2026</time>")
+        let (english, german) = (PageWords(in: .english), PageWords(in: .german))
+        #expect(english.day(moment).text == "<time datetime=\"2026-03-20\">20 March 2026</time>")
+        #expect(german.day(moment).text == "<time datetime=\"2026-03-20\">20. März 2026</time>")
         let time = "<time datetime=\"2026-03-20T09:46Z\">20 March 2026, 09:46 UTC</time>"
-        #expect(PageLanguage.english.moment(moment).text == time)
-        #expect(PageLanguage.english.day(-1).text == "<time datetime=\"1969-12-31\">31 December 1969</time>")
+        #expect(english.moment(moment).text == time)
+        #expect(english.day(-1).text == "<time datetime=\"1969-12-31\">31 December 1969</time>")
     }
 
     @Test("a failure that has no text of its own in a language is told in English, and says that it is")
     func failures() {
+        let (english, german) = (PageWords(in: .english), PageWords(in: .german))
         let (link, other) = (Failure(.linkInvalid, "This link"), Failure(.roleUnknown, "There is no <such> role."))
-        #expect(PageLanguage.english(.failure(link)).text == "This link")
-        #expect(PageLanguage.german(.failure(link)).text.hasPrefix("Dieser Link"))
-        #expect(
-            PageLanguage.german(.failure(other)).text == "<span lang=\"en\">There is no &lt;such&gt; role.</span>"
-        )
+        #expect(english.failure(link).text == "This link")
+        #expect(german.failure(link).text.hasPrefix("Dieser Link"))
+        #expect(german.failure(other).text == "<span lang=\"en\">There is no &lt;such&gt; role.</span>")
+        let short = Failure(.passwordNotAllowed, "Too short", details: ["rule": .string("tooShort")])
+        #expect(german.failure(short).text.hasPrefix("Dieses Passwort ist zu kurz."))
     }
 
     @Test("JSON cannot end the element that it stands in")

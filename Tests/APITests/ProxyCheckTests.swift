@@ -1,11 +1,11 @@
+import Accounts
+@testable import AdministrationAPI
 import Applications
-import Federation
+import Encodings
 import HTTPTypes
-import TestSupport
+@testable import PublicAPI
 import Testing
-import Vocabulary
-
-@testable import API
+import TestSupport
 
 @Suite("Proxies that nobody declared")
 struct ProxyCheckTests {

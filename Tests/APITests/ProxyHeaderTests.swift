@@ -25,9 +25,9 @@ struct ProxyHeaderTests {
         let cases: [([UInt8], SocketAddress?)] = [
             (Self.header(0x21, 0x11, Self.ipv4), try Self.source("192.0.2.7")),
             (Self.header(0x21, 0x21, Self.ipv6), try Self.source("2001:db8::7")),
-            // A field of the proxy's (TLV) behind the addresses.
+            // A TLV field of the proxy after the addresses.
             (Self.header(0x21, 0x11, Self.ipv4 + [0x04, 0, 2, 0, 0]), try Self.source("192.0.2.7")),
-            // The proxy's own connections, such as its checks of health, and those of no network.
+            // The proxy's own connections, such as health checks, and connections of no network.
             (Self.header(0x20, 0x00, []), nil), (Self.header(0x20, 0x11, Self.ipv4), nil),
             (Self.header(0x20, 0x7F, [1, 2, 3]), nil), (Self.header(0x21, 0x00, []), nil),
             (Self.header(0x21, 0x31, Array(repeating: 0x2F, count: 216)), nil),

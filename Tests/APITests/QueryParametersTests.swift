@@ -1,11 +1,12 @@
+@testable import AdministrationAPI
+import Description
+import Domain
 import Testing
-import Vocabulary
-
-@testable import API
 
 @Suite("The query of an administrative request")
 struct QueryParametersTests {
-    private static let known = ["limit", "cursor", "name"]
+    private static let name = Parameter("name", in: .query, .string, "A name.")
+    private static let known = [.limit, .cursor, name]
 
     @Test(
         "what a route takes is read and decoded once",
@@ -16,7 +17,7 @@ struct QueryParametersTests {
         ]
     )
     func reads(query: String, name: String) throws {
-        #expect(try QueryParameters(query, known: Self.known)["name"] == name)
+        #expect(try QueryParameters(query, known: Self.known)[Self.name] == name)
     }
 
     @Test("no query is no parameters", arguments: [nil, ""])
@@ -42,7 +43,7 @@ struct QueryParametersTests {
     @Test("a value has 4096 bytes at most, decoded")
     func length() throws {
         let longest = String(repeating: "%41", count: 4096)
-        #expect(try QueryParameters("name=" + longest, known: Self.known)["name"]?.utf8.count == 4096)
+        #expect(try QueryParameters("name=" + longest, known: Self.known)[Self.name]?.utf8.count == 4096)
         #expect(throws: Failure.self) { try QueryParameters("name=a" + longest, known: Self.known) }
     }
 
@@ -55,11 +56,11 @@ struct QueryParametersTests {
     @Test("whole numbers are read as such")
     func integers() throws {
         func limit(_ text: String) throws -> Int64? {
-            try QueryParameters("limit=" + text, known: Self.known).integer("limit")
+            try QueryParameters("limit=" + text, known: Self.known).integer(.limit)
         }
         #expect(try limit("50") == 50)
         #expect(try limit("-1") == -1)
-        #expect(try QueryParameters("name=x", known: Self.known).integer("limit") == nil)
+        #expect(try QueryParameters("name=x", known: Self.known).integer(.limit) == nil)
         for text in [
             "", "x", "1.0", "1e2", "0x10", "9223372036854775808", "%D9%A1", "1 ", String(repeating: "0", count: 21),
         ] {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("How a request arrives")
 struct RequestArrivalTests {
-    /// The handlers of a connection up to whole requests.
+    /// A connection with the channel handlers that turn bytes into whole requests.
     private struct Connection {
         let channel = EmbeddedChannel()
 
@@ -23,7 +23,9 @@ struct RequestArrivalTests {
             try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
         }
 
-        /// What comes out for the bytes: a target for a head, the bytes of a body, `.` for an end, `!` for an error.
+        /// Writes bytes and returns the decoded parts: the target of a head, the bytes of a body, `.` for an end.
+        ///
+        /// `!` stands for an error.
         func send(_ text: String) throws -> String {
             var parts = ""
             do { try channel.writeInbound(ByteBuffer(string: text)) } catch { parts = "!" }
@@ -37,7 +39,7 @@ struct RequestArrivalTests {
             return parts
         }
 
-        /// Whether the connection still stands after that many further seconds.
+        /// Returns whether the connection is still open after that many further seconds.
         func stands(after seconds: Int64) -> Bool {
             channel.embeddedEventLoop.advanceTime(by: .seconds(seconds))
             return channel.isActive

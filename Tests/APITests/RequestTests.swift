@@ -1,10 +1,10 @@
+@testable import AdministrationAPI
+import Domain
 import EmbeddedFiles
+import Encodings
 import HTTPTypes
-import TestSupport
 import Testing
-import Vocabulary
-
-@testable import API
+import TestSupport
 
 @Suite("Administrative requests and replies")
 struct RequestTests {
@@ -105,7 +105,7 @@ struct RequestTests {
     @Test("every route refuses query parameters that it does not know, and those that are there twice")
     func queries() async throws {
         try await Operators.lend { operators in
-            // The first owner is made by a token of its own, while there is no operator.
+            // The setup token creates the first owner, and only while there is no operator.
             for route in AdministrationRoute.all where !route.path.hasSuffix("/setup") {
                 let unknown = try await operators.send(route.method, route.filledPath + "?x=1")
                 #expect(unknown.reason == "malformed_request", "\(route.path)")

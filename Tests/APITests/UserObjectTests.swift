@@ -1,10 +1,9 @@
+@testable import AdministrationAPI
 import Applications
+import Encodings
 import HTTPTypes
-import TestSupport
 import Testing
-import Vocabulary
-
-@testable import API
+import TestSupport
 
 @Suite("The user object of clients and that of operators")
 struct UserObjectTests {

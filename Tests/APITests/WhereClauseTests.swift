@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Backendless
+import Domain
+import Encodings
+import Testing
+import TestSupport
 
 @Suite("Where clauses")
 struct WhereClauseTests {

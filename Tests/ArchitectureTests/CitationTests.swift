@@ -33,7 +33,7 @@ struct CitationTests {
 
 @Suite("The fault matrix")
 struct FaultMatrixTests {
-    /// Rows of the table, each as its name, what breaks, and what is promised.
+    /// Returns the rows of the table: name, fault, and promised behaviour of each.
     private static func rows(of path: String) throws -> [[String]] {
         try Document(path: path).text.split(separator: "\n").filter { $0.hasPrefix("| F-") }.map { line in
             line.split(separator: "|").prefix(3).map { $0.split(separator: " ").joined(separator: " ") }
@@ -48,24 +48,24 @@ struct FaultMatrixTests {
     }
 }
 
-/// A text of the repository that may cite another one.
+/// A text of the repository that may cite other files.
 struct CitingFile: Sendable, CustomTestStringConvertible {
-    /// From the root of the repository.
+    /// The path from the root of the repository.
     let path: String
     let text: String
 
     var testDescription: String { path }
 
-    /// The name of the file, without the ending of a Swift source.
+    /// The file's name, without the extension of a Swift source.
     var name: String {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         return name.hasSuffix(".swift") ? String(name.dropLast(6)) : name
     }
 
-    /// What a Swift source has in quotes.
+    /// The string literals of a Swift source.
     var literals: [String] { SwiftText(text).tokens.filter { $0.kind == .literal }.map(\.text) }
 
-    /// The comment with which a script begins.
+    /// The comment at the beginning of a script.
     var heading: String {
         text.split(separator: "\n").prefix { $0.hasPrefix("#") }.joined(separator: "\n")
     }
@@ -76,9 +76,9 @@ struct CitingFile: Sendable, CustomTestStringConvertible {
         return Citations(of: text, ownSectionsOf: hasSections ? path : nil)
     }
 
-    /// Swift sources and pages wherever they are, the schema, and whatever is in the folders of scripts.
+    /// Every Swift source and page, the schema, and every text file in the folders of scripts.
     ///
-    /// This file is not among them: its examples lead nowhere on purpose.
+    /// This file is excluded: its examples have broken citations on purpose.
     static let all: [CitingFile] = {
         var paths = ["Package.swift", "README.md", "CHANGELOG.md", "schema.sql"]
         for folder in ["Benchmarks", "Sources", "Tests", "docs", "mappings", "scripts", "docker", ".ci"] {
@@ -93,19 +93,19 @@ struct CitingFile: Sendable, CustomTestStringConvertible {
             }.map { folder + "/" + $0 }
         }
         return paths.filter { $0 != "Tests/ArchitectureTests/CitationTests.swift" }.compactMap { path in
-            // A folder or a file of something else than text is none.
+            // Folders and binary files have no text.
             let text = try? String(contentsOfFile: Repository.root.appending(path: path).path, encoding: .utf8)
             return text.map { CitingFile(path: path, text: $0) }
         }
     }()
 }
 
-/// What there is to be cited.
+/// The pages, decisions and tests that texts can cite.
 struct CitedPages: Sendable {
-    /// By their paths from the root of the repository.
+    /// Pages by their paths from the root of the repository.
     private let pages: [String: Document]
     private let decisions: Set<String>
-    /// Names of tests, as titles have them, and as scripts that are tests begin with them.
+    /// Names of tests from the titles of tests and from the headings of test scripts.
     private let titles: Set<String>
     /// Names of tests that docs/security.md explains.
     private let explained: Set<String>
@@ -133,7 +133,7 @@ struct CitedPages: Sendable {
         )
     }
 
-    /// Why a citation leads nowhere; nil when it leads somewhere.
+    /// Returns why a citation is broken; nil when its target exists.
     func problem(of citation: Citations.Citation, in file: String) -> String? {
         switch citation {
         case .page(let path, let heading):
@@ -143,7 +143,7 @@ struct CitedPages: Sendable {
         case .section(let number, nil):
             return "\(number) belongs to nothing that is named before it"
         case .section(let number, let path?):
-            // That there is no such page is said already.
+            // A missing page is reported already.
             guard let page = page(path, from: file), !page.sections.contains(number) else { return nil }
             return "\(path) has no \(number)"
         case .decision(let number):
@@ -156,12 +156,12 @@ struct CitedPages: Sendable {
         }
     }
 
-    /// A test may show one case of several, such as `T-33b`.
+    /// Returns whether there is a test of that name, or of one case of it, such as `T-33b`.
     private static func has(_ names: Set<String>, _ name: String) -> Bool {
         names.contains(name) || names.contains { $0.count == name.count + 1 && $0.hasPrefix(name) }
     }
 
-    /// The page of a path: from the root, or as a page names its neighbours.
+    /// Returns the page at a path from the root, or at a path relative to the citing page.
     private func page(_ path: String, from file: String) -> Document? {
         if let page = pages[path] { return page }
         guard file.hasSuffix(".md") else { return nil }
@@ -225,7 +225,7 @@ struct CitationSelfTests {
         #expect(problems(Self.files[1].text, in: "docs/wire.md") == [])
         #expect(problems("## §1 One\n[§3](#3-x), [wire](wire.md#2)", in: "docs/wire.md").count == 2)
         #expect(problems("[wire](../wire.md) §1, ../gone.md", in: "docs/more/more.md") == ["there is no ../gone.md"])
-        // A page that has the name of one at the root.
+        // With `./` a page names a neighbour that has the name of a page at the root.
         #expect(problems("./wire.md, ./gone.md", in: "docs/more.md") == ["there is no ./gone.md"])
     }
 

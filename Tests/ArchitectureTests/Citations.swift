@@ -1,15 +1,15 @@
-/// What a text cites of this repository: pages of the documentation, their sections, decisions, and the names of tests.
+/// The citations of a text: pages of the documentation, their sections, decisions, and names of tests.
 struct Citations {
     enum Citation: Equatable {
-        /// A page, and the heading behind `#` if there is one.
+        /// A page, with the heading after `#` if there is one.
         case page(String, heading: String?)
-        /// The number of a section, and the page that was named last; nil when none was.
+        /// The number of a section, with the page that the text named last; nil when it named none.
         case section(String, of: String?)
-        /// A number such as `D4`.
+        /// A decision such as `D4`.
         case decision(String)
-        /// A name such as `T-41` or `F-29d`.
+        /// A test such as `T-41` or `F-29d`.
         case test(String)
-        /// What only those have who wrote it.
+        /// A name that exists only in notes of the authors, outside of the repository.
         case foreign(String)
     }
 
@@ -22,21 +22,21 @@ struct Citations {
 
     private enum Source: Equatable {
         case page(String)
-        /// A standard, whose sections are not ours to hold.
+        /// A standard, whose sections these tests cannot check.
         case standard
     }
 
-    /// What was named last, and what a `§` is a section of; nil when nothing was.
+    /// The page or standard that the text named last, to which the next `§` belongs; nil when it named none.
     private var source: Source?
-    /// The page to which a `§` belongs that follows no other source directly: a page with sections of its own.
+    /// The page, with sections of its own, to which a `§` belongs unless it directly follows another source.
     private let own: Source?
 
-    /// Reads the comments of a Swift source, and its literals: titles of tests and what commands print are among them.
+    /// Reads the comments and the literals of a Swift source; literals include titles of tests and output of commands.
     init(of swift: SwiftText) {
         own = nil
         for comment in swift.comments { read(comment.lines, from: comment.line) }
         for literal in swift.tokens where literal.kind == .literal {
-            // Anything may be in a literal, names of other pages, too.
+            // A literal can contain anything, names of unrelated pages, too.
             source = nil
             read(literal.text.split(separator: "\n", omittingEmptySubsequences: false), from: literal.line) { word in
                 word.hasPrefix("docs/")
@@ -48,7 +48,7 @@ struct Citations {
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - page: The page that it is, if it has sections of its own.
+    ///   - page: The path of this page, if it has sections of its own.
     init(of text: String, ownSectionsOf page: String? = nil) {
         own = page.map(Source.page)
         source = own
@@ -79,7 +79,7 @@ struct Citations {
             let page: String? = if case .page(let path) = source { path } else { nil }
             add(.section(String(word), of: page), line)
         } else if word == "RFC" || word == "level" {
-            // The IETF numbers its standards; the W3C counts the levels of one.
+            // RFCs are numbered standards of the IETF; the W3C counts levels of a standard.
             source = .standard
         } else if let own, word != "and", word.isEmpty || !word.allSatisfy(\.isNumber) {
             source = own
@@ -99,12 +99,14 @@ struct Citations {
         places.append(Place(citation: citation, line: line))
     }
 
-    /// What holds a word together; so `D4` in an identifier, a UUID, base64 or an escape is none.
+    /// Returns whether a character belongs to a word.
+    ///
+    /// So `D4` within an identifier, a UUID, base64 or an escape is no citation.
     private static func isPartOfWord(_ character: Character) -> Bool {
         character.isLetter || character.isNumber || "§_-./#%+=".contains(character)
     }
 
-    /// The word without the full stop of its sentence and other marks at its end.
+    /// Returns the word without the full stop of its sentence and other marks at its end.
     private static func withoutEnd(_ word: Substring) -> Substring {
         var word = word
         while let last = word.last, ".-#=".contains(last) { word.removeLast() }

@@ -1,65 +1,52 @@
-/// What the code says about the things that the documents list.
+/// Facts of the code that the documents list.
 enum CodeFacts {
-    /// A variable of the environment that the service reads.
+    /// An environment variable that the service declares.
     struct Variable: Equatable {
+        /// The enumeration that contains the declaration.
+        let owner: String
         let name: String
-        /// As a document writes it; nil when there is none.
-        let fallback: String?
+        /// Whether the enumeration's list `all` has the variable.
+        let isListed: Bool
     }
 
-    /// The variables that a source with calls such as `milliseconds("login", default: 5000)` reads.
+    /// Returns the variables that a source declares.
     ///
-    /// A default that is a name, such as `GraphConfiguration.Default.baseURL`, is looked up in `constants` by its type
-    /// and its last part, as `GraphConfiguration.baseURL`.
-    static func variables(in source: SwiftText, constants: [String: String]) -> [Variable] {
-        let readers = ["text", "address", "integer", "milliseconds", "boolean", "string", "upstream"]
-        let tokens = source.tokens
-        return tokens.indices.compactMap { index in
-            guard tokens[index].kind == .word, readers.contains(tokens[index].text), index + 2 < tokens.count,
-                tokens[index + 1].isSymbol("(")
-            else { return nil }
-            let key = tokens[index + 2].isWord("forKey") ? index + 4 : index + 2
-            guard key < tokens.count, tokens[key].kind == .literal else { return nil }
-            var parts = tokens[key].text.split(separator: ".").map { $0.uppercased() }
-            if parts.first != "FEDERATION" { parts.insert("FEDERATION", at: 0) }
-            if tokens[index].isWord("milliseconds") { parts.append("MILLISECONDS") }
-            return Variable(name: parts.joined(separator: "_"), fallback: fallback(behind: key, in: tokens, constants))
+    /// A declaration is `static let name = Variable…`, in an enumeration that has the list `all`.
+    static func variables(in source: SwiftText) -> [Variable] {
+        let parts = source.tokens.split(omittingEmptySubsequences: false) { $0.isWord("enum") }
+        return parts.dropFirst().flatMap { part -> [Variable] in
+            let tokens = Array(part)
+            let list = tokens.indices.first { $0 > 0 && tokens[$0].isWord("all") && tokens[$0 - 1].isWord("let") }
+            let listed = list.map { tokens[$0...].map(\.text) } ?? []
+            return tokens.indices.dropLast(3).compactMap { index in
+                let name = tokens[index + 1].text
+                guard tokens[index].isWord("let"), tokens[index + 2].isSymbol("="), tokens[index + 3].isWord("Variable")
+                else { return nil }
+                return Variable(owner: tokens[0].text, name: name, isListed: listed.contains(name))
+            }
         }
     }
 
-    /// The value behind `, default:`, or behind `) ??`.
-    private static func fallback(
-        behind key: Int,
-        in tokens: [SwiftText.Token],
-        _ constants: [String: String]
-    ) -> String? {
-        let rest = tokens[(key + 1)...].prefix(8).map(\.text)
-        guard rest.count == 8 else { return nil }
-        let isArgument = rest[0] == "," && rest[1] == "default" && rest[2] == ":"
-        let isOperator = rest[0] == ")" && rest[1] == "?" && rest[2] == "?"
-        guard isArgument || isOperator else { return nil }
-        let isName = rest[4] == "." && rest[5] == "Default" && rest[6] == "."
-        return isName ? constants[rest[3] + "." + rest[7]] : rest[3].filter { $0 != "_" }
-    }
-
-    /// The values of `static let name = …` by the type and the name; those of a list have commas between them.
-    static func constants(of type: String, in source: SwiftText) -> [String: String] {
-        let tokens = source.tokens
-        var constants: [String: String] = [:]
-        for index in tokens.indices
-        where tokens[index].isWord("let") && index > 0 && tokens[index - 1].isWord("static") && index + 3 < tokens.count
-            && tokens[index + 2].isSymbol("=")
-        {
-            let values =
-                tokens[index + 3].isSymbol("[")
-                ? tokens[(index + 4)...].prefix { !$0.isSymbol("]") }.filter { $0.kind == .literal }
-                : [tokens[index + 3]]
-            constants[type + "." + tokens[index + 1].text] = values.map(\.text).joined(separator: ",")
+    /// Returns the enumerations of a source that have a list, `static let all`.
+    static func lists(in source: SwiftText) -> [String] {
+        source.tokens.split(omittingEmptySubsequences: false) { $0.isWord("enum") }.dropFirst().compactMap { part in
+            let tokens = Array(part)
+            let hasList = tokens.indices.dropLast(2).contains { index in
+                tokens[index].isWord("static") && tokens[index + 1].isWord("let") && tokens[index + 2].isWord("all")
+            }
+            return hasList ? tokens.first?.text : nil
         }
-        return constants
     }
 
-    /// The raw values of an enumeration of texts by the names of its cases.
+    /// Returns whether a source names a member, as `Owner.name`.
+    static func names(_ owner: String, _ name: String, in source: SwiftText) -> Bool {
+        let tokens = source.tokens
+        return tokens.indices.dropLast(2).contains { index in
+            tokens[index].isWord(owner) && tokens[index + 1].isSymbol(".") && tokens[index + 2].isWord(name)
+        }
+    }
+
+    /// Returns the raw values of a string enumeration by the names of its cases.
     static func rawValues(in source: SwiftText) -> [String: String] {
         let tokens = source.tokens
         var values: [String: String] = [:]
@@ -70,7 +57,7 @@ enum CodeFacts {
         return values
     }
 
-    /// Code and status of each case in a table of lines such as `case .one, .other: (8001, .badRequest)`.
+    /// Returns the code and status of each case in a table of lines such as `case .one, .other: (8001, .badRequest)`.
     static func rows(in source: SwiftText) -> [String: (code: String, status: String)] {
         let tokens = source.tokens
         var rows: [String: (code: String, status: String)] = [:]

@@ -3,7 +3,7 @@ import Testing
 
 /// A page of the documentation.
 struct Document: Sendable, CustomTestStringConvertible {
-    /// From the root of the repository.
+    /// The path from the root of the repository.
     let path: String
     let text: String
 
@@ -21,7 +21,7 @@ struct Document: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { path }
 
-    /// The cells of each table row whose first cell is code, such as `` | `name` | … | ``, without the marks of code.
+    /// The cells of each table row whose first cell is code, such as `` | `name` | … | ``, without code marks.
     var codeRows: [[String]] {
         text.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { line in
             line.dropFirst().split(separator: "|").map { cell in
@@ -32,7 +32,7 @@ struct Document: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The targets of links to files and headings of this repository, outside of examples.
+    /// The targets of links to files and headings of this repository, without those in examples.
     var links: [String] {
         prose.split(separator: "](").dropFirst().compactMap { rest in
             let target = rest.prefix { $0 != ")" && $0 != "\n" }
@@ -40,7 +40,7 @@ struct Document: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// What a link may name behind `#`, made of the headings as forges do it.
+    /// The names that a link may have after `#`, made of the headings by the rules of forges.
     var anchors: Set<String> {
         var anchors: Set<String> = []
         for line in prose.split(separator: "\n") where line.hasPrefix("#") {
@@ -58,7 +58,7 @@ struct Document: Sendable, CustomTestStringConvertible {
         return anchors
     }
 
-    /// The numbers of its sections, with the sign `§`, as headings begin with them.
+    /// The numbers of the page's sections, with the sign `§`, with which headings begin.
     var sections: Set<String> {
         Set(
             prose.split(separator: "\n").filter { $0.hasPrefix("#") }.compactMap { line in
@@ -67,7 +67,7 @@ struct Document: Sendable, CustomTestStringConvertible {
         )
     }
 
-    /// The parts of docs/decisions.md, which are headed like `## D4: Title`.
+    /// The parts of docs/decisions.md, with headings such as `## D4: Title`.
     var decisions: [(number: Int, text: String)] {
         ("\n" + prose).split(separator: "\n## D").dropFirst().compactMap { part in
             let (number, rest) = (part.prefix { $0 != ":" }, part.drop { $0 != "\n" }.dropFirst())
@@ -75,10 +75,10 @@ struct Document: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The text without fenced examples.
+    /// The text without fenced blocks.
     private var prose: String { parts { $0.isMultiple(of: 2) } }
 
-    /// Fenced examples and pictures.
+    /// The fenced blocks: examples and pictures.
     var examples: String { parts { !$0.isMultiple(of: 2) } }
 
     private func parts(where isMeant: (Int) -> Bool) -> String {
@@ -86,6 +86,6 @@ struct Document: Sendable, CustomTestStringConvertible {
             .filter { isMeant($0.offset) }.map { String($0.element) }.joined(separator: "\n")
     }
 
-    /// The page's folder, with a slash at its end unless it is the root.
+    /// The page's folder, with a slash at its end; empty for the root.
     var folder: String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "" }
 }

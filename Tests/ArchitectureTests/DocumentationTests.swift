@@ -14,30 +14,42 @@ struct DocumentationTests {
         try #require(Repository.sources.first { $0.path == path }, "\(path) is gone").swift
     }
 
-    @Test("docs/configuration.md lists every variable that the service reads, with its default")
+    /// The lists make the tables of docs/configuration.md, and decide which variable names are not misspelt.
+    @Test("Every variable that is declared is listed, and read in its module")
     func variables() throws {
-        var read = try ["ConfigurationReader", "ConfigurationReader+Mail", "ConfigurationReader+SMS"].flatMap { name in
-            CodeFacts.variables(in: try source("Sources/Server/\(name).swift"), constants: [:])
+        let declaring = Repository.sources.filter { source in
+            source.path.hasPrefix("Sources/Server/Variables/")
+                || ModuleRules.providerKinds.contains(source.module) && source.path.hasSuffix("Configuration.swift")
         }
-        for source in Repository.sources
-        where ModuleRules.providerKinds.contains(source.module) && source.path.hasSuffix("Configuration.swift") {
-            let type = String(source.path.split(separator: "/").last?.dropLast(6) ?? "")
-            let constants = CodeFacts.constants(of: type, in: source.swift)
-            read += CodeFacts.variables(in: source.swift, constants: constants)
+        var count = 0
+        for source in declaring {
+            let readers = Repository.sources
+                .filter { $0.module == source.module && !$0.path.hasPrefix("Sources/Server/Variables/") }.map(\.swift)
+            for variable in CodeFacts.variables(in: source.swift) {
+                count += 1
+                #expect(variable.isListed, "\(variable.owner).all lacks \(variable.name)")
+                #expect(
+                    readers.contains { CodeFacts.names(variable.owner, variable.name, in: $0) },
+                    "nobody reads \(variable.owner).\(variable.name)"
+                )
+            }
         }
-        let rows = try Document(path: "docs/configuration.md").codeRows.filter { $0[0].hasPrefix("FEDERATION_") }
-        #expect(read.count > 20)
-        #expect(Set(read.map(\.name)) == Set(rows.map { $0[0] }))
-        #expect(rows.count == Set(rows.map { $0[0] }).count, "a variable is listed twice")
-        for variable in read {
-            let row = try #require(rows.first { $0[0] == variable.name }, "\(variable.name) is not documented")
-            #expect(row[1] == variable.fallback ?? "none", "default of \(variable.name)")
-        }
+        #expect(count > 70)
+    }
+
+    @Test("Every list of variables is in a table of the documentation")
+    func variableLists() throws {
+        let path = "Sources/Server/Variables/VariableTable.swift"
+        let tables = try source(path)
+        let lists = Repository.sources.filter { $0.path.hasPrefix("Sources/Server/Variables/") && $0.path != path }
+            .flatMap { CodeFacts.lists(in: $0.swift) }
+        #expect(lists.count > 8)
+        for list in lists { #expect(CodeFacts.names(list, "all", in: tables), "VariableTable.all lacks \(list).all") }
     }
 
     @Test("the alert of a wrong clock, its document and the doctor's have the tolerance of the code")
     func clockTolerance() throws {
-        let clock = try #require(Repository.sources.first { $0.path == "Sources/Vocabulary/WallClock.swift" })
+        let clock = try #require(Repository.sources.first { $0.path == "Sources/Domain/WallClock.swift" })
         let tolerance = try #require(clock.text.firstMatch(of: /tolerance: Int64 = ([0-9]+)_000/)?.output.1)
         let alerts = try String(
             contentsOf: Repository.root.appending(path: "docker/prometheus/alerts.yml"),
@@ -60,11 +72,14 @@ struct DocumentationTests {
 
     @Test("docs/api.md and docs/administration.md list every reason with its code and status")
     func errors() throws {
-        let names = CodeFacts.rawValues(in: try source("Sources/Vocabulary/Failure.swift"))
-        let table = CodeFacts.rows(in: try source("Sources/Backendless/Problem.swift"))
-        #expect(names.count == table.count)
+        let names = CodeFacts.rawValues(in: try source("Sources/Domain/Failure.swift"))
         var listed: Set<String> = []
-        for page in ["docs/api.md", "docs/administration.md"] {
+        let tables = [
+            "docs/api.md": "Backendless/Problem", "docs/administration.md": "AdministrationAPI/OperatorProblem",
+        ]
+        for (page, file) in tables {
+            let table = CodeFacts.rows(in: try source("Sources/\(file).swift"))
+            #expect(names.count == table.count, "\(file)")
             let rows = try Document(path: page).codeRows.filter { $0.count == 4 && names.values.contains($0[0]) }
             #expect(rows.count > 10)
             #expect(rows.count == Set(rows.map { $0[0] }).count, "\(page) lists a reason twice")
@@ -100,7 +115,14 @@ struct DocumentationTests {
         let pictures = Pictures(of: try Document(path: "docs/architecture.md"))
         #expect(pictures.files.count > 100 && pictures.others.count > 10)
         func isFile(_ name: String) -> Bool {
-            Repository.sources.contains { $0.path.hasSuffix("/\(name).swift") || $0.path.contains("/\(name)/") }
+            // The file may be in any folder of the module.
+            let parts = name.split(separator: "/").map(String.init)
+            if parts.count == 2,
+                Repository.sources.contains(where: { $0.module == parts[0] && $0.name == parts[1] + ".swift" })
+            {
+                return true
+            }
+            return Repository.sources.contains { $0.path.hasSuffix("/\(name).swift") || $0.path.contains("/\(name)/") }
         }
         func isType(_ name: String) -> Bool {
             let declarations = ["struct", "enum", "class", "protocol", "actor"].map { "\($0) \(name)" }
@@ -132,37 +154,29 @@ struct DocumentationTests {
 
 @Suite("The documentation checks can fail")
 struct DocumentationSelfTests {
-    @Test("Variables and defaults are found in every spelling")
+    @Test("Declared variables are found, with whether they are listed and read")
     func variables() {
         let source = SwiftText(
             """
-            let a = text("database.url", isSecret: true), b = text("graph.url") ?? "https://g"
-            let c = milliseconds("http.idle", default: 60_000), d = boolean("on", default: true)
-            let e = config.string(forKey: "federation.config.file"), f = integer(key + ".x", default: value)
-            let g = upstream("dialog.url", default: Some.Default.dialogURL), h = text("list") ?? Some.Default.list.joined()
-            problem("database.url", "is not set")
+            enum First {
+                static let one = Variable.flag("one", standard: true, "…")
+                static let two = Variable<Int?>("two", "…") { $0 }
+                static let other = "two"
+                static let all: [any DeclaredVariable] = [one]
+            }
+            enum Second { static let three = Variable.url("three") }
             """
         )
-        let constants = CodeFacts.constants(
-            of: "Some",
-            in: SwiftText(
-                """
-                static let dialogURL = "https://d"
-                static let list = ["a", "b"]
-                """
-            )
-        )
+        let variables = CodeFacts.variables(in: source)
         #expect(
-            CodeFacts.variables(in: source, constants: constants) == [
-                .init(name: "FEDERATION_DATABASE_URL", fallback: nil),
-                .init(name: "FEDERATION_GRAPH_URL", fallback: "https://g"),
-                .init(name: "FEDERATION_HTTP_IDLE_MILLISECONDS", fallback: "60000"),
-                .init(name: "FEDERATION_ON", fallback: "true"),
-                .init(name: "FEDERATION_CONFIG_FILE", fallback: nil),
-                .init(name: "FEDERATION_DIALOG_URL", fallback: "https://d"),
-                .init(name: "FEDERATION_LIST", fallback: "a,b"),
+            variables == [
+                .init(owner: "First", name: "one", isListed: true), .init(owner: "First", name: "two", isListed: false),
+                .init(owner: "Second", name: "three", isListed: false),
             ]
         )
+        let reader = SwiftText("let a = value(First.one), b = First.twofold, c = Other.two // First.two")
+        #expect(variables.map { CodeFacts.names($0.owner, $0.name, in: reader) } == [true, false, false])
+        #expect(CodeFacts.lists(in: source) == ["First"])
     }
 
     @Test("Rows of code and status are found for one case and for several")

@@ -1,8 +1,8 @@
-/// An import as a source writes it, in any of its forms.
+/// An import statement of a source, in any of its forms.
 struct ImportStatement: Equatable {
-    /// The module, without a submodule or declaration behind it.
+    /// The module, without the submodule or declaration after it.
     let module: String
-    /// The names of attributes in front, such as `testable` and `_exported`.
+    /// The names of the attributes, such as `testable` and `_exported`.
     let attributes: [String]
     let line: Int
 
@@ -11,9 +11,9 @@ struct ImportStatement: Equatable {
     ]
     private static let accessLevels = ["public", "package", "internal", "fileprivate", "private", "open"]
 
-    /// The imports of a source, in their order.
+    /// Returns the imports of a source, in their order.
     ///
-    /// `import` is a keyword: a word of that spelling is a member behind a point, a label in a list, or this.
+    /// `import` is a keyword: elsewhere it is only a member after a point or a label in a list.
     static func all(in text: SwiftText) -> [ImportStatement] {
         let tokens = text.tokens
         return tokens.indices.compactMap { index in

@@ -1,167 +1,92 @@
-/// Which module may import what: the arrows of docs/architecture.md, in writing.
+/// The rules of which module may import which.
 ///
-/// SwiftPM does not hold anybody to them: it lets a source import whatever a dependency of a dependency brings along.
+/// `Package.swift` declares the dependencies. SwiftPM does not enforce them: a source can import any dependency of a
+/// dependency. So a test checks each import against `Package.swift`, and the dependencies against the rules below.
 enum ModuleRules {
-    /// Everything that the sources of a module may import: modules of ours, libraries, and the system's.
-    static let allowed: [String: Set<String>] = [
-        "EmbeddedFiles": ["CEmbeddedFiles"],
-        "Vocabulary": ["FoundationEssentials", "Swift"],
-        "Limiting": ["DequeModule", "NIOConcurrencyHelpers", "Vocabulary"],
-        "Mapping": ["Vocabulary"],
-        "Import": ["Crypto", "FoundationEssentials", "Mapping", "Vocabulary"],
-        "SignedTokens": [
-            "Crypto", "CryptoExtras", "FoundationEssentials", "Logging", "NIOConcurrencyHelpers", "Vocabulary",
-        ],
-        "WebAuthn": ["Crypto", "CryptoExtras", "Vocabulary"],
-        "Providers": ["Mapping", "Vocabulary"],
-        "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
-        "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
-        "Upstream": ["Curl", "Logging", "Metrics", "NIOConcurrencyHelpers", "Providers", "Tracing", "Vocabulary"],
-        "Facebook": provider.union(["Metrics", "SignedTokens"]),
-        "Twitter": provider,
-        "Passwords": [
-            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "EmbeddedFiles", "Glibc", "Limiting",
-            "NIOConcurrencyHelpers", "Swift",
-            "Vocabulary",
-        ],
-        "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
-        "Mailing": ["Curl", "FoundationEssentials", "Vocabulary"],
-        "Texting": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary"],
-        "Store": [
-            "EmbeddedFiles", "FoundationEssentials", "NIOConcurrencyHelpers", "Postgres", "Tracing", "Vocabulary",
-        ],
-        "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
-        "Applications": [
-            "Crypto", "FoundationEssentials", "Limiting", "Logging", "Mapping", "NIOConcurrencyHelpers", "Providers",
-            "Secrets", "Store", "Vocabulary",
-        ],
-        "KeptTokens": useCases.union(["Mapping", "Providers"]),
-        "Notifications": useCases.union(["Limiting", "Mailing", "Metrics"]),
-        "Factors": useCases.union([
-            "Crypto", "FoundationEssentials", "Mailing", "Notifications", "OneTimeCodes", "Texting", "WebAuthn",
-        ]),
-        "Logins": useCases.union([
-            "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Limiting", "Mailing", "Mapping", "Metrics",
-            "NIOConcurrencyHelpers", "Notifications", "Providers", "SignedTokens", "Tracing",
-        ]),
-        "Accounts": useCases.union([
-            "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers",
-            "Notifications", "Passwords",
-        ]),
-        "Deletions": useCases.union(["KeptTokens", "Providers"]),
-        "Callbacks": useCases.union(["Deletions", "KeptTokens", "Providers"]),
-        "Maintenance": useCases.union([
-            "Deletions", "FoundationEssentials", "KeptTokens", "Metrics", "NIOConcurrencyHelpers", "Providers",
-        ]),
-        "Administration": useCases.union([
-            "Accounts", "Deletions", "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping",
-            "NIOConcurrencyHelpers", "Notifications", "Observability", "Passwords", "Providers", "Texting",
-        ]),
-        "Federation": useCases.union([
-            "Accounts", "Callbacks", "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing",
-            "Notifications", "Passwords", "Texting",
-        ]),
-        "HTTP": [
-            "Crypto", "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting",
-            "Logging",
-            "Metrics", "NIOConcurrencyHelpers", "NIOCore", "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes",
-            "NIOHTTPTypesHTTP1",
-            "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Tracing", "Vocabulary",
-        ],
-        "Backendless": clientProtocol,
-        "API": [
-            "Accounts", "Administration", "Applications", "EmbeddedFiles", "Factors", "Federation", "HTTP", "HTTPTypes",
-            "Hummingbird", "Limiting", "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications",
-            "Providers", "Secrets", "Vocabulary",
-        ],
-        "Console": [
-            "API", "Crypto", "FoundationEssentials", "HTTP", "HTTPTypes", "Hummingbird", "NIOCore", "Vocabulary",
-        ],
-        "Observability": [
-            "Curl", "Dispatch", "Glibc", "Logging", "Metrics", "NIOConcurrencyHelpers", "Synchronization", "Tracing",
-            "Vocabulary",
-        ],
-        "Server": service.union([
-            "ArgumentParser", "CMalloc", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird",
-            "HummingbirdCore",
-            "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "NIOPosix", "ServiceLifecycle",
-            "Tracing", "UnixSignals",
-        ]),
-        "GraphSimulator": [
-            "CZlib", "Crypto", "CryptoExtras", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore",
-            "NIOHTTP1",
-            "NIOPosix",
-        ],
-        "graph-simulator": [
-            "ArgumentParser", "FoundationEssentials", "Glibc", "GraphSimulator", "Logging", "ServiceLifecycle",
-            "UnixSignals",
-        ],
-        "Benchmarks": [
-            "Administration", "ArgumentParser", "Crypto", "CryptoExtras", "Curl", "Facebook", "Foundation",
-            "FoundationEssentials", "Glibc", "HTTP", "HTTPTypes", "Histogram", "Hummingbird", "Logging", "Mapping",
-            "NIOConcurrencyHelpers", "NIOCore", "OneTimeCodes", "Postgres", "Providers", "Secrets", "SignedTokens",
-            "Store", "TestSupport", "Upstream", "Vocabulary",
-        ],
-        "TestSupport": [
-            "CLibPQ", "Crypto", "CryptoExtras", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore",
-            "NIOHTTP1", "NIOPosix",
-        ],
+    /// The modules of the service from the bottom up.
+    ///
+    /// A module imports only modules that come before it.
+    static let order = [
+        "EmbeddedFiles", "Curl", "Postgres",
+        "Encodings", "Description", "Domain",
+        "Limiting", "Mapping", "Import", "SignedTokens", "WebAuthn", "OneTimeCodes", "Passwords",
+        "Providers", "Facebook", "Twitter",
+        "Store", "Secrets", "Applications", "Messaging",
+        "Factors", "Logins", "Accounts", "Maintenance", "Observability", "Administration",
+        "HTTP", "Pages", "PublicAPI", "Backendless", "AdministrationAPI", "Console",
+        "Server",
     ]
-
-    /// What the room of a provider may import: nothing above it, and no other provider.
-    static let provider: Set<String> = [
-        "Crypto", "Curl", "FoundationEssentials", "Mapping", "NIOConcurrencyHelpers", "Providers", "Upstream",
-        "Vocabulary",
-    ]
-
-    /// What every module of use cases may import.
-    static let useCases: Set<String> = ["Applications", "Logging", "Secrets", "Store", "Vocabulary"]
-
-    /// What the room of a protocol of clients may import: nothing above it, and no other protocol.
-    static let clientProtocol: Set<String> = [
-        "Accounts", "Applications", "Callbacks", "EmbeddedFiles", "Factors", "Federation", "HTTP", "HTTPTypes",
-        "Hummingbird", "KeptTokens", "Limiting", "Logins", "Notifications", "Providers", "Vocabulary",
-    ]
-
-    /// The rooms of protocols of clients.
-    static let clientProtocols: Set<String> = ["Backendless"]
-
-    /// The rooms of kinds of providers.
-    static let providerKinds: Set<String> = ["Facebook", "Twitter"]
 
     /// The modules of the service, without the executable that wires them.
-    static let service: Set<String> = [
-        "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Console", "Curl", "Deletions",
-        "EmbeddedFiles", "Facebook", "Factors", "Federation", "HTTP", "Import", "KeptTokens", "Limiting", "Logins",
-        "Mailing",
-        "Maintenance", "Mapping", "Notifications", "Observability", "OneTimeCodes", "Passwords", "Postgres",
-        "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary", "WebAuthn",
-    ]
+    static let service = Set(order).subtracting(["Server"])
 
-    /// The modules whose functions depend on nothing but their arguments.
-    static let pure: Set<String> = ["Vocabulary", "Mapping", "Import", "OneTimeCodes", "Providers", "WebAuthn"]
-
-    /// The modules that know no word of the domain.
+    /// The modules that know nothing of the domain.
     static let drivers: Set<String> = ["Curl", "Postgres"]
 
-    /// The modules that stand beside the service and that nothing of it may know.
+    /// The modules whose functions depend on nothing but their arguments.
+    static let pure: Set<String> = [
+        "Encodings", "Description", "Domain", "Mapping", "Import", "OneTimeCodes", "WebAuthn",
+    ]
+
+    /// The modules that a pure module may import: values and functions of values, no system, no network, no log.
+    static let harmless: Set<String> = ["CQREncode", "Crypto", "CryptoExtras", "FoundationEssentials", "Swift"]
+
+    /// The modules of single client protocols, and below them those of single provider kinds.
+    ///
+    /// Only `Server`, which wires them, may import them.
+    static let clientProtocols: Set<String> = ["Backendless"]
+    static let providerKinds: Set<String> = ["Facebook", "Twitter"]
+
+    /// The modules that serve HTTP requests.
+    ///
+    /// They reach the database and the servers of others only through use cases.
+    static let listening: Set<String> = [
+        "HTTP", "Pages", "PublicAPI", "Backendless", "AdministrationAPI", "Console",
+    ]
+    static let outgoing: Set<String> = ["CLibCurl", "CLibPQ", "Curl", "Postgres", "Store"]
+
+    /// The modules beside the service, which no module of the service may import.
     static let aside: Set<String> = ["Benchmarks", "GraphSimulator", "graph-simulator", "TestSupport"]
 
-    static let ours = service.union(aside).union(["Server"])
+    /// Modules of the toolchain that every module may import, except the pure ones.
+    ///
+    /// Full Foundation is excluded: it would load its tables of locales into the process.
+    static let system: Set<String> = ["Dispatch", "FoundationEssentials", "Glibc", "Swift", "Synchronization"]
 
-    /// What a source of a module imports against the rules, each finding as a line for the reader of the test.
-    static func violations(of module: String, path: String, source: SwiftText) -> [String] {
-        guard let allowed = allowed[module] else {
-            return ["\(path): the module \(module) has no line in ModuleRules.allowed; say what it may import"]
+    /// Returns why an import or a dependency is against the rules; nil when it is allowed.
+    static func objection(to imported: String, by module: String) -> String? {
+        if pure.contains(module), !pure.contains(imported), !harmless.contains(imported) { return "is no value" }
+        if drivers.contains(module), order.contains(imported) { return "knows the service" }
+        if listening.contains(module), outgoing.contains(imported) { return "is reached by a use case" }
+        if module != "Server", order.contains(module), clientProtocols.union(providerKinds).contains(imported) {
+            return "is a room, which Server alone knows"
+        }
+        guard let place = order.firstIndex(of: module) else { return nil }
+        if aside.contains(imported) { return "stands beside the service" }
+        if imported == "Foundation" { return "brings its locales into the process" }
+        if let other = order.firstIndex(of: imported), other >= place { return "stands above" }
+        return nil
+    }
+
+    /// Returns the imports of a source that are against the rules, one line for each.
+    static func violations(
+        of module: String,
+        path: String,
+        source: SwiftText,
+        manifest: [String: Set<String>] = Manifest.dependencies
+    ) -> [String] {
+        guard let declared = manifest[module] else {
+            return ["\(path): Package.swift has no target \(module)"]
         }
         return ImportStatement.all(in: source).flatMap { statement in
             let place = "\(path):\(statement.line)"
             var findings: [String] = []
-            if !allowed.contains(statement.module) {
-                findings.append("\(place): \(module) must not import \(statement.module)")
+            if let objection = objection(to: statement.module, by: module) {
+                findings.append("\(place): \(module) must not import \(statement.module), which \(objection)")
+            } else if !declared.union(system).contains(statement.module), statement.module != "Foundation" {
+                findings.append("\(place): \(statement.module) is no dependency of \(module) in Package.swift")
             }
-            // The first opens what a module keeps to itself, the second hands an arrow on to whoever imports the
-            // module.
+            // `@testable` exposes the internals of a module; `@_exported` passes a dependency on to every importer.
             for attribute in statement.attributes where ["testable", "_exported"].contains(attribute) {
                 findings.append("\(place): @\(attribute) has no place in Sources")
             }

@@ -1,12 +1,13 @@
-/// What the pictures of a page, its fenced blocks, name of the sources.
+/// The names of the sources in the pictures of a page, which are its fenced blocks.
 struct Pictures {
-    /// Files and folders, by the end of their paths without `.swift`: names with a slash, and those that fill a column
-    /// by themselves.
+    /// Files and folders, by the end of their paths without `.swift`.
+    ///
+    /// These are the names with a slash, and the names that fill a column by themselves.
     private(set) var files: Set<String> = []
-    /// Further names in what is said of those: a file's or a type's.
+    /// Names of files or types in the descriptions beside the files.
     private(set) var others: Set<String> = []
 
-    /// Names that look like ours.
+    /// Names of products that look like names of this repository.
     private static let foreign: Set<String> = ["PostgreSQL"]
 
     init(of page: Document) {
@@ -26,16 +27,16 @@ struct Pictures {
         }
     }
 
-    /// Whether a character draws the branches of a tree.
+    /// Returns whether a character draws the branches of a tree.
     private static func isLine(_ character: Character) -> Bool { "│├└┬┴┘─".contains(character) }
 
-    /// Whether a word is a path with capitals, such as `Store/FirstUse`; those of requests have small letters.
+    /// Returns whether a word is a path with capitals, such as `Store/FirstUse`; paths of requests have small letters.
     private static func isPath(_ word: Substring) -> Bool {
         let parts = word.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count > 1 && parts.drop { $0 == "…" }.allSatisfy(isWord)
     }
 
-    /// Whether a word has a capital in front and another one behind a small letter, as `LoginPlan`.
+    /// Returns whether a word has a first capital and another capital after a small letter, as `LoginPlan`.
     private static func isName(_ word: Substring) -> Bool {
         isWord(word) && zip(word, word.dropFirst()).contains { $0.isLowercase && $1.isUppercase }
     }

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Testing
 
-/// The sources as they lie on disk.
+/// The Swift sources of the repository on disk.
 enum Repository {
     struct Source: Sendable, CustomTestStringConvertible {
-        /// The folder under `Sources`, or `Benchmarks`.
+        /// The folder below `Sources`, or `Benchmarks`.
         let module: String
-        /// From the root of the repository.
+        /// The path from the root of the repository.
         let path: String
         let text: String
 
@@ -15,7 +15,7 @@ enum Repository {
         var testDescription: String { path }
     }
 
-    /// The folder that holds schema.sql and Sources, whatever link the tests were reached by.
+    /// The folder that holds schema.sql and Sources, with symbolic links resolved.
     static let root: URL = {
         var folder = URL(filePath: #filePath).resolvingSymlinksInPath()
         while folder.pathComponents.count > 1 {
@@ -26,7 +26,7 @@ enum Repository {
         return folder
     }()
 
-    /// Every Swift file under Benchmarks and Sources, in the order of their paths.
+    /// Every Swift file below Benchmarks and Sources, sorted by path.
     static let sources: [Source] = {
         let paths = ["Benchmarks", "Sources"].flatMap { folder in
             let names = try? FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)

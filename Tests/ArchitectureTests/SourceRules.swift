@@ -1,6 +1,6 @@
-/// Rules for what stands in the sources themselves.
+/// Rules for the text of the sources.
 enum SourceRules {
-    /// Ways to end the process that a request must never find (decision D14), and work left undone.
+    /// Finds ways to end the process that a request must never reach (decision D14), and unfinished work.
     static func unfinishedOrTrapping(path: String, source: SwiftText) -> [String] {
         var findings: [String] = []
         for (word, mark) in zip(source.tokens, source.tokens.dropFirst())
@@ -17,9 +17,9 @@ enum SourceRules {
         return findings
     }
 
-    /// What could let somebody past the checks because a variable of the environment or a build setting says so (T-14).
+    /// Finds code that may skip checks because of an environment variable or a build setting (T-14).
     ///
-    /// `mayReadEnvironment` is for the files that read variables; those of tests are forbidden to them, too.
+    /// `mayReadEnvironment` is for the files that read variables; variables of tests are forbidden in them, too.
     static func backDoors(path: String, source: SwiftText, mayReadEnvironment: Bool) -> [String] {
         var findings: [String] = []
         for token in source.tokens {
@@ -47,7 +47,7 @@ enum SourceRules {
         "ProcessInfo", "getenv", "secure_getenv", "environ", "EnvironmentVariablesProvider",
     ]
 
-    /// `TEST…`, `DEBUG…` and `MOCK…` in capitals, alone or behind a prefix.
+    /// Returns whether a name is `TEST…`, `DEBUG…` or `MOCK…` in capitals, alone or after a prefix.
     private static func isTestVariable(_ text: String) -> Bool {
         guard !text.isEmpty,
             text.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
@@ -58,7 +58,7 @@ enum SourceRules {
         }
     }
 
-    /// Whether the text that opens a module says what it owns and what it must not know.
+    /// Returns whether the opening comment of a module says what the module owns and what it must not know.
     static func isModuleHeader(_ comment: SwiftText.Comment) -> Bool {
         let text = comment.lines.joined(separator: " ").lowercased()
         let limits = ["must not know", "knows no", "holds no"]

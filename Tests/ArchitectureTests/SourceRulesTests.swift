@@ -9,17 +9,17 @@ struct SourceRulesTests {
         }
     }
 
-    /// The only places where variables of the environment are read, and why each may.
+    /// The only files that read environment variables, each with its reason.
     private static let environmentReaders: Set<String> = [
         // The service's configuration.
         "Sources/Server/ConfigurationReader.swift",
         // Secrets that a document names.
         "Sources/Server/Commands/DocumentFile.swift",
-        // Who runs a command, for the audit log.
+        // The name of the operator who runs a command, for the audit log.
         "Sources/Server/AdministrationTask.swift",
-        // The URLs of databases that applications have of their own.
+        // The URLs of applications' own databases.
         "Sources/Server/OwnDatabases.swift",
-        // Refuses variables by which libpq would change what the database URL says.
+        // Refuses variables by which libpq would override the database URL.
         "Sources/Postgres/ConnectionURL.swift",
     ]
 
@@ -36,10 +36,18 @@ struct SourceRulesTests {
         for finding in findings { Issue.record("\(finding)") }
     }
 
-    /// A library is headed by the file of its own name.
+    /// The file of a library's name has the library's opening comment.
     ///
-    /// An executable is headed by the file of its entry point, and since it is where things meet, a text that says what
-    /// it is will do.
+    /// An executable's opening comment is in the file of its entry point. An executable connects all parts, so a text
+    /// that says what it is suffices.
+    @Test("No two sources have one name")
+    func names() {
+        let paths = Dictionary(grouping: Repository.sources.map(\.path).filter { $0.hasPrefix("Sources/") }) { path in
+            String(path.split(separator: "/").last ?? "")
+        }
+        for (name, paths) in paths { #expect(paths.count == 1, "\(name): \(paths)") }
+    }
+
     @Test("A module opens with a text that says what it owns and what it must not know", arguments: Repository.modules)
     func header(module: String) throws {
         let sources = Repository.sources.filter { $0.module == module }

@@ -1,6 +1,6 @@
-/// A Swift source as tokens, with its comments apart: as much of the language as the checks of this target need.
+/// The tokens and the comments of a Swift source, as far as the checks of this target need them.
 ///
-/// Words inside comments and literals are not code, and code inside an interpolation is. Regex literals are taken for
+/// Words inside comments and literals are not code; code inside an interpolation is. Regex literals are read as
 /// operators.
 struct SwiftText {
     struct Token: Equatable {
@@ -9,23 +9,23 @@ struct SwiftText {
             case word
             /// An identifier between backticks, which is never a keyword.
             case quotedWord
-            /// One character of anything else.
+            /// Any other character.
             case symbol
-            /// The text of a string literal without its delimiters and interpolations.
+            /// The text of a string literal, without its delimiters and interpolations.
             case literal
         }
 
         let kind: Kind
         let text: String
         let line: Int
-        /// Whether nothing stands between this token and the one before.
+        /// Whether the token directly follows the one before.
         let isGlued: Bool
 
         func isWord(_ word: String) -> Bool { kind == .word && text == word }
         func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
     }
 
-    /// A run of comments with nothing but white space and line ends between them, without slashes and stars.
+    /// A run of comments separated only by white space and line ends, without slashes and stars.
     struct Comment {
         var lines: [String]
         let line: Int
@@ -37,7 +37,7 @@ struct SwiftText {
     private let bytes: [UInt8]
     private var position = 0
     private var line = 1
-    /// Whether the last thing read was a token, with nothing behind it yet.
+    /// Whether the position is directly after a token.
     private var isBehindToken = false
     private var isBehindComment = false
 
@@ -149,7 +149,7 @@ struct SwiftText {
 
     // MARK: Literals
 
-    /// How many `#` stand here if a quote follows them, else 0.
+    /// Returns the number of `#` at the position if a quote follows them, else 0.
     private func hashesBeforeQuote() -> Int {
         var count = 0
         while peek(count) == UInt8(ascii: "#") { count += 1 }
@@ -166,7 +166,7 @@ struct SwiftText {
         let escape = [UInt8(ascii: "\\")] + Array(repeating: UInt8(ascii: "#"), count: hashes)
         var content: [UInt8] = []
         while let byte = peek(), !stands(end) {
-            // A literal on one line ends there, so that a missing quote does not swallow the file.
+            // A single-line literal ends at the end of its line, so that a missing quote does not swallow the file.
             if quotes == 1, byte == UInt8(ascii: "\n") { break }
             guard stands(escape) else {
                 content.append(byte)

@@ -2,7 +2,7 @@ import Curl
 import Foundation
 import Glibc
 
-/// A request to a test server, with limits that are generous unless a test says otherwise.
+/// Returns a request to a test server, with generous limits by default.
 func request(
     _ method: HTTPRequest.Method = .get,
     _ url: String,
@@ -30,7 +30,7 @@ extension ScriptedServer {
 }
 
 extension CurlClient {
-    /// The reply or the error of a call, as a value to compare.
+    /// Sends a request and returns its response or error as a value to compare.
     func outcome(of request: HTTPRequest) async -> Result<HTTPReply, CurlError> {
         do throws(CurlError) {
             return .success(try await send(request))
@@ -39,13 +39,13 @@ extension CurlClient {
         }
     }
 
-    /// The error of a call; nil when it has a reply.
+    /// Sends a request and returns its error; nil when there is a response.
     func failure(of request: HTTPRequest) async -> CurlError? {
         if case .failure(let error) = await outcome(of: request) { error } else { nil }
     }
 }
 
-/// Waits until `condition` holds, at most `limit`; returns whether it came to hold.
+/// Waits until `condition` holds, at most `limit`, and returns whether it held.
 func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
@@ -55,7 +55,7 @@ func eventually(within limit: Duration = .seconds(60), _ condition: () async -> 
     return await condition()
 }
 
-/// Raises the soft limit of descriptors to the hard one, for tests with thousands of sockets.
+/// Raises the soft limit of descriptors to the hard one, for tests with thousands of sockets, and returns it.
 func raiseDescriptorLimit() -> Int {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -64,7 +64,9 @@ func raiseDescriptorLimit() -> Int {
     return Int(clamping: limit.rlim_cur)
 }
 
-/// Runs what blocks on a thread of its own, since the threads of the concurrency pool are as few as the processors.
+/// Runs a blocking function on a thread of its own.
+///
+/// The concurrency pool has only as many threads as there are processors.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

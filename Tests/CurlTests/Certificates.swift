@@ -1,13 +1,13 @@
 import Foundation
 
-/// Certificates made by `openssl` for one test: an authority and servers of every kind of fault.
+/// Certificates that `openssl` makes for one test: an authority, and servers with every kind of fault.
 final class Certificates: Sendable {
     private let directory: URL
 
-    /// The authority that a client has to trust.
+    /// The path of the authority's certificate, which a client has to trust.
     var authority: String { path("authority") + ".pem" }
 
-    /// Path of the named pair, without the extension `.pem` or `.key`.
+    /// Returns the path of the named pair, without the extension `.pem` or `.key`.
     func path(_ name: String) -> String { directory.path + "/" + name }
 
     static func make() async throws -> Certificates {

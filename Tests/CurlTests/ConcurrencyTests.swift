@@ -66,11 +66,11 @@ struct ConcurrencyTests {
             #expect(await eventually { server.connections == 3 })
             #expect(await client.failure(of: call) == .overloaded)
             group.cancelAll()
-            // It did not wait for one of them to end.
+            // The refused call did not wait for one of these to end.
             for await error in group { #expect(error == .cancelled) }
         }
         #expect(server.connections == 3)
-        // The places are free again.
+        // The slots of the cancelled calls are free again.
         let late = try request(.get, server.url(), timeout: .milliseconds(500))
         #expect(await client.failure(of: late) == .timeout(.waiting))
     }
@@ -88,7 +88,7 @@ struct ConcurrencyTests {
         #expect(errors.contains(.timeout(.waiting)))
         #expect(errors.contains(.timeout(.connecting)))
         #expect(errors.allSatisfy { $0 == .timeout(.waiting) || $0 == .timeout(.connecting) })
-        // The server may see a connection open after the end of the one before.
+        // The server may see a new connection before it sees the end of the previous one.
         #expect(hanging.peak <= 4)
 
         let answering = try ScriptedServer { connection in
@@ -196,7 +196,7 @@ struct ConcurrencyTests {
         #expect(released == nil)
     }
 
-    /// The thread may hold the last reference for the length of a turn, and must not go to sleep after it.
+    /// The thread may hold the last reference during a turn, and must not sleep after that turn.
     @Test("a client that is released within its thread's turn ends as quickly")
     func releaseWithinTurn() async throws {
         let server = try ScriptedServer { connection in

@@ -2,7 +2,7 @@ import Curl
 import Glibc
 import Testing
 
-/// One way for a server to misbehave, and what the caller is told.
+/// A fault of a server, and the errors that a client may report for it.
 struct Fault: Sendable, CustomTestStringConvertible {
     let name: String
     let expected: [CurlError]
@@ -222,7 +222,7 @@ struct FaultTests {
     )
     func exactlyOnce() async throws {
         for reusesConnection in [false, true] {
-            // Answers the first request of a connection; takes the second and dies on it.
+            // Responds to the first request of a connection; closes the connection after the second.
             let server = try ScriptedServer { connection in
                 guard let request = connection.readRequest() else { return }
                 if request.hasPrefix("GET") {
@@ -314,7 +314,7 @@ struct FaultTests {
     }
 }
 
-/// So many megabytes of zeros, packed by gzip.
+/// Returns that many megabytes of zeros, compressed by gzip; nil when the programs are missing or fail.
 func gzippedZeros(megabytes: Int) -> [UInt8]? {
     guard let result = try? Program.run("sh", ["-c", "head -c \(megabytes)M /dev/zero | gzip -1"]) else { return nil }
     return result.status == 0 ? result.output : nil

@@ -1,7 +1,7 @@
 import Curl
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Mails")
 struct MailTests {
@@ -13,7 +13,7 @@ struct MailTests {
         #expect(reply.enhancedCode == "2.0.0")
         #expect(reply.words == "2.0.0 OK: queued")
         #expect("\(reply)" == "250 2.0.0")
-        // The server writes what it has seen as it answers.
+        // The server prints the mail at the time of its response.
         let first = try await TestSupport.eventually("the mail is seen") { try server.mails.first }
         try await server.process.kill()
         #expect(try server.mails.count == 1)
@@ -97,7 +97,7 @@ struct MailTests {
     @Test("A mail that the server had whole and did not answer may have arrived", arguments: ["dropped-", "silent-"])
     func uncertain(_ prefix: String) async throws {
         let server = try await MailServer.start()
-        // Long enough for the server to take the mail while other tests want the processors, too.
+        // Long enough for the server to accept the mail even while other tests use the processors.
         let limited = try mail(to: prefix + "ann@example.com", timeout: .seconds(6))
         let start = ContinuousClock.now
         let failure = await (try CurlClient()).failure(of: limited, by: try server.plain())
@@ -106,7 +106,7 @@ struct MailTests {
             return
         }
         #expect(ContinuousClock.now - start < .seconds(20))
-        // What it prints reaches this process after the connection has broken.
+        // The server's output may reach this process after the connection has broken.
         #expect(await eventually { (try? server.mails.count) == 1 })
         try await server.process.kill()
     }

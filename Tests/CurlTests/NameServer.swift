@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A DNS server on port 53 of the loopback address; only for a network namespace of its own.
+/// A DNS server on port 53 of the loopback address, for use within a network namespace only.
 ///
-/// `@unchecked Sendable`: the answers are under the lock, the socket is used by one thread after `init`.
+/// `@unchecked Sendable`: the lock guards the answers, and only one thread uses the socket after `init`.
 final class NameServer: @unchecked Sendable {
     enum Answer {
         case address(String)
-        /// A code other than 0: 2 SERVFAIL, 3 NXDOMAIN.
+        /// A response code other than 0: 2 SERVFAIL, 3 NXDOMAIN.
         case failure(UInt8)
         case silence
     }
@@ -36,7 +36,7 @@ final class NameServer: @unchecked Sendable {
         lock.withLock { answers[name] = answer }
     }
 
-    /// How often the address of a name was asked for.
+    /// Returns how often a client has asked for the address of a name.
     func questions(for name: String) -> Int {
         lock.withLock { asked.count { $0 == name } }
     }
@@ -56,7 +56,7 @@ final class NameServer: @unchecked Sendable {
         }
     }
 
-    /// The reply to a packet with one question, RFC 1035 §4; nil for silence.
+    /// Returns the response to a packet with one question, RFC 1035 §4; nil for silence.
     private func reply(to query: [UInt8]) -> [UInt8]? {
         var labels: [String] = []
         var offset = 12
@@ -81,7 +81,7 @@ final class NameServer: @unchecked Sendable {
         case .failure(let failure): code = failure
         case .address(let text):
             if wantsIPv4 {
-                // A pointer to the name of the question, type A, class IN, no time to live, four bytes.
+                // A pointer to the name in the question, type A, class IN, TTL 0, four bytes.
                 let octets = text.split(separator: ".").compactMap { UInt8($0) }
                 record = [0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4] + octets
             }

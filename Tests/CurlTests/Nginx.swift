@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// A real nginx in front of nothing, for what takes TLS or HTTP/2: each server answers 200 and writes an access log.
+/// An nginx for tests of TLS and HTTP/2: each server responds with 200 and writes an access log.
 final class Nginx: Sendable {
     struct Site: Sendable {
-        /// Name of a pair made by `Certificates`; nil serves plain http.
+        /// The name of a pair made by `Certificates`; nil serves plain HTTP.
         var certificate: String?
         var protocols = "TLSv1.2 TLSv1.3"
         var hasHTTP2 = true
         var address = "127.0.0.1"
-        /// Nil takes a free one.
+        /// The port; nil uses a free one.
         var port: UInt16?
     }
 
@@ -17,7 +17,7 @@ final class Nginx: Sendable {
     private let directory: URL
     private let program: Program
 
-    /// Starts one server block for each site and returns when all listen.
+    /// Starts one server block for each site and returns when all of them listen.
     static func start(_ sites: [Site], certificates: Certificates? = nil) async throws -> Nginx {
         try await onThread { try Nginx(sites, certificates: certificates) }
     }
@@ -79,7 +79,7 @@ final class Nginx: Sendable {
         let target: String
     }
 
-    /// What the servers have answered so far.
+    /// The lines of the access log so far.
     var log: [LogLine] {
         text("access.log").split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ").map(String.init)

@@ -1,8 +1,10 @@
 import Foundation
 import Glibc
 
-/// A program of the system, started with `posix_spawn`: Foundation's `Process` hands the blocked signals of its thread
-/// on to the child, and crashes when several threads start one among thousands of descriptors.
+/// A program of the system, started with `posix_spawn`.
+///
+/// Foundation's `Process` passes the blocked signals of its thread to the child, and crashes when several threads
+/// start a process among thousands of descriptors.
 struct Program: Sendable {
     let identifier: pid_t
     private let output: Int32
@@ -11,7 +13,7 @@ struct Program: Sendable {
         let description: String
     }
 
-    /// Starts `name`, looked up in the usual folders, with both outputs on one pipe.
+    /// Starts the program `name`, found in the usual folders, with both of its outputs on one pipe.
     init(_ name: String, _ arguments: [String]) throws {
         guard let path = Self.path(of: name) else {
             throw Failure(description: "\(name) is missing: apt-get install \(Self.packages[name] ?? name)")
@@ -47,7 +49,7 @@ struct Program: Sendable {
         output = ends[0]
     }
 
-    /// Reads what the program writes until it ends; called once.
+    /// Reads the program's output until the program ends; call it only once.
     func finish() -> (status: Int32, output: [UInt8]) {
         var gathered: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65536)
@@ -62,7 +64,7 @@ struct Program: Sendable {
         return (status, gathered)
     }
 
-    /// Ends the program and returns what it wrote.
+    /// Ends the program and returns its output.
     @discardableResult
     func stop() -> [UInt8] {
         kill(identifier, SIGTERM)
@@ -74,8 +76,9 @@ struct Program: Sendable {
         try Program(name, arguments).finish()
     }
 
-    /// Held while a program starts and while a descriptor is made, until it is kept from children: a socket that a
-    /// child holds open, too, is not closed when a test closes it.
+    /// Guards the start of a program, and the time from the creation of a descriptor until it has `FD_CLOEXEC`.
+    ///
+    /// A socket that a child holds open, too, does not close when a test closes it.
     static let descriptors = NSLock()
 
     static func keepFromChildren(_ descriptor: Int32) {
@@ -91,7 +94,7 @@ struct Program: Sendable {
     }
 }
 
-/// An empty folder of its own.
+/// Creates an empty folder and returns its URL.
 func temporaryDirectory() throws -> URL {
     let directory = FileManager.default.temporaryDirectory.appending(path: "curl-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

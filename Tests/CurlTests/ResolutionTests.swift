@@ -57,12 +57,12 @@ struct ResolutionInNamespaceTests {
             #expect(await eventually { (try? Self.server.get().questions(for: "silent.test")) ?? 0 > questions })
             for _ in 0..<10 { #expect(await client.failure(of: other) == nil) }
             group.cancelAll()
-            // All of them have waited until now.
+            // All calls have waited until now.
             for await error in group { #expect(error == .cancelled) }
         }
         #expect(await client.failure(of: other) == nil)
 
-        // Without a limit of its own the call would take twenty seconds.
+        // Without a limit for the name lookup the call would take twenty seconds.
         let silent = try request(.get, "https://silent.test/", connectTimeout: .milliseconds(300))
         let start = ContinuousClock.now
         await withTaskGroup(of: CurlError?.self) { group in
@@ -97,7 +97,7 @@ struct ResolutionInNamespaceTests {
             return nginx.log.last?.address == "127.0.0.3"
         }
         #expect(isFollowed)
-        // libcurl itself would remember an address for a minute.
+        // libcurl's own default keeps an address for a minute.
         #expect(ContinuousClock.now - start < .seconds(30))
     }
 
@@ -108,17 +108,17 @@ struct ResolutionInNamespaceTests {
     }
 }
 
-/// A network of its own for this test program, in which `/etc/resolv.conf` names the loopback address.
+/// A network namespace for this test program, in which `/etc/resolv.conf` names the loopback address.
 enum Namespace {
     private static let mark = "CURL_TESTS_IN_NAMESPACE"
 
     static var isInside: Bool { ProcessInfo.processInfo.environment[mark] != nil }
 
-    /// Whether this system lets us make one; containers often do not.
+    /// Whether this system allows a new namespace; containers often do not.
     static let isAvailable = !isInside && (try? run("true").status) == 0
 
     static func runSuite(_ name: String) throws -> (status: Int32, output: [UInt8]) {
-        // A proxy in the environment, at which nothing listens, must not be used.
+        // A proxy of the environment must not be used; nothing listens at this one.
         let environment = "\(mark)=1 http_proxy=http://127.0.0.1:1 https_proxy=http://127.0.0.1:1 ALL_PROXY=127.0.0.1:1"
         let program = "/proc/\(getpid())/exe --testing-library swift-testing --filter \(name)"
         return try run("\(environment) exec \(program)")

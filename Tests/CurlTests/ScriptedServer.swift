@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A TCP server whose connections each follow a script, on a thread of their own.
+/// A TCP server that runs a script for each connection, on a thread of its own.
 ///
-/// `@unchecked Sendable`: everything that changes is under the lock.
+/// `@unchecked Sendable`: the lock guards all mutable state.
 final class ScriptedServer: @unchecked Sendable {
     typealias Script = @Sendable (ScriptedConnection) -> Void
 
@@ -28,7 +28,7 @@ final class ScriptedServer: @unchecked Sendable {
         case system(Int32)
     }
 
-    /// A bound socket that is not listening, and its port.
+    /// Returns a bound socket that does not listen, and its port.
     static func bindToLoopback() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.system(errno) }
@@ -49,21 +49,21 @@ final class ScriptedServer: @unchecked Sendable {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// A port on which nothing listens, as long as nobody else takes it.
+    /// Returns a port on which nothing listens, unless another program takes it meanwhile.
     static func freePort() throws -> UInt16 {
         let (descriptor, port) = try bindToLoopback()
         Glibc.close(descriptor)
         return port
     }
 
-    /// The heads and bodies of all requests that a script has read in full.
+    /// The heads and bodies of all requests that scripts have read completely.
     var requests: [String] { lock.withLock { requestsSeen } }
     var connections: Int { lock.withLock { accepted } }
     var openConnections: Int { lock.withLock { open.count } }
     /// The most connections that were open at one time.
     var peak: Int { lock.withLock { mostOpen } }
 
-    /// Stops listening and breaks the open connections, which ends their scripts.
+    /// Stops listening and shuts the open connections down, which ends their scripts.
     func stop() {
         lock.withLock {
             guard !isStopped else { return }
@@ -113,7 +113,7 @@ final class ScriptedServer: @unchecked Sendable {
     }
 }
 
-/// The server's end of one connection; used by its thread alone.
+/// The server's end of one connection; only its own thread uses it.
 final class ScriptedConnection {
     private let descriptor: Int32
     private let server: ScriptedServer
@@ -125,10 +125,10 @@ final class ScriptedConnection {
         self.server = server
     }
 
-    /// How many connections the server has taken so far, this one included.
+    /// The number of connections that the server has accepted so far, this one included.
     var ordinal: Int { server.connections }
 
-    /// Reads one request with the body that its `Content-Length` announces; nil when the connection ends before.
+    /// Reads one request with the body that its `Content-Length` announces; nil when the connection ends first.
     @discardableResult
     func readRequest() -> String? {
         let end = Array("\r\n\r\n".utf8)
@@ -152,7 +152,7 @@ final class ScriptedConnection {
         }
     }
 
-    /// Reads what comes next, at most `count` bytes; nil at the end.
+    /// Reads at most `count` bytes; nil at the end of the connection.
     func read(atMost count: Int) -> [UInt8]? {
         var piece = [UInt8](repeating: 0, count: count)
         let received = recv(descriptor, &piece, count, 0)
@@ -165,7 +165,7 @@ final class ScriptedConnection {
         return true
     }
 
-    /// Writes all of it; false when the other side has closed.
+    /// Writes all bytes; returns false when the client has closed the connection.
     @discardableResult
     func write(_ bytes: [UInt8]) -> Bool {
         var offset = 0
@@ -182,18 +182,18 @@ final class ScriptedConnection {
     @discardableResult
     func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
-    /// Answers with a `Content-Length` reply.
+    /// Writes a response with `Content-Length`.
     @discardableResult
     func reply(_ body: String = "ok", status: String = "200 OK", headers: String = "") -> Bool {
         write("HTTP/1.1 \(status)\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Waits until the client closes.
+    /// Waits until the client closes the connection.
     func waitForClose() {
         while read(atMost: 4096) != nil {}
     }
 
-    /// Ends the connection with RST instead of FIN.
+    /// Closes the connection with RST instead of FIN.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))

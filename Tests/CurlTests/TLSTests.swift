@@ -22,7 +22,7 @@ struct TLSTests {
         let client = try CurlClient(configuration: CurlConfiguration(caFile: certificates.authority))
         let error = await client.failure(of: try request(.get, "https://localhost:\(nginx.ports[0])/?token=canary"))
         #expect(error == .tls(expected))
-        // The same client reaches the good server, and only that one has seen a request.
+        // The same client reaches the good server, and only the good server sees a request.
         let reply = try await client.send(request(.get, "https://localhost:\(nginx.ports[1])/fine"))
         #expect(reply.status == 200)
         #expect(await eventually { nginx.log.contains { $0.target == "/fine" } })
@@ -167,9 +167,9 @@ struct TLSTests {
     }
 }
 
-/// Bytes gathered from the threads of a server.
+/// Bytes that the threads of a server have received.
 ///
-/// `@unchecked Sendable`: guarded by its lock.
+/// `@unchecked Sendable`: the lock guards the bytes.
 final class Received: @unchecked Sendable {
     private let lock = NSLock()
     private var gathered: [UInt8] = []

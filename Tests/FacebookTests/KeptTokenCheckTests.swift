@@ -1,15 +1,15 @@
+import Domain
+import Encodings
+@testable import Facebook
 import Providers
 import Testing
-import Vocabulary
-
-@testable import Facebook
 
 @Suite("What Facebook's answers about a kept token mean")
 struct KeptTokenCheckTests {
     private static let now: Int64 = 1_800_000_000
     private static let subject = "10150000000000001"
 
-    /// What is written of an answer.
+    /// A verdict on a kept token, without its details.
     enum Meaning: Equatable {
         case stands, standsWithProfile, revoked, worthless, unknown
     }

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("The master key is replaced while the service runs", .faulty())
@@ -27,7 +26,7 @@ extension FaultTests {
             )
         }
 
-        /// More secrets than one step takes.
+        /// Creates more secrets than one step of the rotation processes.
         private func fill(applications: Int) async throws {
             let owner = try await faults.instances[0].admin()
             for index in 1...applications {
@@ -40,7 +39,7 @@ extension FaultTests {
             }
         }
 
-        /// The keys under which secrets are, and how many.
+        /// Counts the app secrets per encryption key.
         private func keys() async throws -> [String: Int] {
             let rows = try await faults.database.psql(
                 "select secret_key_id, count(*) from federation.provider_apps group by 1 order by 1"
@@ -55,7 +54,7 @@ extension FaultTests {
             )
         }
 
-        /// The keys under which tokens are kept with identities.
+        /// Returns the keys that encrypt the tokens of identities.
         private func tokenKeys() async throws -> Set<String> {
             let rows = try await faults.database.psql(
                 "select distinct token_key_id from demo.identities where token_key_id is not null"
@@ -63,13 +62,13 @@ extension FaultTests {
             return Set(rows.compactMap { $0.first ?? nil })
         }
 
-        /// The keys under which hashes of passwords are.
+        /// Returns the keys that encrypt password hashes.
         private func passwordKeys() async throws -> Set<String> {
             let rows = try await faults.database.psql("select distinct hash_key_id from demo.passwords")
             return Set(rows.compactMap { $0.first ?? nil })
         }
 
-        /// The token that a person's session gets back at an instance.
+        /// Returns the provider token that a user's session gets back from an instance.
         private func givenBack(to session: SignedIn, at instance: Deployment) async throws -> String? {
             let reply = try await instance.get("users/identities/facebook/token", token: session.token)
             return JSON.object(reply.text)?["token"]?.string
@@ -89,7 +88,8 @@ extension FaultTests {
                 #"{"keepTokens": true, "returnTokens": true}"#
             )
             let crowd = try await faults.newcomers(50)
-            // Their tokens are kept under the old key, and no later login brings new ones: more than one step of them.
+            // Their tokens are encrypted with the old key, no later login replaces them, and one step cannot process
+            // all.
             let resting = try await faults.regulars(70)
             let session = try await faults.instances[0].signIn(try #require(resting.first))
             _ = try await faults.instances[0].register("rotated.canary@example.com")
@@ -105,12 +105,12 @@ extension FaultTests {
                 at: [one, two],
                 isPatient: true
             ) { load in
-                // Each instance in turn gets both keys.
+                // Each instance in turn is replaced by one with both keys.
                 let withBoth = [try await start(Self.both), try await start(Self.both)]
                 try await load.use(withBoth)
                 try await load.waitForMore(100)
 
-                // Killed in the middle, as far as that can be met; what is done stays done.
+                // The rotation is killed midway, as far as the timing allows; completed steps stay done.
                 let interrupted = try await ManagedProcess.start(
                     try PackageLayout.executable("federation"),
                     ["secrets", "rotate"],
@@ -135,10 +135,11 @@ extension FaultTests {
                 for instance in withBoth { try await instance.end() }
             }
             #expect(outcome.failed.isEmpty, "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))")
+            #expect(outcome.isRarelyRepeated, "\(outcome.repeated) repeats of \(outcome.count) logins")
             #expect(try await givenBack(to: session, at: running[0]) == resting.first?.token)
             _ = try await running[0].logIn("rotated.canary@example.com")
 
-            // Who has the old key alone is told so at once, and opens nothing.
+            // An instance with only the old key refuses to start and decrypts nothing.
             let refused = try await runFederation(
                 ["serve"],
                 environment: Deployment.environment(database: faults.database).merging([
@@ -163,7 +164,7 @@ extension FaultTests {
             #expect(back.exitStatus != .exited(0), "the old key cannot take back what it does not open")
             #expect(try await keys()[oldKey] == nil)
 
-            // The way back is the same way.
+            // The way back is a rotation, too.
             let reversed = ["FEDERATION_MASTER_KEY": Canary.masterKey, "FEDERATION_MASTER_KEY_PREVIOUS": Self.newKey]
             #expect(try await rotate(reversed).exitStatus == .exited(0))
             #expect(try await keys() == old)

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("What operators change, every instance does", .faulty())
@@ -11,7 +10,7 @@ extension FaultTests {
 
         init() throws { faults = try FaultDeployment.current }
 
-        /// An application of the test's own: the others' is held to what its mapping writes.
+        /// An application of this suite, since the invariants check the others' users against their mapping.
         private static let live = Document(
             application: "live",
             properties: #"{"givenName": {"type": "STRING"}}"#,
@@ -21,34 +20,35 @@ extension FaultTests {
         /// The promise of docs/operations/upgrade.md#how-instances-hear-of-it.
         private static let promise = Duration.seconds(1)
 
-        /// Logins a second while operators change things.
+        /// Logins per second while operators change the configuration.
         ///
-        /// A debug build bears these with more than half of two processors free. At 200 it is busy with the logins
-        /// alone, and what is measured is the queue for a processor.
+        /// At this rate a debug build leaves more than half of two processors free. At 200 the logins alone keep it
+        /// busy, and the test would measure the queue for a processor.
         private static let pace = 50
 
         private func person(_ first: String, _ last: String) async throws -> Visitor {
             try await faults.instances[0].newcomer(#"{"first_name": "\#(first)", "last_name": "\#(last)"}"#)
         }
 
-        /// What a login at an instance says of a property; nil when it does not say it or is refused.
+        /// Returns a property in an instance's login response; `nil` if the property is absent or the login refused.
         private func property(_ name: String, of visitor: Visitor, at instance: Deployment) async throws -> String? {
             let reply = try await instance.login(visitor, to: Self.live)
             return JSON.object(reply.text)?[name]?.string
         }
 
-        /// How long after a change each instance was last asked something and still answered as before.
+        /// Measures how long after a change each instance still behaved as before.
         ///
-        /// How long answers take is not counted: a busy machine takes its time for them.
+        /// The time is that of the last request with the old behavior. Response times do not count: a busy machine is
+        /// slow.
         ///
         /// - Parameters:
-        ///   - change: What is changed; the time begins when it has been acknowledged.
-        ///   - limit: When it is given up.
-        ///   - load: Logins that go on meanwhile, and some more after the change.
-        ///   - what: What the change is, for messages.
-        ///   - isDone: Whether an instance does it.
+        ///   - change: Makes the change; the time starts when the change has been acknowledged.
+        ///   - limit: The time after which the test fails.
+        ///   - load: The load that runs meanwhile; some more logins of it must end after the change.
+        ///   - what: The description of the change, for messages.
+        ///   - isDone: Whether an instance applies the change.
         /// - Returns: The time of each instance.
-        /// - Throws: What the change throws; `DeadlinePassed` when it is not done within the limit.
+        /// - Throws: The error of the change; `DeadlinePassed` after the limit.
         private func delays(
             of change: () async throws -> Void,
             within limit: Duration = .seconds(10),
@@ -161,11 +161,12 @@ extension FaultTests {
                 ) { try await $0.client.get(path).status == 401 }
             }
             #expect(outcome.failed.isEmpty, "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))")
+            #expect(outcome.isRarelyRepeated, "\(outcome.repeated) repeats of \(outcome.count) logins")
             #expect(times.count == 7)
-            // Twenty logins have ended after each change.
+            // At least twenty logins have ended after each change.
             #expect(outcome.count >= 20 * times.count)
             for (what, delays) in times { #expect(delays.allSatisfy { $0 < Self.promise }, "\(what): \(delays)") }
-            // For who reads the log: the figures behind the bounds above.
+            // Print the figures behind the bounds above for readers of the log.
             for (what, delays) in times.sorted(by: { $0.key < $1.key }) { print("\(what): \(delays)") }
             print("\(outcome.count) logins, \(outcome.rate) a second, the slowest \(outcome.slowest)")
             try await faults.checkInvariants()
@@ -183,7 +184,7 @@ extension FaultTests {
             let owner = try await faults.instances[0].admin()
             _ = try await delays(
                 of: {
-                    // Nobody is told, as when the connection that listens has gone deaf.
+                    // No instance is notified, as when the listening connection no longer delivers.
                     try await faults.database.psql(
                         "alter table federation.configuration disable trigger configuration_is_announced"
                     )
@@ -202,7 +203,7 @@ extension FaultTests {
 
             _ = try await delays(
                 of: {
-                    // The connections that listen end while the change is made.
+                    // The listening connections end while the change is made.
                     async let ended = faults.database.psql(
                         """
                         select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
@@ -238,8 +239,7 @@ extension FaultTests {
                         "applications/live/mappings/facebook",
                         #"[{"from": "last_name", "to": "givenName", "transform": "uppercase"}]"#
                     )
-                    // What was swallowed stays lost: the notification, and with it half a reply to whoever waits for
-                    // one.
+                    // Swallowed bytes stay lost: the notification, and halves of responses that something may wait for.
                     try await eventually("something is lost") { proxy.traffic.swallowed > 0 }
                     try await proxy.heal()
                     try await eventually("it has heard", within: .seconds(30), every: .milliseconds(20)) {

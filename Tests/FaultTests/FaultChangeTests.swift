@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("An application is changed while people log in", .faulty())
@@ -11,9 +10,9 @@ extension FaultTests {
 
         init() throws { faults = try FaultDeployment.current }
 
-        /// Logins at both instances, as many at once as there are people, until a closure has ended.
+        /// Logs users in at both instances, all users concurrently and repeatedly, until a closure has ended.
         ///
-        /// - Returns: What each login was answered.
+        /// - Returns: The responses.
         private func logins(
             of visitors: [Visitor],
             to document: Document,
@@ -42,7 +41,7 @@ extension FaultTests {
             }
         }
 
-        /// People who have logged in to an application at both instances.
+        /// Creates users, and waits until both instances serve the application.
         private func regulars(_ count: Int, of document: Document) async throws -> [Visitor] {
             let visitors = try await faults.newcomers(count)
             for instance in faults.instances {

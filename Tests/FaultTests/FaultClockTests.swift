@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("The clock of one instance is wrong")
@@ -27,12 +26,12 @@ extension FaultTests {
                             return abs(told - Double(offset)) < 10
                         }
 
-                        // Our proof carries our time, which Facebook takes for five minutes.
+                        // The app secret proof contains the instance's time; Facebook accepts a proof for five minutes.
                         let refused = try await skewed.login(visitor)
                         try expectProblem(refused, "provider_misconfigured", comment)
                         #expect(refused.text.contains("the clock of the server"), comment)
 
-                        // Who logs in with an ID token has a session as long as any other, good at both.
+                        // A login with an ID token gives a session of the usual lifetime, valid at both instances.
                         let token = try await idToken(of: try await faults.newcomers(1)[0])
                         let reply = try await skewed.login(body: #"{"idToken": "\#(token)"}"#)
                         switch offset {
@@ -43,7 +42,7 @@ extension FaultTests {
                         case 172_800: try expectProblem(reply, "credential_expired", comment)
                         default: try expectProblem(reply, "credential_invalid", comment)
                         }
-                        // What has ended for everybody has ended here, too, as long as the error is less than its age.
+                        // An ID token that expired is refused here, too, if its age exceeds the clock's error.
                         let old = try await idToken(of: visitor, #", "iatOffset": -180000, "expOffset": -176400"#)
                         let late = try await skewed.login(body: #"{"idToken": "\#(old)"}"#)
                         try expectProblem(late, oneOf: ["credential_expired", "credential_invalid"], comment)
@@ -68,7 +67,7 @@ extension FaultTests {
             return try #require(JSON.object(reply.text)?["token"]?.string)
         }
 
-        /// Whole hours from the opening of a session to its end.
+        /// Returns the whole hours from now to the session's expiry.
         private func lifetime(of signedIn: SignedIn) async throws -> String? {
             try await faults.database.psql(
                 """

@@ -1,9 +1,7 @@
 import Glibc
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("PostgreSQL crashes, stops, or loses a connection", .faulty(ownServer: true))
@@ -20,12 +18,12 @@ extension FaultTests {
         func killedBackend() async throws {
             let attempts = try await faults.underLoad {
                 for _ in 0..<3 {
-                    // The fault is felt for certain when a login is inside PostgreSQL, where a lock holds it.
+                    // The fault is certain to matter when a login is inside PostgreSQL, where a lock holds it.
                     async let lock = try? faults.database.psql("begin; lock table demo.users; select pg_sleep(60)")
                     let pid = try await eventually("a login waits in PostgreSQL") { try await waiting().first }
                     cluster.killBackend(pid)
                     _ = await lock
-                    // A killed one is listed until the server has begun anew.
+                    // A killed backend stays listed until the server has restarted.
                     try await eventually("the server is back, and the service connected") {
                         let backends = try await backends()
                         return !backends.contains(pid) && !backends.isEmpty
@@ -67,7 +65,7 @@ extension FaultTests {
                 let url = faults.database.url(throughPort: proxy.port)
                 try await faults.withInstance(database: url) { instance in
                     for (round, visitor) in try await faults.newcomers(6).enumerated() {
-                        // Its statement is prepared on the connection that will break.
+                        // Prepare the login's statement on the connection that will break.
                         faults.expectAllSignedIn([
                             try await faults.logIn(try await faults.newcomers(1)[0], at: instance)
                         ])
@@ -98,7 +96,7 @@ extension FaultTests {
         func stopped() async throws {
             let visitors = try await faults.regulars(40)
             let session = try #require(try await faults.logIn(visitors[0], at: faults.instances[0]).signedIn)
-            // Nothing but the limit of the wait for a connection, a second, ends a login there.
+            // Only the limit of the wait for a connection, one second, ends a login at this instance.
             try await faults.withInstance(["FEDERATION_LOGIN_MILLISECONDS": "60000"]) { patient in
                 let instances = faults.instances + [patient]
                 try await cluster.stop()
@@ -134,7 +132,7 @@ extension FaultTests {
             try await faults.checkInvariants()
         }
 
-        /// What may fail while PostgreSQL is away, and that most of it does not.
+        /// Expects that only store errors occurred while PostgreSQL was away, and that most logins succeeded otherwise.
         private func expectOnlyStoreFailures(_ attempts: [LoginAttempt]) {
             let problems = attempts.problems
             #expect(Set(problems.keys).isSubset(of: ["store_unavailable", "overloaded"]), "\(problems)")
@@ -143,7 +141,7 @@ extension FaultTests {
             #expect(attempts.map(\.elapsed).max() ?? .zero < FaultDeployment.inTime)
         }
 
-        /// The backends in which a statement of the instances waits for a lock.
+        /// Returns the backends in which a statement of the instances waits for a lock.
         private func waiting() async throws -> [Int32] {
             try await cluster.psql(
                 """
@@ -153,7 +151,7 @@ extension FaultTests {
             ).compactMap { row in row.first.flatMap(\.self).flatMap { Int32($0) } }
         }
 
-        /// The backends that serve the instances, the one that was busy last in front.
+        /// Returns the backends of the instances, the most recently busy first.
         private func backends() async throws -> [Int32] {
             try await cluster.psql(
                 """

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite(
@@ -26,7 +24,7 @@ extension FaultTests {
             let session = try #require(try await logIn(try await faults.regulars(1)[0]).signedIn)
             let newcomers = try await faults.newcomers(400)
             try await cluster.fillDisk()
-            // What room there is in the files themselves is used first.
+            // Free space inside the existing files is used first.
             var attempts: [LoginAttempt] = []
             for start in stride(from: 0, to: newcomers.count, by: 20) {
                 attempts = try await faults.logIn(Array(newcomers[start..<start + 20]))
@@ -54,7 +52,7 @@ extension FaultTests {
             }
             faults.expectAllRefused(try await faults.logIn(visitors), ["store_unavailable", "overloaded"])
             try cluster.freeDisk()
-            // Where it could not even recover, its operator starts it.
+            // If PostgreSQL could not even recover, its operator starts it.
             try await cluster.start()
             try await expectRecovery("no room for the log")
             try await faults.checkInvariants()
@@ -64,7 +62,7 @@ extension FaultTests {
             try await faults.logIn(visitor, at: faults.instances[0])
         }
 
-        /// There is room again: logins succeed within ten seconds.
+        /// Expects that logins succeed within ten seconds after space was freed.
         private func expectRecovery(_ what: String) async throws {
             let start = ContinuousClock.now
             let visitor = try await faults.newcomers(1)[0]

@@ -1,6 +1,6 @@
 import Glibc
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -14,7 +14,7 @@ extension FaultTests {
         @Test("F-36: SIGTERM under load: no new connections, every accepted request gets its answer, exit 0")
         func terminate() async throws {
             let visitors = try await faults.newcomers(60)
-            // It ends when all is answered, not when its time is over.
+            // The instance ends when all requests have responses, not at the drain's timeout.
             try await faults.withInstance(["FEDERATION_DRAIN_MILLISECONDS": "60000"]) { instance in
                 try await faults.simulator.withFault(#"{"effect": "delay", "milliseconds": 1500}"#) {
                     let before = try await questions()
@@ -47,13 +47,13 @@ extension FaultTests {
             try await faults.checkInvariants()
         }
 
-        /// A connection on which nothing is under way, kept open for the next request.
+        /// Opens a connection that stays idle after one request, and returns how it ends.
         private func idleConnection(to instance: Deployment) -> Task<RawReply.End?, Never> {
             let request = "GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
             return Task { try? await instance.client.exchange(request, within: .seconds(50)).end }
         }
 
-        /// A login without credential whose body ends two seconds after its beginning.
+        /// Sends a login without a credential whose body ends two seconds after its start.
         private func slowRequest(to instance: Deployment) async throws -> String {
             let head =
                 "POST \(instance.path("users/loginWithFacebook")) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -62,7 +62,7 @@ extension FaultTests {
             return try await instance.client.exchange(pieces, pause: .seconds(2), within: .seconds(50)).text
         }
 
-        /// Questions that have arrived at Graph, of which each login asks two.
+        /// Returns the number of requests that Graph received; each login sends two.
         private func questions() async throws -> Int { try await faults.simulator.counter("requests") }
     }
 }

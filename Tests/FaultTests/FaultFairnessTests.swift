@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite(
@@ -50,7 +48,7 @@ extension FaultTests {
     }
 }
 
-/// What clients were answered, and whether they should go on.
+/// The statuses of the clients' responses, and whether the clients should stop.
 private actor Statuses {
     private(set) var all: [Int] = []
     private(set) var isClosed = false

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("Graph is slow, silent, down or broken")
@@ -21,7 +19,7 @@ extension FaultTests {
                 let answered = ContinuousClock.now
                 let attempts = try await pending
                 #expect(attempts.contains { $0.end > answered }, "sessions wait for logins")
-                // The service itself waits for Graph for four seconds at most.
+                // The service waits for Graph for four seconds at most.
                 faults.expectAllSignedIn(attempts)
                 noteMeasured("F-01", attempts.figure)
             }
@@ -33,7 +31,7 @@ extension FaultTests {
             let regular = try await faults.regulars(1)[0]
             let session = try await faults.instances[0].signIn(regular)
             let victims = try await faults.newcomers(40)
-            // Nothing but the test ends what hangs.
+            // Only the test ends the hanging requests.
             let limits = [
                 "FEDERATION_LOGIN_MILLISECONDS": "60000", "FEDERATION_GRAPH_CALL_MILLISECONDS": "50000",
                 "FEDERATION_GRAPH_CONNECT_MILLISECONDS": "50000",
@@ -56,7 +54,7 @@ extension FaultTests {
                 try await faults.simulator.closeConnections()
                 let attempts = try await pending
                 #expect(attempts.allSatisfy { $0.end > answered }, "they have hung all the while")
-                // The question is asked again, unless too many have been lost in a row.
+                // The service retries the request, unless too many were lost in a row.
                 #expect(Set(attempts.problems.keys).isSubset(of: ["provider_unavailable"]), "\(attempts.problems)")
             }
             try await faults.checkInvariants()
@@ -97,7 +95,7 @@ extension FaultTests {
                 faults.expectAllRefused(try await faults.logIn(victims), ["provider_timeout"])
                 try await expectAbsent(victims)
             }
-            // What hangs keeps hanging; only new connections show that the fault has ended.
+            // A hanging connection keeps hanging; only new connections show that the fault has ended.
             try await faults.simulator.closeConnections()
             try await faults.checkInvariants()
         }
@@ -121,10 +119,10 @@ extension FaultTests {
                     }
                 }
                 faults.expectAllRefused(attempts, ["provider_unavailable"])
-                // Two calls a login, and each of them again, would be four times as many as there are logins.
+                // Two calls per login, each with a retry, would be four times the number of logins.
                 #expect(asked <= attempts.count * 11 / 10, "calls for \(attempts.count) logins")
-                // Once the circuit breaker is open, only a probe takes longer than our own work, such as that of a
-                // session check. Both are measured by turns, beside the same load.
+                // With the circuit breaker open, only a probe takes longer than the service's own work, such as a
+                // session check. Both are measured alternately, under the same load.
                 let (late, check) = (attempts.suffix(100).map(\.elapsed).percentile(50), checks.percentile(50))
                 #expect(late < check * 20)
                 noteMeasured("F-03", "\(asked) calls for \(attempts.count) logins, half refused within \(late.figure)")
@@ -161,12 +159,12 @@ extension FaultTests {
         func brokenOnce(manner: String, moment: String) async throws {
             let visitor = try await faults.newcomers(1)[0]
             try await faults.simulator.withFault(#"{"effect": "\#(manner)", "at": "\#(moment)", "count": 1}"#) {
-                // Calls of an earlier login may still be under way on the connections that this ends.
+                // Calls of an earlier login may still use the connections that this closes.
                 try await faults.simulator.closeConnections()
                 let asked = try await faults.simulator.requestCount {
                     faults.expectAllSignedIn([try await faults.logIn(visitor, at: faults.instances[0])])
                 }
-                // A connection that ends before its request has arrived brought none.
+                // A connection that ends before its request arrived does not count a request.
                 #expect(asked == (["accept", "firstBytes"].contains(moment) ? 2 : 3))
             }
         }
@@ -208,14 +206,14 @@ extension FaultTests {
                         #expect(attempt.problem != nil)
                     }
                 }
-                // A rate limit that one application met opens the circuit breaker for a second.
+                // A rate limit that an application met opens the circuit breaker for a second.
                 try await eventually("the circuit breaker is closed again", every: .milliseconds(100)) {
                     try await faults.logIn(regular, at: faults.instances[0]).signedIn != nil
                 }
             }
         }
 
-        /// Session checks at both instances, which ask nobody but the database.
+        /// Expects valid session checks at both instances; such a check needs only the database.
         private func expectSessionsAnswer(_ token: String) async throws {
             for instance in faults.instances {
                 #expect(try await instance.get("users/isvalidusertoken/\(token)").text == "true")
@@ -223,7 +221,7 @@ extension FaultTests {
             }
         }
 
-        /// How long session checks take, so many at once and by turns at both instances.
+        /// Measures concurrent session checks, alternating between both instances.
         private func checkTimes(of token: String, count: Int) async throws -> [Duration] {
             try await withThrowingTaskGroup(of: Duration.self) { group in
                 for index in 0..<count {

@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -18,7 +18,7 @@ extension FaultTests {
         func thousandInFlight() async throws {
             let visitors = try await faults.newcomers(1000)
             let session = try await faults.instances[0].signIn(try await faults.regulars(1)[0])
-            // So long that whatever else is asked of a busy machine is answered before.
+            // The limits are long enough that a busy machine serves all other requests first.
             let limits = [
                 "FEDERATION_LOGIN_MILLISECONDS": "9000", "FEDERATION_GRAPH_CALL_MILLISECONDS": "6000",
                 "FEDERATION_GRAPH_CONNECT_MILLISECONDS": "6000",
@@ -57,7 +57,7 @@ extension FaultTests {
             try await faults.checkInvariants()
         }
 
-        /// Logins that wait for Graph: each holds two connections.
+        /// Returns the number of logins that wait for Graph; each holds two connections.
         private func inFlight() async throws -> Int { try await faults.simulator.counter("openConnections") / 2 }
     }
 }

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("Graph refuses")
@@ -32,12 +30,12 @@ extension FaultTests {
         func storm() async throws {
             let visitors = try await faults.newcomers(8)
             try await faults.simulator.withFault(#"{"effect": "rateLimit", "code": 4}"#) {
-                // The first logins learn of the limit, those under way with them, too.
+                // The first logins meet the limit, as do those that run at the same time.
                 faults.expectAllRefused(try await faults.logIn(visitors), ["provider_rate_limited"])
                 let start = ContinuousClock.now
                 let before = try await faults.simulator.counter("requests")
                 var (logins, asked) = (0, 0)
-                // Two questions a login, so that both instances have asked, or one twice.
+                // A login sends two requests, so at least two probes: one of each instance, or two of one.
                 try await eventually("a probe finds out whether the limit has ended, and another one") {
                     let attempts = try await faults.logIn(visitors)
                     faults.expectAllRefused(attempts, ["provider_rate_limited"])
@@ -46,7 +44,7 @@ extension FaultTests {
                     return asked >= 4 && logins >= 200
                 }
                 let seconds = Int((ContinuousClock.now - start).components.seconds) + 1
-                // One more login for the second that had begun.
+                // The incomplete first second allows one more login.
                 #expect(asked <= 2 * faults.instances.count * (seconds + 1), "\(logins) logins in \(seconds) s")
                 #expect(asked < logins)
             }

@@ -1,10 +1,8 @@
 import Crypto
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("Work in the background, on two instances")
@@ -16,7 +14,7 @@ extension FaultTests {
             properties: #"{"givenName": {"type": "STRING"}}"#,
             mapping: #"{"email": "email", "first_name": "givenName"}"#
         )
-        /// Fast, and yet so that two processors have time for logins.
+        /// A fast pace that still leaves two processors time for logins.
         private static let environment = [
             "FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100",
             "FEDERATION_UPKEEP_CHECKS_PER_SECOND": PackageLayout.drivesRelease ? "400" : "150",
@@ -28,7 +26,7 @@ extension FaultTests {
 
         private static func hex(_ byte: UInt8) -> Substring { String(UInt16(byte) + 0x100, radix: 16).dropFirst() }
 
-        /// Facebook, with everybody in it and a token of each.
+        /// Starts a simulator with all users and a token of each.
         private func startSimulator() async throws -> SimulatorProcess {
             let people = (0..<Self.people).map {
                 #"{"key": "p\#($0)", "first_name": "Ann", "ids": {"\#(Self.app)": "\#(Self.subject($0))"}}"#
@@ -45,7 +43,7 @@ extension FaultTests {
             }
         }
 
-        /// Identities with sealed tokens, as logins of yesterday have left them; the next check is due in an hour.
+        /// Inserts identities with encrypted tokens, as from logins of yesterday; the next check is due in an hour.
         private func fill(_ database: TestDatabase) async throws {
             let bytes = try #require(Data(base64Encoded: Canary.masterKey))
             let key = SymmetricKey(data: bytes)
@@ -95,7 +93,7 @@ extension FaultTests {
                 let two = try await Deployment.start(on: database, simulator: simulator, environment: Self.environment)
                 let isChecked = "checked > now() - interval '1 hour'"
 
-                // Both work, and each identity is asked about once.
+                // Both instances work, and each identity is checked once.
                 let asked = try await simulator.requestCount {
                     try await makeDue(database)
                     try await eventually("everybody is checked", within: .seconds(300), every: .milliseconds(200)) {
@@ -105,7 +103,7 @@ extension FaultTests {
                 #expect(asked == Self.people)
                 for instance in [one, two] { #expect(instance.service.process.standardOutput.contains("\"stand\"")) }
 
-                // One is killed in the middle: what it was about to do is done by the other, after the lease.
+                // One instance is killed midway; the other takes over its work after the lease.
                 let visitors = try await FaultDeployment.newcomers(20, at: simulator)
                 let outcome = try await SteadyLoad.run(perSecond: 5, visitors, to: FaultDeployment.document, at: [one])
                 {

@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -31,11 +31,11 @@ extension FaultTests {
             }
         }
 
-        /// Who dies while the migration is under way.
+        /// The process that is killed during the migration.
         enum Victim: CaseIterable {
-            /// The program; PostgreSQL does not notice before it has done all that it was sent.
+            /// The program; PostgreSQL notices only after executing everything that it received.
             case program
-            /// Its session in PostgreSQL.
+            /// The program's session in PostgreSQL.
             case session
         }
 
@@ -45,7 +45,7 @@ extension FaultTests {
         )
         func killed(victim: Victim) async throws {
             try await withDatabase(.empty) { database in
-                // The ninth table waits until it is told to go on, so that the middle can be met.
+                // The ninth table waits for the test, so that the kill hits the middle of the migration.
                 try await database.psql(
                     """
                     create sequence made;
@@ -128,7 +128,7 @@ extension FaultTests {
             }
         }
 
-        /// The same tables and columns as `psql -f schema.sql` makes.
+        /// Expects the same tables and columns as `psql -f schema.sql` makes.
         private func expectWholeSchema(_ database: TestDatabase) async throws {
             let sql = """
                 select string_agg(concat_ws(' ', table_name, column_name, data_type), ', '

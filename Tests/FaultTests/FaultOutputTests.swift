@@ -1,10 +1,8 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("Nobody reads what an instance has to tell")
@@ -17,7 +15,7 @@ extension FaultTests {
         func log() async throws {
             let visitors = try await faults.regulars(40)
             try await withUnreadLog { program, written in
-                // Every line there is, so that they come to more than is kept.
+                // All lines are logged, so that they exceed the buffer.
                 let instance = try await Deployment.start(
                     on: faults.database,
                     simulator: faults.simulator,
@@ -28,7 +26,7 @@ extension FaultTests {
                     _ = try await logIn(visitors, at: instance)
                     return try await instance.metric(Self.dropped, Self.reason) > 0
                 }
-                // The same instance but for the reader.
+                // The same instance, but with a reader.
                 let twin = try await Deployment.start(
                     on: faults.database,
                     simulator: faults.simulator,
@@ -56,7 +54,7 @@ extension FaultTests {
         func scrapers() async throws {
             let visitors = try await faults.regulars(40)
             try await faults.withInstance { instance in
-                // More pages than all buffers on the way take, on each of twenty connections.
+                // Each of twenty connections requests more pages than all buffers on the way can hold.
                 let ask = String(repeating: "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", count: 400)
                 let (alone, beside) = try await compare {
                     try await times(of: visitors, at: instance)
@@ -79,10 +77,10 @@ extension FaultTests {
         private static let dropped = "federation_log_lines_dropped_total"
         private static let reason = #"reason="reader_too_slow""#
 
-        /// What is under a fault must take no more than a second over twice what is not.
+        /// Expects that a duration under a fault is at most twice the usual one plus a second.
         ///
-        /// Both are measured one after the other, up to three times: what else the machine does is there in both of
-        /// them for the most part, and what the fault does is there each time.
+        /// Both are measured one after the other, up to three times: other load of the machine affects mostly both, and
+        /// the fault's effect appears each time.
         private func compare(
             _ usual: () async throws -> Duration,
             with faulty: () async throws -> Duration
@@ -96,7 +94,7 @@ extension FaultTests {
             return times
         }
 
-        /// What 99 of a hundred of 400 logins take, forty at once.
+        /// Returns the 99th percentile of 400 logins, forty at a time.
         private func times(of visitors: [Visitor], at instance: Deployment) async throws -> Duration {
             var times: [Duration] = []
             for _ in 0..<20 where times.count < 400 { times += try await logIn(visitors, at: instance) }
@@ -104,15 +102,16 @@ extension FaultTests {
             return times.percentile(99)
         }
 
-        /// What the logins take that succeed: a busy machine has no room for some of them.
+        /// Returns the durations of the successful logins; a busy machine refuses some.
         private func logIn(_ visitors: [Visitor], at instance: Deployment) async throws -> [Duration] {
             let attempts = try await faults.logIn(visitors, at: instance)
             #expect(Set(attempts.problems.keys).isSubset(of: ["overloaded"]), "\(attempts.problems)")
             return attempts.filter { $0.signedIn != nil }.map(\.elapsed)
         }
 
-        /// Lends a program that is the service with a log that goes into a pipe which is full after some lines, since
-        /// nobody reads it before the closure asks for what is in it.
+        /// Provides a program that runs the service with its log in a pipe.
+        ///
+        /// The pipe is full after some lines: nobody reads it before the closure asks for its contents.
         private func withUnreadLog(_ body: (String, () -> String) async throws -> Void) async throws {
             let folder = "/tmp/federation-log-\(UUID())"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -1,9 +1,7 @@
 import Glibc
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("An instance is killed, stopped, starved, or short of descriptors")
@@ -12,12 +10,12 @@ extension FaultTests {
 
         init() throws { faults = try FaultDeployment.current }
 
-        /// How often an instance is killed; `scripts/test --all` does so as often as the matrix asks.
+        /// The number of kills; `scripts/test --all` kills as often as the fault matrix requires.
         private static let rounds = getenv("FEDERATION_TEST_LONG") == nil ? 8 : 50
 
         @Test("F-37: SIGKILL under load, again and again: ready at once, no session lost, no lock left behind")
         func killed() async throws {
-            // What one takes to start that has nobody's locks to wait for.
+            // The start time of an instance that has no other's locks to wait for.
             let usual = try await startTime()
             var slowest = Duration.zero
             for round in 0..<Self.rounds {
@@ -72,7 +70,7 @@ extension FaultTests {
                 try? await Task.sleep(for: .seconds(5))
                 instance.service.process.thaw()
                 let thawed = ContinuousClock.now
-                // What is over by then is told so.
+                // Requests whose limits have passed by then are refused.
                 let problems = try await meanwhile.problems
                 let known: Set = ["provider_timeout", "provider_unavailable", "store_unavailable", "overloaded"]
                 #expect(Set(problems.keys).isSubset(of: known), "\(problems)")
@@ -150,7 +148,7 @@ extension FaultTests {
             )
         }
 
-        /// How long an instance takes to be ready.
+        /// Measures the time until an instance is ready.
         private func startTime() async throws -> Duration {
             let began = ContinuousClock.now
             let instance = try await startInstance()
@@ -159,7 +157,7 @@ extension FaultTests {
             return time
         }
 
-        /// How many of 200 logins fail.
+        /// Counts the failures of 200 logins.
         private func failures(
             of visitors: [Visitor],
             at instance: Deployment
@@ -169,7 +167,7 @@ extension FaultTests {
             return (attempts.count { $0.signedIn == nil }, attempts.count)
         }
 
-        /// All threads run on the first processor from now on.
+        /// Moves all threads of an instance to the first processor.
         private func pin(_ instance: Deployment) async throws {
             let pinned = try await run("taskset", ["-a", "-c", "-p", "0", "\(instance.service.process.pid)"])
             try #require(pinned.exitStatus == .exited(0), "\(pinned.standardError)")

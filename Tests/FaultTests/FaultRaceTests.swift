@@ -1,10 +1,10 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
 extension FaultTests {
-    /// Here it counts what is written, not how soon: a debug build on a busy machine gets the time that it needs.
+    /// The limits are long: this suite checks what is written, not how soon, even for a debug build on a busy machine.
     @Suite(
         "Many log in at once",
         .faulty(environment: [
@@ -91,8 +91,7 @@ extension FaultTests {
                         """
                     )
                     for user in rows.flatMap(\.self).compactMap(\.self) { deleted[user] = .now }
-                    // An operator needs a moment for each: a login that meets one deletion after another is told to
-                    // come again.
+                    // Give logins a moment between deletions: a login that meets several deletions in a row is refused.
                     let past = await faults.ledger.all.count
                     while await faults.ledger.all.count < past + 8 { try await Task.sleep(for: .milliseconds(1)) }
                 }
@@ -115,7 +114,7 @@ extension FaultTests {
                 let isLive = try await faults.isLive(signedIn.token, at: faults.instances[1])
                 #expect(!isLive)
             }
-            // The last of these people is still here, and every session of theirs is checked, too.
+            // The latest user of this identity remains, and every session of that user is checked, too.
             try await faults.checkInvariants()
         }
 
@@ -128,7 +127,7 @@ extension FaultTests {
                 for _ in 0..<12 {
                     try await setStatus("DISABLED", of: user)
                     let start = ContinuousClock.now
-                    // Sessions of before and of meanwhile count for nothing.
+                    // Sessions opened before or during the disabling are invalid.
                     for session in await faults.ledger.all.suffix(4) {
                         let isLive = try await faults.isLive(session.token, at: faults.instances[1])
                         #expect(!isLive)
@@ -141,11 +140,11 @@ extension FaultTests {
             expectNobodyShutOut(attempts, but: ["account_disabled"])
             #expect(Set(attempts.compactMap(\.signedIn?.objectID)) == [user], "a disabled user is nobody new")
             for period in periods {
-                // Begun and ended while the user was disabled.
+                // Attempts that started and ended while the user was disabled.
                 let inside = attempts.filter { period.contains($0.start) && period.contains($0.start + $0.elapsed) }
                 #expect(inside.allSatisfy { $0.problem == "account_disabled" })
             }
-            // Enabled again, the user has all sessions back.
+            // Once the user is enabled, all sessions are valid again.
             try await faults.checkInvariants()
         }
 
@@ -153,7 +152,7 @@ extension FaultTests {
             "F-27: a login that met another transaction (40001, 40P01) runs again, and its client learns nothing of it"
         )
         func collisions() async throws {
-            // A sequence counts on over what is rolled back.
+            // A sequence is not rolled back.
             try await faults.database.psql(
                 """
                 create sequence collisions;
@@ -173,13 +172,13 @@ extension FaultTests {
                 for instance in faults.instances { attempts.append(try await faults.logIn(visitor, at: instance)) }
             }
             faults.expectAllSignedIn(attempts)
-            // Of three of them one met a collision, and no repetition of it did.
+            // One of three inserts met a collision, and no retry did.
             #expect(try await faults.instances[0].value("select last_value from collisions") == "119")
             try await faults.database.psql("drop function collide cascade; drop sequence collisions")
             try await faults.checkInvariants()
         }
 
-        /// Races of an operator with logins fail few logins, and those for a moment.
+        /// Expects that races of an operator with logins fail at most one login in a hundred.
         private func expectNobodyShutOut(_ attempts: [LoginAttempt], but expected: Set<String> = []) {
             let problems = attempts.problems.filter { !expected.contains($0.key) }
             #expect(Set(problems.keys).isSubset(of: ["store_unavailable"]), "\(problems)")

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("A property gets another name, and an instance has not heard of it", .faulty())
@@ -25,7 +24,7 @@ extension FaultTests {
                     try await instance.login(visitor, to: document).status == 200
                 }
             }
-            // Nobody is told, so an instance finds out by its own look every five seconds, or by the login that fails.
+            // No instance is notified: an instance notices by its poll every five seconds, or by the login that fails.
             try await faults.database.psql(
                 "alter table federation.configuration disable trigger configuration_is_announced"
             )

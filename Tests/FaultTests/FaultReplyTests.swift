@@ -1,11 +1,9 @@
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// Faults whose replies are none.
+/// Faults whose responses are malformed.
 private let malformedReplies = [
     #""effect": "empty""#, #""effect": "false""#, #""effect": "html502""#, #""effect": "truncated""#,
     #""effect": "merge", "json": {"id": {"is": 1}, "data": {"is_valid": 1}}"#, #""effect": "dataNull""#,
@@ -49,7 +47,7 @@ extension FaultTests {
             }
             let rows = try await faults.database.psql("select 1 from demo.identities where subject = '\(visitor.id)'")
             #expect(rows.isEmpty, "a login that failed wrote something")
-            // One person's broken answers open no circuit breaker.
+            // Malformed responses for one user do not open the circuit breaker.
             faults.expectAllSignedIn([try await faults.logIn(visitor, at: faults.instances[0])])
         }
 
@@ -80,7 +78,7 @@ extension FaultTests {
             #expect(after.count == before.count + 1, "seed \(seed): one newcomer, of the invariants; no other")
         }
 
-        /// A login whose one or other reply is mutated; it may succeed, since most of a reply does not matter.
+        /// Logs in with one of the two responses mutated; may succeed, since most of a response does not matter.
         private func logIn(_ visitor: Visitor, with mutation: inout Mutation, at instance: Deployment) async throws {
             let replies = [
                 (
@@ -122,7 +120,7 @@ extension FaultTests {
             try await faults.simulator.withFault(#"{\#(fault), "path": "\#(path)"}"#) {
                 for visitor in visitors {
                     let attempt = try await faults.logIn(visitor, at: instance)
-                    // One that was not cut off would end by the limit of a call, with another reason.
+                    // Without the cut-off, the timeout of the call would end the login with another reason.
                     faults.expectAllRefused([attempt], ["provider_bad_reply"])
                 }
                 try await eventually("the connections are given up") {
@@ -132,7 +130,7 @@ extension FaultTests {
             }
             let after = try instance.service.process.usage()
             let more = after.peakResidentBytes - before.residentBytes
-            // 256 KiB are read of each; the least of these replies has a megabyte, the largest a thousand.
+            // The service reads 256 KiB of each response; these have from one to a thousand megabytes.
             #expect(more < 16 << 20, "\(more >> 10) KB more")
             let time = after.processorTime - before.processorTime
             #expect(time < .seconds(3) * visitors.count, "\(time) of a processor")
@@ -145,18 +143,20 @@ extension FaultTests {
     }
 }
 
-/// Damages texts, repeatably.
+/// A repeatable mutator of texts.
 private struct Mutation {
     var generator: SeededRandom
 
     init(seed: UInt64) { generator = SeededRandom(seed) }
 
-    /// Characters that mean something to JSON, to numbers, to C, or to nobody.
+    /// Characters that are special in JSON, in numbers, in C, or nowhere.
     private static let pieces: [Character] = Array(
         "{}[]\":,\\ \n\t0123456789-+.eEtfnu/\u{0}\u{1}\u{7F}\u{80}\u{FEFF}é\u{301}😀"
     )
 
-    /// One to four of: a character removed, doubled, replaced, inserted; a stretch removed, repeated or moved.
+    /// Applies one to four mutations.
+    ///
+    /// Each removes, doubles, replaces or inserts a character, or removes, repeats or moves a stretch.
     mutating func mutate(_ text: String) -> String {
         var characters = Array(text)
         for _ in 0..<Int.random(in: 1...4, using: &generator) where !characters.isEmpty {
@@ -184,7 +184,7 @@ private struct Mutation {
 }
 
 extension ManagedProcess {
-    /// Lets the peak of the resident memory begin anew at what is resident now (proc(5), `clear_refs`).
+    /// Resets the peak of the resident memory to its current value (proc(5), `clear_refs`).
     fileprivate func resetPeak() throws {
         try Data("5".utf8).write(to: URL(filePath: "/proc/\(pid)/clear_refs"))
     }

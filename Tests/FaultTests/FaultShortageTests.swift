@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultTests {
     @Suite("PostgreSQL is slow, or holds on to what it was given", .faulty(ownServer: true))
@@ -20,7 +18,7 @@ extension FaultTests {
             let sleepers = try await faults.regulars(20)
             let others = try await faults.regulars(20)
             let session = try #require(try await faults.logIn(others[0], at: faults.instances[0]).signedIn)
-            // Nothing but the test ends the statements, and nothing but the time to wait for one ends a login.
+            // Only the test ends the statements, and only the limit of the wait for a connection ends a login.
             let limits = [
                 "FEDERATION_DATABASE_STATEMENT_MILLISECONDS": "60000", "FEDERATION_LOGIN_MILLISECONDS": "60000",
             ]
@@ -32,13 +30,13 @@ extension FaultTests {
                     }
                     for _ in 0..<2 {
                         let attempts = try await faults.logIn(others, at: instance)
-                        // The time to wait is 1 s; the rest is for a busy machine.
+                        // The wait is 1 s; the rest is for a busy machine.
                         faults.expectAllRefused(attempts, ["store_unavailable", "overloaded"])
                         note("F-26", "503 after at most", attempts.map(\.elapsed).max())
                     }
                     #expect(try await faults.isLive(session.token, at: instance), "sessions are checked meanwhile")
                     let end = ContinuousClock.now
-                    // One after the other wakes: more than one may wait for its turn to sleep on a connection.
+                    // Wake one after the other: more than one login may wait to sleep on the same connection.
                     let waking = Task {
                         while !Task.isCancelled {
                             try await cancelSleeping()
@@ -61,7 +59,7 @@ extension FaultTests {
         func slow() async throws {
             let visitors = try await faults.regulars(40)
             try await whileSessions(sleep: 0.5) {
-                // As many as get through when each client waits for its reply.
+                // The capacity is the throughput of clients that wait for each response.
                 let all = faults.instances
                 let length = Duration.seconds(6)
                 let start = ContinuousClock.now
@@ -87,9 +85,9 @@ extension FaultTests {
                     at: all
                 ) { _ in try await Task.sleep(for: .seconds(8)) }
                 #expect(outcome.goodput >= 0.8 * capacity, "\(outcome.goodput) of \(capacity) logins a second")
-                // Three of four would still wait at the end of the load if each waited for its turn.
+                // If each login waited for its turn, three of four would still wait at the end of the load.
                 #expect(outcome.endedMeanwhile * 2 >= outcome.count, "\(outcome.endedMeanwhile) of \(outcome.count)")
-                // Twice the limit of a login; and a busy machine needs its time to refuse.
+                // Twice the limit of a login, since a busy machine needs time to refuse.
                 #expect(outcome.percentile(99) <= .seconds(10))
                 #expect(outcome.slowest < FaultDeployment.inTime)
                 let refusals = outcome.failed.filter { !$0.what.hasPrefix("503 ") }
@@ -144,7 +142,7 @@ extension FaultTests {
             var recovery = Duration.zero
             let attempts = try await faults.underLoad {
                 try await cluster.freeze()
-                // Longer than any limit of a statement: the connections that were busy are given up.
+                // Longer than any limit of a statement: busy connections are given up.
                 try? await Task.sleep(for: .seconds(5))
                 try await cluster.thaw()
                 let start = ContinuousClock.now
@@ -170,7 +168,7 @@ extension FaultTests {
 
         // MARK: - Faults
 
-        /// Runs a closure while the write of each login, or of these people's logins, sleeps that long in PostgreSQL.
+        /// Runs a closure while the write of each login, or of these users' logins, sleeps that long in PostgreSQL.
         private func whileSessions(
             of people: [Visitor]? = nil,
             sleep seconds: Double,
@@ -200,7 +198,7 @@ extension FaultTests {
             try await wake()
         }
 
-        /// Ends what sleeps, and the sleeping.
+        /// Cancels sleeping statements and removes the trigger.
         private func wake() async throws {
             try await eventually("nothing sleeps") {
                 try await cancelSleeping()
@@ -213,14 +211,14 @@ extension FaultTests {
             for pid in try await sleeping() { try await cluster.psql("select pg_cancel_backend(\(pid))") }
         }
 
-        /// The backends that sleep in a login's statement.
+        /// Returns the backends that sleep in a login's statement.
         private func sleeping() async throws -> [Int32] {
             try await cluster.psql(
                 "select pid from pg_stat_activity where application_name = 'federation' and wait_event = 'PgSleep'"
             ).compactMap { row in row.first.flatMap(\.self).flatMap { Int32($0) } }
         }
 
-        /// How many logins have ended by an error of PostgreSQL's, as the log of an instance says.
+        /// Counts the PostgreSQL errors with a state in the log of an instance.
         private func ended(by state: String, at instance: Deployment) -> Int {
             instance.service.process.standardOutput.split(separator: "\n").count {
                 $0.contains("PostgreSQL error \(state)")

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -12,16 +12,16 @@ extension FaultTests {
 
         init() throws { faults = try FaultDeployment.current }
 
-        /// A server that must not be talked to, by its certificate or by what it does.
+        /// A server that must be refused for its certificate or its behavior.
         private struct Impostor {
             let name: String
             var certificate = "good"
             var options: [String] = []
-            /// Bytes of its own that it sends before it closes.
+            /// The number of its own bytes after which the server closes.
             var closesAfter: Int?
         }
 
-        /// Fewer than the failures in a row that open the circuit breaker.
+        /// The servers; fewer than the consecutive failures that open the circuit breaker.
         private static let impostors = [
             Impostor(name: "expired", certificate: "expired"),
             Impostor(name: "wrong host", certificate: "wrong-host"),
@@ -73,7 +73,7 @@ extension FaultTests {
             try await faults.checkInvariants()
         }
 
-        /// The same server with everything in order gets to see the request: the test above would notice.
+        /// Expects that a valid server receives the request, which shows that the test above would notice a leak.
         private func expectTalk(
             _ certificates: Certificates,
             port: Int,
@@ -82,7 +82,7 @@ extension FaultTests {
         ) async throws {
             let server = try await certificates.serve("good", on: port)
             let attempt = try await faults.logIn(visitor, at: instance)
-            // It answers nothing, and takes one connection at a time.
+            // The server never responds, and serves one connection at a time.
             faults.expectAllRefused([attempt], ["provider_timeout", "provider_unavailable"])
             try await server.kill()
             #expect(server.standardOutput.contains("GET /v"))
@@ -98,7 +98,7 @@ extension FaultTests {
                     async let attempts = faults.logIn([visitor, visitor, visitor], at: instance)
                     #expect(try await instance.get("users/isvalidusertoken/\(session.token)").text == "true")
                     #expect(try await instance.service.management.get("/health/ready").status == 200)
-                    // Where no name server answers at all, it is the limit of the call that ends the search.
+                    // If no name server responds, the timeout of the call ends the lookup.
                     faults.expectAllRefused(try await attempts, ["provider_unavailable", "provider_timeout"])
                 }
             }
@@ -111,7 +111,7 @@ extension FaultTests {
 private struct Certificates {
     let directory: String
 
-    /// PEM file of the authority.
+    /// The PEM file of the authority.
     var authority: String { "\(directory)/authority.pem" }
 
     static func make() async throws -> Certificates {
@@ -157,12 +157,12 @@ private struct Certificates {
         try #require(ended.exitStatus == .exited(0), "\(ended.standardError)")
     }
 
-    /// Starts a TLS server that prints what it receives and answers nothing.
+    /// Starts a TLS server that prints what it receives and never responds.
     func serve(_ name: String, on port: Int, options: [String] = []) async throws -> ManagedProcess {
         let path = "\(directory)/\(name)"
         let input = "\(path).in"
         if !FileManager.default.fileExists(atPath: input) { try #require(mkfifo(input, 0o600) == 0) }
-        // It ends at the end of its input, which a pipe that it holds open itself never has.
+        // The server ends at the end of its input, and a pipe that the server itself holds open has no end.
         let server = try await ManagedProcess.start(
             "bash",
             [

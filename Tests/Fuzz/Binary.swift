@@ -1,17 +1,18 @@
+import Encodings
 import FoundationEssentials
-import NIOCore
-import Vocabulary
-
 @testable import HTTP
+import NIOCore
 @testable import Postgres
 @testable import Store
 @testable import WebAuthn
 
 extension FuzzTarget {
-    /// What is read of a column is read as the same when it is bound and comes back; what does not fit its type is
-    /// refused, and nothing beyond the column's bytes is looked at.
+    /// The target of the values of PostgreSQL columns.
     ///
-    /// The first byte chooses the type of the column, the rest is what the server sent.
+    /// A value read from a column is read as the same after a round trip as a parameter. A value that does not fit its
+    /// type is refused, and nothing beyond the column's bytes is read.
+    ///
+    /// The first byte chooses the column's type; the others are the value as the server sent it.
     static let postgres = FuzzTarget("postgres") { input in
         guard let first = input.first else { return false }
         let type = columnTypes[Int(first) % columnTypes.count]
@@ -32,10 +33,10 @@ extension FuzzTarget {
         .bpchar, .varchar, .date, .timestamp, .timestamptz, .uuid, .jsonb,
     ]
 
-    /// Those of which each value is read from one text of bytes alone.
+    /// The types of which each value has exactly one encoding.
     private static let exactTypes: [SQLType] = [.bytea, .int8, .float8, .date, .timestamptz, .uuid]
 
-    /// Whether the value can be read.
+    /// Reads a value, binds it, reads it again, and returns whether it could be read.
     private static func reread<Value: PostgresValue>(_: Value.Type, _ type: SQLType, _ bytes: [UInt8]) throws -> Bool {
         guard let value = read(Value.self, type, bytes) else { return false }
         let again = read(Value.self, value.bind.sqlType, wire(value))
@@ -46,7 +47,7 @@ extension FuzzTarget {
         return true
     }
 
-    /// Memory of exactly that size, so that a byte too many is found.
+    /// Reads a value from memory of exactly its size, so that a read past the end is found.
     private static func read<Value: PostgresValue>(_: Value.Type, _ type: SQLType, _ bytes: [UInt8]) -> Value? {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
         defer { memory.deallocate() }
@@ -60,7 +61,10 @@ extension FuzzTarget {
         return bytes
     }
 
-    /// A header is whole or not by its own bytes alone, however many follow; one that is not whole may still become it.
+    /// The target of the proxy protocol's header.
+    ///
+    /// A header's own bytes decide whether it is complete, however many bytes follow; an incomplete one may still
+    /// become complete.
     static let proxyHeader = FuzzTarget("proxy-header") { input in
         let header = ProxyHeader.read(ByteBuffer(bytes: input))
         switch header {
@@ -85,7 +89,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A key and an authenticator's data are what they are to their last byte, and nothing is read beyond it.
+    /// The target of passkeys: keys and authenticator data extend to their last byte, and nothing beyond is read.
     static let passkey = FuzzTarget("passkey") { input in
         var reader = CBORReader(input[...])
         if (try? reader.skip()) != nil {

@@ -1,5 +1,8 @@
 import Administration
 import Curl
+import Description
+import Domain
+import Encodings
 import Facebook
 import Logging
 import Mapping
@@ -7,13 +10,13 @@ import Providers
 import Secrets
 import SignedTokens
 import Twitter
-import Vocabulary
 
 extension FuzzTarget {
-    /// What is taken holds the rules that are written down for operators, and its mappings can be used.
+    /// The target of documents.
     ///
-    /// Stored and read again they are the same, and what they make of a profile is of the types of the properties. What
-    /// is refused has a problem at a place.
+    /// An accepted document keeps the rules that operators read, and its mappings are usable. Stored and read again
+    /// they are the same, and they convert a profile to values of the properties' types. A refused document has a
+    /// problem with a place.
     static let document = FuzzTarget("document") { input in
         let kinds = try kinds.get()
         var isTaken = false
@@ -83,7 +86,7 @@ extension FuzzTarget {
         ).object ?? JSONObject()
     }
 
-    /// The kinds of the service; nobody listens where they ask, and nobody asks.
+    /// The provider kinds of the service; nothing listens at their addresses, and nothing sends a request.
     private static let kinds = Result {
         let curl = try CurlClient(configuration: CurlConfiguration())
         let graph = GraphClient(curl: curl, configuration: try GraphConfiguration(baseURL: "http://127.0.0.1:9"))

@@ -1,16 +1,14 @@
-// Fuzz — parsers of untrusted bytes, under attack.
+// Fuzz — libFuzzer targets for the parsers of untrusted bytes.
 //
-// It owns what libFuzzer feeds (scripts/fuzz): a target for each parser, with what that parser promises of whatever
-// bytes arrive. It opens the modules with @testable and must not know of processes, sockets or a database. The seeds
-// are in Tests/FuzzTests/Corpus; FuzzTests runs them through the targets in every run of the tests.
+// It owns one target for each parser (scripts/fuzz), with the promises that the parser keeps for any bytes. It imports
+// the modules with @testable and must not know of processes, sockets or a database. The seeds are in
+// Tests/FuzzTests/Corpus; FuzzTests feeds them to the targets in every run of the tests.
 
-/// A parser, and what it promises of any bytes.
+/// A parser and the promises that it keeps for any bytes.
 struct FuzzTarget: Sendable {
-    /// The word for it on the command line; its seeds are in the folder of that name.
+    /// The target's name on the command line; the folder of its seeds has the same name.
     let name: String
-    /// Feeds the parser with an input.
-    ///
-    /// Returns whether it was taken.
+    /// Feeds an input to the parser and returns whether the parser accepted it.
     ///
     /// - Throws: `BrokenPromise`.
     let feed: @Sendable (_ input: [UInt8]) throws -> Bool
@@ -25,12 +23,12 @@ struct FuzzTarget: Sendable {
     ]
 }
 
-/// What a parser did although it promises not to.
+/// An error of a parser that broke one of its promises.
 struct BrokenPromise: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Holds a parser to a promise.
+/// Throws unless a promise is kept.
 func promise(_ text: @autoclosure () -> String, _ isKept: Bool) throws(BrokenPromise) {
     guard isKept else { throw BrokenPromise(description: "broken promise: \(text())") }
 }

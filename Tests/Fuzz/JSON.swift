@@ -1,9 +1,11 @@
+import Encodings
 import FoundationEssentials
-import Vocabulary
 
 extension FuzzTarget {
-    /// What the gate takes is JSON to another reader, too, and means the same to it; written again it is one line, and
-    /// read again it is the same.
+    /// The target of the JSON parser.
+    ///
+    /// An accepted text is JSON with the same meaning for another parser, too. Written again it is one line, and read
+    /// again it is the same value.
     static let json = FuzzTarget("json") { input in
         let gates: [JSONLimits] = [.request, .record, .request(withRecord: "user"), .reply, .document, .stored]
         let taken = gates.compactMap { try? JSONParser.parse(input, limits: $0) }
@@ -15,7 +17,7 @@ extension FuzzTarget {
             "what is written is read as the same",
             (try? JSONParser.parse(Array(text.utf8), limits: .stored)) == value
         )
-        // Foundation refuses 0e1, which RFC 8259 has.
+        // Foundation refuses 0e1, which RFC 8259 allows.
         guard !zip(input, input.dropFirst()).contains(where: { $0 == 0x30 && $1 | 0x20 == 0x65 }) else { return true }
         let other = try? JSONDecoder().decode(OtherJSON.self, from: Data(input)).value
         try promise("another reader reads the same", other.map { value.means($0) } == true)
@@ -30,14 +32,14 @@ extension Unicode.Scalar.Properties {
 }
 
 extension JSONValue {
-    /// Whether another reader, which has made the nearest Double of each number, has read the same.
+    /// Returns whether another parser, which rounds each number to the nearest Double, has read the same value.
     fileprivate func means(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let number), .number(let other)): number.double == other.double
         case (.array(let elements), .array(let others)):
             elements.count == others.count && zip(elements, others).allSatisfy { $0.means($1) }
         case (.object(let object), .object(let other)):
-            // Of keys that are canonically equivalent Foundation keeps one.
+            // Foundation keeps only one of several canonically equivalent keys.
             Set(object.members.map(\.key)).count < object.members.count
                 || object.members.count == other.members.count
                     && object.members.allSatisfy { member in other[member.key].map(member.value.means) == true }
@@ -46,7 +48,7 @@ extension JSONValue {
     }
 }
 
-/// A JSON text as Foundation reads it.
+/// A JSON value read by Foundation.
 private struct OtherJSON: Decodable {
     let value: JSONValue
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The target that `FEDERATION_FUZZ_TARGET` names.
+/// The target named by `FEDERATION_FUZZ_TARGET`.
 private let target: FuzzTarget = {
     let name = getenv("FEDERATION_FUZZ_TARGET").map { String(cString: $0) }
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
@@ -11,7 +11,7 @@ private let target: FuzzTarget = {
     return target
 }()
 
-/// What libFuzzer calls with every input; a process that ends here has found something.
+/// The function that libFuzzer calls with every input; it ends the process at a broken promise.
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do {

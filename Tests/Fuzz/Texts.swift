@@ -1,7 +1,10 @@
-import Vocabulary
+import Domain
+import Encodings
 
 extension FuzzTarget {
-    /// What is taken has no NUL and no more fields than are allowed, and encoded again it is the same form.
+    /// The target of forms.
+    ///
+    /// An accepted form has no NUL and no more fields than allowed; encoded again it is the same form.
     static let form = FuzzTarget("form") { input in
         guard let form = try? FormFields(String(decoding: input, as: UTF8.self)) else { return false }
         try promise("at most 64 fields", form.all.count <= 64)
@@ -17,9 +20,10 @@ extension FuzzTarget {
         return true
     }
 
-    /// What is taken is one address to whoever reads it.
+    /// The target of e-mail addresses.
     ///
-    /// Nothing in it ends a line of a mail, opens a comment or a list, or is another letter to who folds its case.
+    /// An accepted address is one and the same address for every mail program. Nothing in it ends a line of a mail,
+    /// opens a comment or a list, or becomes another letter by case folding.
     static let email = FuzzTarget("email") { input in
         guard let address = EmailAddress(String(decoding: input, as: UTF8.self)) else { return false }
         let (text, login) = (Array(address.text.utf8), Array(address.login.utf8))

@@ -1,17 +1,17 @@
 import Crypto
 import CryptoExtras
+import Domain
+import Encodings
+@testable import Facebook
 import FoundationEssentials
 import SignedTokens
-import Vocabulary
-
-@testable import Facebook
 
 extension FuzzTarget {
-    /// An ID token counts only if our key has signed it as it is, and then only by the rules of decision D3.
+    /// The target of ID tokens: a token is accepted only with our key's signature and by the rules of decision D3.
     ///
-    /// The first byte says what the rest is: `S` the claims of a token that is signed by the key, `H` its header and,
-    /// behind the first line break, its claims; `P` two bytes of a place and what is written over a good token there;
-    /// `K` a key of a set, by which the good token is judged. Everything else is the text of a token.
+    /// The first byte says what follows: `S` the claims of a token that our key signs; `H` its header and, after the
+    /// first line break, its claims; `P` a position of two bytes and the bytes that overwrite a good token there; `K` a
+    /// key of a key set that verifies the good token. Any other input is the text of a token.
     static let idToken = FuzzTarget("id-token") { input in
         let issuer = try issuer.get()
         let rest = input.dropFirst()
@@ -47,10 +47,13 @@ extension FuzzTarget {
         }
     }
 
-    /// A signed request counts only with the HMAC of its app, for a person, and for a day; whatever the payload says.
+    /// The target of signed requests.
+    ///
+    /// A signed request is accepted only with its app's HMAC, a user, and an age of at most a day, whatever else the
+    /// payload says.
     static let signedRequest = FuzzTarget("signed-request") { input in
         let text = String(decoding: input, as: UTF8.self)
-        // Nothing but a text with the right HMAC gets past the signature; a fuzzer does not find one.
+        // Only a text with the right HMAC passes the signature check; a fuzzer does not find one.
         try promise("what nobody has signed does not count", request(text) == nil)
         let payload = Base64URL.encode(input)
         let key = SymmetricKey(data: Array("ours".utf8))
@@ -69,7 +72,7 @@ extension FuzzTarget {
         return try? SignedRequest(text, apps: [ProviderApp(id: app, secret: Secret("ours"))], now: Issuer.now)
     }
 
-    /// Holds a token of ours to what it says.
+    /// Checks the promises for a token of ours.
     private static func judge(_ text: String?, by issuer: Issuer) throws -> Bool {
         guard let token = text.flatMap({ accept($0, by: issuer.key) }) else { return false }
         try promise("it is of an issuer that is taken", token.claims["iss"] == .string(Issuer.name))
@@ -95,7 +98,7 @@ extension FuzzTarget {
     private static let issuer = Result { try Issuer() }
 }
 
-/// Who signs ID tokens; its key is another one in every process.
+/// An issuer of ID tokens, with a new key in every process.
 private struct Issuer: Sendable {
     static let name = "https://www.facebook.com"
     static let app = "1234567890"
@@ -105,7 +108,7 @@ private struct Issuer: Sendable {
     private let secret: _RSA.Signing.PrivateKey
     let jwk: JSONObject
     let key: SigningKey
-    /// A token that counts.
+    /// A valid token.
     let good: String
 
     init() throws {
@@ -124,7 +127,7 @@ private struct Issuer: Sendable {
         good = try Self.sign(header: Array(Self.header.utf8), claims: Array(claims.utf8), by: secret)
     }
 
-    /// The token; nil for claims that would be refused whoever had signed them, since signing takes long.
+    /// Returns the token; nil for claims that every check refuses, since signing is slow.
     func sign(header: [UInt8], claims: [UInt8]) throws -> String? {
         guard (try? JSONParser.parse(claims, limits: .stored)) != nil else { return nil }
         return try Self.sign(header: header, claims: claims, by: secret)

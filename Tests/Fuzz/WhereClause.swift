@@ -1,13 +1,14 @@
-import Postgres
-import Vocabulary
-
 @testable import Backendless
+import Domain
+import Encodings
+import Postgres
 @testable import Store
 
 extension FuzzTarget {
-    /// What is taken names offered columns alone, and gives the SQL no word and no sign that is not ours.
+    /// The target of where clauses.
     ///
-    /// It is the same when it is written and read again. What is refused is refused at a place within the clause.
+    /// An accepted clause names only the offered columns, and adds no word or sign of its own to the SQL. It is the
+    /// same filter when written and read again. A refusal has a position within the clause.
     static let whereClause = FuzzTarget("where-clause") { input in
         let text = String(decoding: input, as: UTF8.self)
         let filter: UserFilter
@@ -72,7 +73,7 @@ extension FuzzTarget {
 }
 
 extension UserFilter {
-    /// The filter as a clause, nested no deeper than the one that it was read from.
+    /// The filter as a clause, nested no deeper than the clause that it was read from.
     fileprivate var clause: String {
         switch self {
         case .any(let parts): parts.map { $0.operand(besides: .any([])) }.joined(separator: " or ")
@@ -93,7 +94,7 @@ extension UserFilter {
         }
     }
 
-    /// In parentheses, unless it is bound closer than what it stands in.
+    /// Returns the clause, in parentheses unless it binds tighter than the outer filter.
     private func operand(besides outer: UserFilter) -> String {
         switch (self, outer) {
         case (.any, _), (.all, .all), (.all, .not): "(\(clause))"

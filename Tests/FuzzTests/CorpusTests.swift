@@ -1,10 +1,10 @@
 import FoundationEssentials
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Fuzz
 
-/// The seeds of the fuzzer, without it: each target has some, and keeps its promises on all of them.
+/// Tests that run the fuzzer's seeds without the fuzzer: each target has seeds, and keeps its promises on all of them.
 @Suite("Seeds of the fuzzer")
 struct CorpusTests {
     private static func folder(_ target: String) -> String { PackageLayout.path("Tests/FuzzTests/Corpus/" + target) }
@@ -52,6 +52,6 @@ struct CorpusTests {
 }
 
 extension FuzzTarget: CustomTestStringConvertible {
-    /// Its name.
+    /// The name of the target.
     public var testDescription: String { name }
 }

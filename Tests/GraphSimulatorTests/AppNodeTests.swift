@@ -7,7 +7,7 @@ struct AppNodeTests {
     private static let node =
         #"{"category":"Business","link":"https:\/\/www.facebook.com\/games\/?app_id=257422819769992","name":"oauth2-rs-f-b-web-app-demo","id":"257422819769992"}"#
 
-    /// Target, status, body.
+    /// The request target, and the status and body of the response.
     static let table: [(String, Int, String)] = [
         ("/v25.0/\(SampleWorld.app)?\(token)", 200, node),
         ("/v25.0/app?\(token)", 200, node),
@@ -85,7 +85,7 @@ struct AppNodeTests {
                 #expect(with.text.contains(#""code":\#(code),"#), "\(target)")
                 #expect(with.text.withoutTrace == without.text.withoutTrace)
             }
-            // Tokens of people go on.
+            // Tokens of users stay valid.
             let token = try simulator.mint(.long, person: "dora").text
             #expect(try await Wire.get(simulator, "/me?access_token=\(token)").status == 200)
             #expect(

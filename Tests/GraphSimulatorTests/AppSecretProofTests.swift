@@ -3,7 +3,7 @@ import Testing
 
 @Suite("appsecret_proof in both forms")
 struct AppSecretProofTests {
-    /// Secret, token, time, proof: the vectors of public SDKs.
+    /// The vectors of public SDKs: secret, token, time and proof.
     static let vectors: [(String, String, Int?, String)] = [
         ("shhhhh!is.my.secret", "foo_token", nil, "796ba0d8a6b339e476a7b166a9e8ac0a395f7de736dc37de5f2f4397f5854eb8"),
         ("foo_secret", "123|foo_secret", nil, "de753c58fd58b03afca2340bbaeb4ecf987b5de4c09e39a63c944dd25efbc234"),
@@ -31,7 +31,7 @@ struct AppSecretProofTests {
         case ignored
     }
 
-    /// A proof, as it is to be put into the query for Ann's token.
+    /// A kind of proof in the query of a request with Ann's token.
     enum Given: String, CaseIterable, Sendable {
         case none, empty, right, wrong, ofOtherSecret, upperCase
         case timed, timedAtEdge, timedTooOld, timedTooNew, classicWithTime, timeNotANumber

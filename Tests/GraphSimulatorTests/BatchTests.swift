@@ -33,7 +33,7 @@ struct BatchTests {
             #expect(elements[0]["body"] == #"{"email":"ann\u0040example.com","id":"123"}"#)
             #expect(elements[1]["body"]?.string?.contains("Object with ID '456' does not exist") == true)
             #expect(elements[3]["body"] == #"{"success":true}"#)
-            // The one before has an effect already.
+            // The removal of a permission in the element before already has its effect.
             #expect(elements[4]["body"] == #"{"id":"123"}"#)
 
             func header(_ name: String, of index: Int) -> String? {
@@ -145,7 +145,7 @@ struct BatchTests {
         }
     }
 
-    /// The batch, what the error says.
+    /// The batch, and the message of the error.
     static let refusals: [(String, String)] = [
         ("nonsense", "(#100) param batch must be an array."),
         (#"{"method":"GET"}"#, "(#100) param batch must be an array."),

@@ -41,7 +41,7 @@ struct CodeExchangeTests {
         }
     }
 
-    /// The header's text before base64, whether it counts.
+    /// The text of the header before base64, and whether it is accepted.
     static let basicHeaders: [(String, Bool)] = [
         ("\(SampleWorld.app):\(SampleWorld.secret)", true), ("25742281976999%32:\(SampleWorld.secret)", true),
         ("\(SampleWorld.app):wrong", false), (SampleWorld.app, false),
@@ -56,7 +56,7 @@ struct CodeExchangeTests {
             let reply = try await Wire.post(simulator, "/oauth/access_token", form: form, headers: [header])
             #expect(reply.status == (isRight ? 200 : 400))
             #expect(reply.text.contains("access_token") == isRight)
-            // No token is asked for where the header is no token.
+            // `/me` does not take a Basic header for an access token.
             let me = try await Wire.get(simulator, "/me", headers: [header])
             #expect(me.text.contains("An active access token must be used"))
         }
@@ -90,7 +90,7 @@ struct CodeExchangeTests {
                 #expect(reply.status == 400, "\(reply.text)")
                 #expect(reply.text.contains(text), "\(reply.text)")
             }
-            // A code of the dialog is none of these.
+            // A code of the login dialog is no client code.
             let other = try simulator.code(redirectURI: Self.redirectURI)
             let reply = try await Self.exchange(simulator, Self.form(other, client: "client_id=\(SampleWorld.app)"))
             #expect(!reply.text.contains("access_token\""))
@@ -191,7 +191,7 @@ struct CodeExchangeTests {
         }
     }
 
-    /// What replaces the right form, code, subcode, text.
+    /// A change of the right form, and the code, subcode and text of the error.
     static let refusals: [(@Sendable (String) -> String, Int, Int?, String)] = [
         (
             { form($0, redirectURI: "https://app.example/callback") }, 100, 36008,
@@ -250,7 +250,7 @@ struct CodeExchangeTests {
                 #expect(reply.text.contains("Invalid code_verifier parameter"))
             }
             #expect(try await Self.exchange(simulator, first + "&code_verifier=\(Self.verifier)").status == 200)
-            // Facebook's own SDKs have no secret.
+            // Facebook's own SDKs use no app secret.
             let second = Self.form(try code(), client: "client_id=\(SampleWorld.app)")
             #expect(try await Self.exchange(simulator, second).text.contains("client secret"))
             #expect(try await Self.exchange(simulator, second + "&code_verifier=\(Self.verifier)").status == 200)

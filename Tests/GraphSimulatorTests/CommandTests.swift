@@ -1,7 +1,7 @@
 import Foundation
 import GraphSimulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("the graph-simulator command")
 struct CommandTests {
@@ -38,14 +38,14 @@ struct CommandTests {
         #expect(command.standardError.isEmpty)
     }
 
-    /// Arguments (DATA for a file of the second text), exit code, what standard error must say.
+    /// Arguments (DATA stands for a file with the second text), exit code, and the message on standard error.
     static let failures: [([String], String, Int32, String)] = [
         (["--lisen", "x"], "", 64, "Unknown option"),
         (["--listen", "9090"], "", 64, "\"9090\" is no host:port"),
         (["--request-log", "-1"], "", 64, "--request-log"),
         (["--threads", "0"], "", 64, "--threads must be from 1 to 64"),
         (["--data", "/nonexistent.json"], "", 66, "/nonexistent.json: cannot be read"),
-        (["--data", "DATA"], "{\"apps\":\n[}", 65, ".json: line 2, column 2: expected a value"),
+        (["--data", "DATA"], "{\"apps\":\n[}", 65, ".json: the text is not JSON (at line 2, column 2)"),
         (["--data", "DATA"], #"{"people":[{"key":"a","email":1}]}"#, 65, ".json: people[0].email: expected a string"),
         (["--data", "DATA"], #"{"tokens":[{}]}"#, 65, ".json: tokens[0].app: there is no app"),
         (["--listen", "192.0.2.1:1"], "", 69, "cannot listen on 192.0.2.1:1"),

@@ -1,7 +1,7 @@
 import GraphSimulator
 import Testing
 
-/// The control port of a simulator with the people of ``SampleWorld``.
+/// A client of the control port of a simulator with the users of ``SampleWorld``.
 struct Control {
     let port: Int
 
@@ -15,12 +15,12 @@ struct Control {
         return reply
     }
 
-    /// Posts and reads the reply as JSON.
+    /// Sends a POST and returns the response as JSON.
     func post(_ path: String, _ body: String) async throws -> GraphSimulator.JSON {
         try GraphSimulator.JSON(parsing: try await send("POST", path, body).body)
     }
 
-    /// Runs a closure with a simulator of its own, which stops afterwards.
+    /// Runs a closure with a new simulator and stops the simulator afterwards.
     static func run(_ body: (GraphSimulator, Control) async throws -> Void) async throws {
         let simulator = try await GraphSimulator.start(
             SampleWorld.dataset,

@@ -83,7 +83,7 @@ struct ControlTests {
         }
     }
 
-    /// Every effect with its options, as JSON; all must be taken.
+    /// Every effect with its options, as JSON; the control port must accept all of them.
     static let effects = [
         #"{"effect":"delay","milliseconds":1}"#, #"{"effect":"hang","at":"accept"}"#,
         #"{"effect":"reset","at":"firstBytes","every":2}"#, #"{"effect":"close","at":"headers","path":"me"}"#,
@@ -166,11 +166,11 @@ struct ControlTests {
         }
     }
 
-    /// Method, path, body, status, error.
+    /// Method, path and body of the request, status and error of the response.
     static let refusals: [(String, String, String, Int, String)] = [
         ("GET", "/", "", 404, "nothing at GET /"),
         ("POST", "/health", "", 404, "nothing at POST /health"),
-        ("POST", "/tokens", "{", 400, "line 1, column 2: expected a member name in quotes"),
+        ("POST", "/tokens", "{", 400, "the text is not JSON (at line 1, column 2)"),
         ("POST", "/tokens", #"{"person":"nobody"}"#, 400, "person: no person \"nobody\""),
         (
             "POST", "/tokens", #"{"knd":"long"}"#, 400,

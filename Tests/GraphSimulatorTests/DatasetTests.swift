@@ -18,7 +18,7 @@ struct DatasetTests {
             #"{"apps":[{"id":"1","secret":"s","usage":{"call_count":-1}}]}"#,
             "apps[0].usage.call_count: expected an integer from 0 to 2147483647"
         ),
-        (#"{"apps":[{"id":"1","secret":"s"},{"id":"1","secret":"t"}]}"#, "apps[1].id: the app 1 appears twice"),
+        (#"{"apps":[{"id":"1","secret":"s"},{"id":"1","secret":"t"}]}"#, "apps[1].id: \"1\" appears twice"),
         (#"{"people":[{}]}"#, "people[0].key: expected a name of 1 to 128 bytes"),
         (#"{"people":[{"key":"a"},{"key":"a"}]}"#, "people[1].key: \"a\" appears twice"),
         (#"{"people":[{"key":"a","nmae":"A"}]}"#, "people[0].nmae: no field of a User; own fields go under \"extra\""),

@@ -80,7 +80,7 @@ struct DebugTokenTests {
         }
     }
 
-    /// Kind, subcode, message after the common beginning, members that stand before and after the error.
+    /// The kind of token, the subcode, the end of the message, and the members beside the error.
     static let endedCases: [(GraphSimulator.TokenKind, Int?, String, String)] = [
         (
             .passwordChanged, 460,

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("errors have Graph's envelope, status, texts and WWW-Authenticate")
 struct ErrorTests {
-    /// Target (with TOKEN for Ann's good one), status, type, code with subcode, message, challenge word.
+    /// Target (TOKEN stands for Ann's valid one), status, type, code with subcode, message, word of `WWW-Authenticate`.
     static let table: [(String, Int, String, String, String, String)] = [
         (
             "/me", 400, "OAuthException", "2500",
@@ -106,7 +106,7 @@ struct ErrorTests {
         }
     }
 
-    /// Kind, subcode, message.
+    /// The kind of token, and the subcode and message of the error.
     static let ended: [(GraphSimulator.TokenKind, Int?, String)] = [
         (
             .expired, 463,
@@ -161,7 +161,7 @@ struct ErrorTests {
         }
     }
 
-    /// Form, status, code, message.
+    /// The form, and the status, code and message of the error.
     static let tokenErrors: [(String, Int, String)] = [
         (
             "client_id=1&client_secret=x&grant_type=client_credentials", 101,

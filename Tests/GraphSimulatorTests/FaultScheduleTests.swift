@@ -4,7 +4,7 @@ import Testing
 
 @Suite("the schedule decides which request a fault strikes")
 struct FaultScheduleTests {
-    /// After, every, count, and which of ten requests are struck.
+    /// The values of `after`, `every` and `count`, and an `x` for each struck request of ten.
     static let rules: [(Int, Int, Int?, String)] = [
         (0, 1, nil, "xxxxxxxxxx"), (0, 1, 3, "xxx......."), (2, 1, nil, "..xxxxxxxx"), (0, 3, nil, "..x..x..x."),
         (2, 3, nil, "....x..x.."), (1, 2, 2, "..x.x....."), (0, 1, 0, ".........."),
@@ -33,7 +33,7 @@ struct FaultScheduleTests {
         #expect(trace(seed: 8) != first)
     }
 
-    /// Wanted path, request's path, whether it matches.
+    /// The path of the fault, the path of the request, and whether they match.
     static let paths: [(String, String, Bool)] = [
         ("me", "me", true), ("me", "me/permissions", true), ("me", "me2", false), ("me", "debug_token", false),
         ("me/permissions", "me", false), ("oauth/access_token", "oauth/access_token", true),

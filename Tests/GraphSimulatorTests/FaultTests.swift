@@ -7,7 +7,7 @@ struct FaultTests {
         "/me?fields=id,name&access_token=\(try simulator.mint(.long, person: "bob").text)"
     }
 
-    /// Sends one request with a fault in place and hands over the connection.
+    /// Adds a fault, sends one request and runs a closure with the connection.
     private func strike(
         _ effect: GraphSimulator.Fault.Effect,
         _ body: (GraphSimulator, Wire) async throws -> Void
@@ -16,7 +16,7 @@ struct FaultTests {
             simulator.add(.init(effect))
             let target = try Self.target(simulator)
             let wire = try await Wire.connect(to: simulator.port)
-            // A connection that is reset at once may be gone before anything is sent.
+            // A connection that is reset at once may end before the request is sent.
             try? await wire.send(Wire.request("GET", target))
             try await body(simulator, wire)
             await wire.close()
@@ -25,7 +25,7 @@ struct FaultTests {
 
     @Test("a delay delays, and is over when the fault is")
     func delay() async throws {
-        // The clock runs from before the request: a test that is resumed late must not see a short delay.
+        // The clock starts before the request: a test that resumes late must not measure too short a delay.
         let before = ContinuousClock.now
         try await strike(.delay(milliseconds: 80)) { simulator, wire in
             #expect(try await wire.reply().status == 200)
@@ -87,7 +87,7 @@ struct FaultTests {
         }
     }
 
-    /// Effect, status, body ("…" in place of Bob's id), header that must be there.
+    /// The effect, and the status, body ("…" replaces Bob's id) and required header of the response.
     static let replies: [(GraphSimulator.Fault.Effect, Int, String, (String, String)?)] = [
         (.empty, 200, "", nil),
         (.bareFalse, 200, "false", nil),
@@ -212,7 +212,7 @@ struct FaultTests {
         try await strike(.slow(bytes: 200, milliseconds: 60)) { simulator, wire in
             let reply = try await wire.reply()
             #expect(reply.text.hasSuffix("}"))
-            // More than 600 bytes: at least two pauses.
+            // The response has more than 600 bytes: at least two pauses.
             #expect(ContinuousClock.now - before >= .milliseconds(100))
             try await wire.until { _ in simulator.requests().first?.status == 200 }
         }
@@ -232,7 +232,7 @@ struct FaultTests {
     func endless() async throws {
         try await strike(.endless) { simulator, wire in
             try await wire.until { $0.received > 5_000_000 }
-            #expect(wire.text.contains("Transfer-Encoding: chunked\r\n"))
+            #expect(wire.text.contains("\r\ntransfer-encoding: chunked\r\n"))
             #expect(wire.text.contains("\r\nc\r\n{\"padding\":\"\r\n10000\r\n000"))
             await wire.close()
             try await wire.until { _ in simulator.counters.openConnections == 0 }
@@ -299,7 +299,7 @@ struct FaultTests {
                 }
                 for try await status in group { #expect(status == 200) }
             }
-            // One after the other cannot take less, however busy the machine is.
+            // Sequential requests take at least this long, however busy the machine is.
             #expect(ContinuousClock.now - before < .milliseconds(300) * 1000)
             #expect(simulator.counters.requests == 1000)
             #expect(simulator.counters.connections == 1000)

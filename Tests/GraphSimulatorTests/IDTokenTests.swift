@@ -175,7 +175,7 @@ struct IDTokenTests {
         }
     }
 
-    /// Wish, error.
+    /// The request for an ID token, and the error.
     static let refusals = [
         (#"{"person":"nobody"}"#, #"person: no person \"nobody\""#), (#"{"app":"9"}"#, "app: no app 9"),
         (#"{"signWith":"md5"}"#, "signWith: expected a kid or one of newest, unknown, broken, none, rs384,"),

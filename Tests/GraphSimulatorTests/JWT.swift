@@ -4,7 +4,7 @@ import Foundation
 import GraphSimulator
 import Testing
 
-/// A JWT taken apart by other means than those that made it.
+/// A JWT, parsed by other code than the code that made it.
 struct JWT {
     let header: String
     let claims: String
@@ -28,7 +28,7 @@ struct JWT {
         get throws { try GraphSimulator.JSON(parsing: header.utf8)["kid"]?.string }
     }
 
-    /// Whether the key of the simulator's JWKS that the header names signed it.
+    /// Returns whether the key that the header names in the simulator's JWKS has signed the token.
     func isSigned(
         by simulator: GraphSimulator,
         padding: _RSA.Signing.Padding = .insecurePKCS1v1_5
@@ -48,7 +48,7 @@ struct JWT {
         return HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: Data(signed.utf8), using: key)
     }
 
-    /// What is signed.
+    /// The signed part of the token.
     var text: Data { Data(signed.utf8) }
 
     static func keys(of simulator: GraphSimulator) async throws -> [GraphSimulator.JSON] {

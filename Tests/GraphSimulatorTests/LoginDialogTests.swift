@@ -7,7 +7,7 @@ struct LoginDialogTests {
     private static let redirectURI = "https://app.example/callback?a=1"
     private static let request = "client_id=\(SampleWorld.app)&redirect_uri=\(Wire.encoded(redirectURI))"
 
-    /// The callback's parameters, decoded by means other than the simulator's, and its fragment.
+    /// The parameters of the redirect to the app, decoded by other code than the simulator's, and its fragment.
     private struct Callback {
         var base: String
         var parameters: [(name: String, value: String)] = []
@@ -199,7 +199,7 @@ struct LoginDialogTests {
         }
     }
 
-    /// The query, and what the page says.
+    /// The query, and the text of the error page.
     static let refusals: [(String, String)] = [
         ("client_id=9&redirect_uri=https://a.example/", "Invalid App ID"), ("", "Invalid App ID"),
         ("client_id=\(SampleWorld.app)", "redirect_uri is required"),

@@ -123,20 +123,21 @@ struct PermissionRemovalTests {
         }
     }
 
-    /// What the ID token is, and the app named beside it.
-    static let forged: [(GraphSimulator.IDTokenRequest, String)] = [
-        (.init(signature: .unknown), SampleWorld.app), (.init(signature: .broken), SampleWorld.app),
-        (.init(signature: .none), SampleWorld.app), (.init(signature: .hs256WithPublicKey(.pem)), SampleWorld.app),
-        (.init(signature: .rs512), SampleWorld.app), (.init(), SampleWorld.otherApp), (.init(), "9"),
-        (.init(claims: ["sub": "999"]), SampleWorld.app), (.init(claims: ["aud": nil]), SampleWorld.app),
+    /// The signature and the claims of the ID token, and the app that the request names.
+    static let forged: [(GraphSimulator.IDTokenSignature, GraphSimulator.JSON, String)] = [
+        (.unknown, [:], SampleWorld.app), (.broken, [:], SampleWorld.app), (.none, [:], SampleWorld.app),
+        (.hs256WithPublicKey(.pem), [:], SampleWorld.app), (.rs512, [:], SampleWorld.app),
+        (.newest, [:], SampleWorld.otherApp), (.newest, [:], "9"), (.newest, ["sub": "999"], SampleWorld.app),
+        (.newest, ["aud": nil], SampleWorld.app),
     ]
 
     @Test("a forged ID token, or another app's, uninstalls nothing", arguments: forged.indices)
     func forgery(_ index: Int) async throws {
         try await SampleWorld.run { simulator in
             let token = try simulator.mint(.long, person: "ann").text
-            let idToken = try simulator.idToken(Self.forged[index].0)
-            let form = "app_id=\(Self.forged[index].1)&id_token=\(idToken)"
+            let (signature, claims, app) = Self.forged[index]
+            let idToken = try simulator.idToken(claims: claims, signature: signature)
+            let form = "app_id=\(app)&id_token=\(idToken)"
             #expect(try await Wire.post(simulator, "/platform/uninstall/", form: form).status == 400)
             #expect(try await Wire.get(simulator, "/me?access_token=\(token)").status == 200)
         }

@@ -44,7 +44,7 @@ struct ProtocolTests {
         }
     }
 
-    /// Path prefix, days after the sample's time, version said; `nil` for an unknown path.
+    /// The path's prefix, days after the sample's time, and the version in the response; `nil` for an unknown path.
     static let versions: [(String, Int, String?)] = [
         ("/v25.0", 0, "v25.0"), ("/v26.0", 0, "v26.0"), ("/v7.0", 0, "v21.0"), ("", 0, "v21.0"),
         ("/v21.0", 1600, "v22.0"), ("", 1600, "v22.0"), ("/v27.0", 0, nil), ("/v23.5", 0, nil),
@@ -194,6 +194,39 @@ struct ProtocolTests {
         }
     }
 
+    @Test(
+        "percent-encoding is decoded byte by byte: a stray % stays, what is no UTF-8 becomes U+FFFD",
+        arguments: [
+            ("a%2", "a%2"), ("%zz%41", "%zzA"), ("100%+%26", "100% &"), ("%", "%"), ("%%41", "%A"), ("%4g+", "%4g "),
+            ("%ff%C3%A9", "\u{FFFD}é"), ("%C3+%41", "\u{FFFD} A"), ("a%00b", "a\0b"),
+        ]
+    )
+    func decoding(_ written: String, _ value: String) async throws {
+        try await SampleWorld.run { simulator in
+            _ = try await Wire.get(simulator, "/me?fields=\(written)")
+            _ = try await Wire.post(simulator, "/me", form: "fields=\(written)")
+            #expect(simulator.requests().map { $0.parameters.map(\.value) } == [[value], [value]])
+        }
+    }
+
+    @Test("a request behind one that is answered slowly is answered when that is over")
+    func behindSlow() async throws {
+        try await SampleWorld.run { simulator in
+            let token = try simulator.mint(.long, person: "ann").text
+            let wire = try await Wire.connect(to: simulator.port)
+            simulator.add(.init(.slow(bytes: 200, milliseconds: 20), path: "me", count: 1))
+            try await wire.send(
+                Wire.request("GET", "/me?fields=id&access_token=\(token)")
+                    + Wire.request("GET", "/unknown", headers: ["Connection: close"])
+            )
+            let replies = [try await wire.reply(), try await wire.reply()]
+            #expect(replies.map(\.status) == [200, 400])
+            #expect(replies[0].text == #"{"id":"123"}"#)
+            try await wire.until { $0.end == .closed }
+            #expect(simulator.requests().map(\.status) == [200, 400])
+        }
+    }
+
     @Test("a wish for HTTP/2 is not granted; the reply comes, and says that the connection ends")
     func upgrade() async throws {
         try await SampleWorld.run { simulator in
@@ -238,7 +271,7 @@ struct ProtocolTests {
     }
 }
 
-/// Undoes gzip, to check what a client would see.
+/// A decoder of gzip that checks what a client would receive.
 enum Inflate {
     static func all(_ bytes: [UInt8], limit: Int = 1 << 20) -> [UInt8] {
         var output: [UInt8] = []
@@ -246,7 +279,7 @@ enum Inflate {
         return output
     }
 
-    /// The decoded size; `nil` when the text is damaged or its checksum wrong.
+    /// Returns the decoded size; `nil` when the data is damaged or its checksum wrong.
     static func size(
         _ bytes: [UInt8],
         limit: Int = .max,

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("The SMS gateway and its inbox")
 struct SMSTests {
-    /// The secret of Standard Webhooks' own tests: 24 bytes.
+    /// The secret in the tests of Standard Webhooks: 24 bytes.
     private static let secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-    /// A signed request, whose parts can be wrong.
+    /// A signed request with parts that a test can make wrong.
     private struct Call {
         var method = "POST"
         var id = "msg_1"
@@ -49,7 +49,7 @@ struct SMSTests {
     func example() async throws {
         let dataset = GraphSimulator.Dataset(smsSecret: "whsec_" + Self.secret)
         try await SampleWorld.run(dataset, clock: { 1_614_265_330 }) { simulator in
-            // What is signed there is no message: the signature is good, and the body is not.
+            // The body of that example is no message, so the signature is accepted and the body refused.
             let wire = try await Wire.connect(to: simulator.port)
             let headers = [
                 "webhook-id: msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp: 1614265330", "Content-Length: 20",
@@ -167,7 +167,7 @@ struct SMSTests {
         }
     }
 
-    /// Waits until the simulator has struck a request: the log has the request a moment earlier.
+    /// Waits until the simulator has interrupted a request: the log has the request a moment earlier.
     private func isInterrupted(request number: Int, at simulator: GraphSimulator) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {

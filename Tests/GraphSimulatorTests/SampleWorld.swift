@@ -1,6 +1,6 @@
 import GraphSimulator
 
-/// The people of these tests, at the second of a captured reply: Thursday, 17-Nov-22 21:30:03 PST.
+/// The apps, users and tokens of these tests, at the time of a captured response: Thursday, 17-Nov-22 21:30:03 PST.
 enum SampleWorld {
     static let now = 1_668_749_403
     static let app = "257422819769992"
@@ -43,7 +43,7 @@ enum SampleWorld {
         )
     }
 
-    /// Runs a closure with a simulator of its own, which stops afterwards.
+    /// Runs a closure with a new simulator and stops the simulator afterwards.
     static func run(
         _ dataset: GraphSimulator.Dataset = dataset,
         clock: @escaping @Sendable () -> Int = { now },
@@ -62,7 +62,7 @@ enum SampleWorld {
 }
 
 extension String {
-    /// The text with the value of `fbtrace_id` replaced, after a look at its form.
+    /// The text with the value of `fbtrace_id` replaced, if that value has the right form.
     var withoutTrace: String {
         guard let start = range(ofText: #""fbtrace_id":"A"#),
             utf8.distance(from: start.upperBound, to: utf8.endIndex) > 22

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("what Facebook tells the app is signed")
 struct SignedCallTests {
-    /// Secret and whole text: the unpadded vectors of omniauth-facebook, koala (two) and bk-rs.
+    /// Secrets and signed requests: the unpadded vectors of omniauth-facebook, koala (two) and bk-rs.
     static let vectors = [
         (
             "897z956a2z7zzzzz5783z458zz3z7556",
@@ -77,7 +77,7 @@ struct SignedCallTests {
         }
     }
 
-    /// The simulator calls its own public port, whose log shows what arrived.
+    /// Has the simulator send a signed call to its own public port, and returns the call from that port's log.
     private func received(_ wish: String) async throws -> (
         reply: GraphSimulator.JSON, call: GraphSimulator.LoggedRequest
     ) {
@@ -180,7 +180,7 @@ struct SignedCallTests {
         }
     }
 
-    /// Wish, error.
+    /// The request for a call, and the error.
     static let refusals = [
         (#"{"kind":"poke","url":"http://127.0.0.1:1/"}"#, "kind: expected deauthorize, deletion, webhook or handshake"),
         (#"{"kind":"webhook"}"#, #"\"url\" is missing or empty"#),

@@ -16,7 +16,7 @@ struct TwitterTests {
         )
     )
 
-    /// A signed request, whose parts can be wrong; computed here by hand, for these parameters in their sorted order.
+    /// A request with parts that a test can make wrong, signed by hand for these parameters in their sorted order.
     private struct Call {
         var method = "GET"
         var path = "/1.1/account/verify_credentials.json"
@@ -166,7 +166,7 @@ struct TwitterTests {
             #expect(limited.status == 429)
             #expect(try code(limited) == 88)
             #expect(limited.header("x-rate-limit-reset") == String(SampleWorld.now + 900))
-            // Where a fault stands in Twitter's place, no nonce is used up.
+            // A fault that replaces Twitter's response leaves the nonce unused.
             call.nonce = "n2"
             simulator.add(.init(.html502, count: 1))
             let (broken, good) = (try await call.send(to: simulator), try await call.send(to: simulator))

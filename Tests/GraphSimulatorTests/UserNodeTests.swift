@@ -3,7 +3,7 @@ import Testing
 
 @Suite("/me shows the fields that the token may see")
 struct UserNodeTests {
-    /// Fields, scopes, reply.
+    /// The requested fields, the granted scopes, and the response.
     ///
     /// Ann's id in this app is 123.
     static let selections: [(String?, [String]?, String)] = [
@@ -52,7 +52,7 @@ struct UserNodeTests {
         }
     }
 
-    /// Fields, code, message.
+    /// The requested fields, and the code and message of the error.
     static let refusals: [(String, Int, String)] = [
         ("bio", 100, "(#100) Tried accessing nonexisting field (bio) on node type (User)"),
         ("id,username,name", 12, "(#12) username field is deprecated for versions v2.0 and higher"),

@@ -4,14 +4,14 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A client that shows what is on the wire: bytes in, bytes out, and how the connection ended.
+/// A client that shows the bytes of a connection, and how the connection ended.
 final class Wire: Sendable {
     enum End: Sendable, Equatable {
         case closed
         case reset
     }
 
-    /// A reply taken apart; the body as sent, without chunk framing.
+    /// A parsed response; the body is without chunk framing.
     struct Reply: Sendable {
         var status: Int
         var headers: [(name: String, value: String)]
@@ -26,7 +26,7 @@ final class Wire: Sendable {
 
     struct Timeout: Error {}
 
-    /// The connection has ended before a complete reply came.
+    /// An error for a connection that ended before a complete response.
     struct Ended: Error {}
 
     private struct State {
@@ -38,7 +38,7 @@ final class Wire: Sendable {
     private let channel: (any Channel)?
     private let state: NIOLockedValueBox<State>
 
-    /// Connects; a connection that the other side resets at once is one that has ended so.
+    /// Connects to a port; a connection that the server resets at once has ended with `.reset`.
     static func connect(to port: Int) async throws -> Wire {
         let state = NIOLockedValueBox(State())
         do {
@@ -62,7 +62,7 @@ final class Wire: Sendable {
         self.state = state
     }
 
-    /// Sends; a reset that is noticed by the write and not by a read counts as the end all the same.
+    /// Sends a text; a reset that the write notices before a read counts as the end of the connection, too.
     func send(_ text: String) async throws {
         do {
             try await channel?.writeAndFlush(ByteBuffer(string: text))
@@ -76,16 +76,16 @@ final class Wire: Sendable {
         try? await channel?.close()
     }
 
-    /// How many bytes came so far.
+    /// The number of bytes received so far.
     var received: Int { state.withLockedValue { $0.count } }
 
-    /// The bytes that came so far and have not been taken by ``reply()``.
+    /// The received bytes that ``reply()`` has not taken.
     var text: String { state.withLockedValue { String(decoding: $0.bytes, as: UTF8.self) } }
 
-    /// How the connection ended, if it did.
+    /// How the connection ended; nil while it is open.
     var end: End? { state.withLockedValue { $0.end } }
 
-    /// Waits for a condition on this connection.
+    /// Waits until a condition on this connection holds.
     func until(_ limit: Duration = .seconds(60), _ condition: (Wire) -> Bool) async throws {
         let deadline = ContinuousClock.now + limit
         while !condition(self) {
@@ -94,11 +94,11 @@ final class Wire: Sendable {
         }
     }
 
-    /// Waits for one complete reply and takes it.
+    /// Waits for one complete response and takes it.
     func reply(within limit: Duration = .seconds(60)) async throws -> Reply {
         let deadline = ContinuousClock.now + limit
         while true {
-            // One look at both: a reply and the end may come between two.
+            // The state is read once for both: the response and the end may arrive between two reads.
             let (reply, end) = state.withLockedValue { (Self.takeReply(&$0), $0.end) }
             if let reply { return reply }
             guard end == nil else { throw Ended() }
@@ -159,7 +159,7 @@ final class Wire: Sendable {
 }
 
 extension Wire {
-    /// One GET on a connection of its own.
+    /// Sends a GET on a new connection.
     static func get(
         _ simulator: GraphSimulator,
         _ target: String,
@@ -172,7 +172,7 @@ extension Wire {
         return reply
     }
 
-    /// One POST of a form on a connection of its own.
+    /// Sends a POST of a form on a new connection.
     static func post(
         _ simulator: GraphSimulator,
         _ target: String,
@@ -187,7 +187,7 @@ extension Wire {
         )
     }
 
-    /// One POST on a connection of its own.
+    /// Sends a POST on a new connection.
     static func post(
         _ simulator: GraphSimulator,
         _ target: String,
@@ -207,7 +207,7 @@ extension Wire {
         (["\(method) \(target) HTTP/1.1", "Host: graph.facebook.com"] + headers).joined(separator: "\r\n") + "\r\n\r\n"
     }
 
-    /// Percent-encodes everything but letters and digits.
+    /// Percent-encodes all characters except letters and digits.
     static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let scalar = Character(Unicode.Scalar(byte))

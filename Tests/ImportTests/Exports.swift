@@ -1,10 +1,10 @@
+import Domain
+import Encodings
 import Foundation
-import Testing
-import Vocabulary
-
 @testable import Import
+import Testing
 
-/// Small made-up exports in the forms of their systems.
+/// Small made-up exports in the formats of their systems.
 enum Exports {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Exports")
         .path
@@ -13,7 +13,7 @@ enum Exports {
         Array(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
     }
 
-    /// The records of a file that is read in parts of so many bytes.
+    /// Returns the records of a file that is read in parts of that many bytes.
     static func records(_ bytes: [UInt8], of source: ImportSource, parts: Int = 65_536) throws -> [SourceRecord] {
         var rest = bytes[...]
         var stream = try RecordStream(of: source) {
@@ -26,7 +26,7 @@ enum Exports {
         return records
     }
 
-    /// As the kinds of providers have it.
+    /// The subject rules of the provider kinds.
     static let subjects = [
         ProviderName(known: "facebook"): SubjectRule(isDecimal: true),
         ProviderName(known: "twitter"): SubjectRule(isDecimal: true, isGlobal: true),
@@ -70,7 +70,7 @@ enum Exports {
 }
 
 extension PlannedUser {
-    /// All that is told of the user, as one line.
+    /// All facts of the user in one line.
     var text: String {
         var parts = [source.id, source.status.rawValue]
         if source.keepsID { parts.append("kept") }
@@ -99,7 +99,7 @@ extension PlannedUser {
 }
 
 extension ImportPlan {
-    /// What becomes of each record of a file: a line for each, with where it begins.
+    /// Returns one line for each record of a file: the line where the record begins, and the user or the refusal.
     func trace(_ records: [SourceRecord]) -> [String] {
         records.map { record in
             do throws(RecordRefusal) { return "\(record.line): \(try user(of: record).text)" } catch {

@@ -1,12 +1,10 @@
 import Foundation
-import Testing
-import Vocabulary
-
 @testable import Import
+import Testing
 
 @Suite("Records of files")
 struct FramingTests {
-    /// The records as text, fields between bars, with their lines.
+    /// Returns the records as text with their lines, and with bars between fields.
     private func trace(_ bytes: [UInt8], of source: ImportSource, parts: Int = 65_536) -> [String] {
         do {
             return try Exports.records(bytes, of: source, parts: parts).map { record in

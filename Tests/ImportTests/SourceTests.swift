@@ -1,9 +1,9 @@
+import Domain
+import Encodings
 import Foundation
+@testable import Import
 import Mapping
 import Testing
-import Vocabulary
-
-@testable import Import
 
 @Suite("Sources of users")
 struct SourceTests {
@@ -44,7 +44,7 @@ struct SourceTests {
             ]
         )
         let google = try trace("firebase.json", of: .firebase) { $0.withoutProviders = [ProviderName(known: "google")] }
-        // Without the identity the address has to do.
+        // Without the identity, the e-mail address is the only login method.
         #expect(
             google.last
                 == #"31: u4xG4kQ9pTZc3vB7nM2sL5dW8yE1 DISABLED created=1577836800126 login=dan@example.com email="dan@example.com""#
@@ -73,7 +73,7 @@ struct SourceTests {
             ]
         )
         #expect(!(parse + mongo).joined().contains("canary"))
-        // Where people log in by their name, it is the login, and an address is needed only to restore a password.
+        // With the name as login name, an e-mail address serves only to reset the password.
         let username = Exports.named("username")
         var named = try Exports.application([Property(name: username, type: .string)])
         named.settings.identityProperty = username
@@ -175,7 +175,7 @@ struct SourceTests {
         }
     }
 
-    /// What becomes of the first record of a text.
+    /// Returns the result of the first record of a text as one line.
     private func line(
         _ text: String,
         of source: ImportSource = .ndjson,
@@ -218,7 +218,7 @@ struct SourceTests {
             (.auth0, #"{"user_id": "google-oauth2|117", "email": "a@b.de"}"#, "google/42.apps.example.com/117"),
             (.auth0, #"{"user_id": "auth0|5f7c", "email": "a@b.de"}"#, nil),
             (.auth0, #"{"user_id": "email|5f7c", "email": "a@b.de"}"#, nil),
-            // The list says all of them.
+            // The list `identities` is complete.
             (.auth0, #"{"user_id": "facebook|1", "identities": [], "email": "a@b.de"}"#, nil),
             (
                 .cognito, "cognito:username,UserStatus,email\nFacebook_10223344,EXTERNAL_PROVIDER,a@b.de",
@@ -233,7 +233,7 @@ struct SourceTests {
                 "google/42.apps.example.com/117"
             ),
             (.cognito, "cognito:username,email\nann_example,a@b.de", nil),
-            // Whoever has a password chose the name.
+            // The name of a user with a password is the user's own choice.
             (.cognito, "cognito:username,cognito:user_status,email\nFacebook_10223344,CONFIRMED,a@b.de", nil),
         ] as [(ImportSource, String, String?)]
     )
@@ -244,7 +244,7 @@ struct SourceTests {
         #expect(line.contains("/") == (identity != nil), "\(line)")
     }
 
-    /// Records with something by which somebody logs in, and which is read as nothing.
+    /// Records with a member that some system uses for logins and that the import does not read.
     private static let suspects: [(ImportSource, String, String)] = [
         (.firebase, #"{"localId": "1", "email": "a@b.de", "mfaInfo": [{"mfaEnrollmentId": "x"}]}"#, "mfaInfo"),
         (
@@ -258,7 +258,7 @@ struct SourceTests {
         (.auth0, #"{"user_id": "1", "email": "a@b.de", "hash": "$2b$10$x"}"#, "hash"),
         (.cognito, "sub,email,cognito:mfa_enabled\n1,a@b.de,true", "cognito:mfa_enabled"),
         (.cognito, "sub,email,cognito:user_status\n1,a@b.de,EXTERNAL_PROVIDER", "cognito:username"),
-        // A name that people may have chosen.
+        // A name that the user may have chosen.
         (.cognito, "sub,email,cognito:username\n1,a@b.de,facebook_10223344", "cognito:username"),
         (
             .supabase, #"{"id": "1", "email": "a@b.de", "raw_app_meta_data": {"providers": ["email", "facebook"]}}"#,
@@ -288,7 +288,7 @@ struct SourceTests {
         #expect(try line(text, of: source).hasSuffix(": memberNotTaken"))
         let counted = try line(text, of: source, without: [member])
         #expect(counted.contains("login=a@b.de") && counted.hasSuffix("untaken=\(member)"), "\(counted)")
-        // It is nothing that an application keeps of names that it does not know.
+        // An application with dynamic properties does not keep such a member either.
         let keeping = try Exports.application(dynamic: true)
         #expect(try line(text, of: source, in: keeping).hasSuffix(": memberNotTaken"))
     }

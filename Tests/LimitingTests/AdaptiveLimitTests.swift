@@ -8,7 +8,7 @@ struct AdaptiveLimitTests {
         AdaptiveLimit(range, rest: rest, target: .milliseconds(100), interval: .milliseconds(500))
     }
 
-    /// Delays that come every 50 ms for a time, and as much under way as there may be.
+    /// Feeds one of the delays every 50 ms for a time, with as many logins under way as the limit allows by default.
     private static func feed(
         _ limit: inout AdaptiveLimit,
         _ delays: [Duration],

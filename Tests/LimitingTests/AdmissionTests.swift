@@ -1,9 +1,8 @@
 import Dispatch
+import Domain
+@testable import Limiting
 import NIOConcurrencyHelpers
 import Testing
-import Vocabulary
-
-@testable import Limiting
 
 @Suite("Admission", .timeLimit(.minutes(2)))
 struct AdmissionTests {
@@ -128,7 +127,7 @@ struct AdmissionTests {
         let isOver = NIOLockedValueBox(false)
         try await withThrowingTaskGroup(of: Void.self) { group in
             try await admission.write(of: shop) { () throws(Failure) in
-                // The place stays taken, and each who waits for it comes again when it was refused.
+                // The only place stays taken, and every refused waiter tries again.
                 for _ in 0..<40 {
                     group.addTask {
                         try await admission.admit(shop.id) { () throws(Failure) in
@@ -141,7 +140,7 @@ struct AdmissionTests {
                     }
                 }
                 while await isLetIn(shop, to: admission), !Task.isCancelled { await Task.yield() }
-                // A busy machine lets in fewer of all, and grows again.
+                // A busy machine lowers the limit of all applications, which then grows again.
                 while await !isLetIn(game, to: admission), !Task.isCancelled { await Task.yield() }
                 isOver.withLockedValue { $0 = true }
             }
@@ -169,7 +168,7 @@ struct AdmissionTests {
                 finish.open()
             }
             if waits == .forNoRoom {
-                // One holds the place, one fills the room.
+                // One call holds the only place, the other fills the waiting room.
                 for _ in 0..<2 {
                     group.addTask {
                         try await admission.write(of: game) { () throws(Failure) in await finish.passed() }
@@ -194,7 +193,7 @@ struct AdmissionTests {
                     }
                 }
             }
-            // From when all are there, long enough for an interval without the first one, who did not wait.
+            // Measured from the arrival of all: long enough for an interval without the first call, which did not wait.
             try await Self.until {
                 let statistics = admission.statistics
                 return statistics.logins.underWay == places
@@ -251,7 +250,7 @@ struct AdmissionTests {
     }
 }
 
-/// What nobody passes before it is open.
+/// A gate that blocks all callers until it opens.
 private final class Gate: Sendable {
     private let continuation: AsyncStream<Never>.Continuation
     private let opened: Task<Void, Never>
@@ -267,19 +266,19 @@ private final class Gate: Sendable {
     func passed() async { await opened.value }
 }
 
-/// An executor that does only what it is told to.
+/// A task executor that runs a job only when told to.
 private final class HeldExecutor: TaskExecutor {
     private let state = NIOLockedValueBox((jobs: [UnownedJob](), isOpen: false))
     private let thread = DispatchQueue(label: "held")
 
-    /// Whether there is something to do.
+    /// Whether a job waits.
     var isAsked: Bool { state.withLockedValue { !$0.jobs.isEmpty } }
 
     func doFirst() {
         if let job = state.withLockedValue({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }) { run(job) }
     }
 
-    /// Does everything from now on.
+    /// Runs all waiting jobs, and from now on every job at once.
     func open() {
         let jobs = state.withLockedValue { state in
             defer { state = ([], true) }

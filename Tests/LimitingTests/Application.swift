@@ -1,9 +1,9 @@
+import Domain
 import Testing
-import Vocabulary
 
 func application(_ name: String) throws -> ApplicationID { try #require(ApplicationID(name)) }
 
-/// An application with nothing but an id, and a database of its own if one is named.
+/// Returns an application with only an id, and with a database of its own if one is named.
 func configured(_ name: String, at database: DatabaseVariable? = nil) throws -> Application {
     Application(
         id: try application(name),

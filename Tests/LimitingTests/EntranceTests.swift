@@ -1,7 +1,5 @@
-import Testing
-import Vocabulary
-
 @testable import Limiting
+import Testing
 
 @Suite("The entrance")
 struct EntranceTests {
@@ -10,7 +8,7 @@ struct EntranceTests {
         return Entrance(limit: limit, own: limit)
     }
 
-    /// Notes something for longer than it takes until a limit changes.
+    /// Repeats an observation for longer than a limit takes to change.
     private static func note(_ count: Int = 12, from now: inout Entrance.Instant, _ body: (Entrance.Instant) -> Void) {
         for _ in 0..<count {
             body(now)
@@ -34,7 +32,7 @@ struct EntranceTests {
     func sources() throws {
         var entrance = Self.entrance(80)
         let (shop, game) = (try application("shop"), try application("game"))
-        // 70 of 80 places are the application's, and 62 of these anybody's.
+        // Of 80 places the application may have 70, and one source at most 62 of these.
         #expect((0..<100).count { _ in entrance.enter(shop, from: "flood") } == 62)
         #expect((0..<100).count { _ in entrance.enter(shop, from: "home") } == 8)
         #expect(entrance.enter(shop, from: nil) == false)
@@ -81,7 +79,7 @@ struct EntranceTests {
         #expect((0..<1000).count { _ in entrance.enter(shop, from: nil) } == 69, "all but the last eighth")
         #expect((0..<1000).count { _ in entrance.enter(news, from: nil) } == 10)
         #expect(entrance.enter(game, from: nil) == false, "full")
-        // What the flooder gives back goes to the others until they have their share.
+        // The places that the flooding application gives back go to the others until these have their share.
         for _ in 0..<20 { entrance.leave(shop, from: nil) }
         #expect((0..<1000).count { _ in entrance.enter(game, from: nil) } == 20)
         #expect(entrance.enter(shop, from: nil) == false)

@@ -1,8 +1,7 @@
+import Domain
+@testable import Limiting
 import NIOConcurrencyHelpers
 import Testing
-import Vocabulary
-
-@testable import Limiting
 
 @Suite("A fair queue")
 struct FairQueueTests {
@@ -10,7 +9,7 @@ struct FairQueueTests {
         FairQueue(width: width, most: most, refusal: Failure(.overloaded, "Busy.", retryAfter: 1))
     }
 
-    /// Holds the only place until a stream ends, while a number of others come to wait.
+    /// Holds the only place while `body` runs, or until it calls `release`.
     private static func held(
         _ queue: FairQueue,
         by holder: ApplicationID,
@@ -68,7 +67,7 @@ struct FairQueueTests {
             #expect(failure?.reason == .overloaded)
         }
         await beLate(by: .seconds(-1))
-        // The place is given back only after that has been refused: nobody but the clock tells it.
+        // The holder gives the place back only after the refusal, so only the clock can cause the refusal.
         try await Self.held(queue, by: game) { _ in await beLate(by: .milliseconds(20)) }
         #expect(try await queue.pass(of: shop, before: .now + .seconds(60)) { () throws(Failure) in true })
     }

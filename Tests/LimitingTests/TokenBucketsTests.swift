@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Limiting
+import Testing
+import TestSupport
 
 @Suite("Token buckets")
 struct TokenBucketsTests {
@@ -69,7 +69,7 @@ struct TokenBucketsTests {
         #expect(buckets.count == 101)
         #expect(buckets.take(from: 5, policy: 0, by: rate, at: 2) == nil, "a known one has its second")
         #expect(buckets.take(from: 5, policy: 0, by: rate, at: 2) != nil)
-        // What is full again makes room.
+        // Full buckets are removed to make room.
         let later = 3 * 60 * Self.second
         #expect(buckets.take(from: 3000, policy: 0, by: rate, at: later) == nil)
         #expect(buckets.count == 1)
@@ -161,7 +161,7 @@ struct RateLimiterTests {
 }
 
 extension Array {
-    /// The first position whose element, and all behind it, fits.
+    /// Returns the first position from which on all elements fit.
     func partitioningIndex(where fits: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,7 +1,6 @@
-import Testing
-import Vocabulary
-
+import Domain
 @testable import Limiting
+import Testing
 
 @Suite("The waiting room")
 struct WaitingRoomTests {
@@ -52,7 +51,7 @@ struct WaitingRoomTests {
         for number in 1...2 { #expect(room.arrive("game \(number)", of: game, at: start) == .waiting) }
         #expect(room.arrive("news 1", of: news, at: start) == .waiting)
         var served: [String] = []
-        // Whoever is served gives the place back at once.
+        // Every served waiter gives its place back at once.
         var holders = [shop, shop, shop, game]
         while let holder = holders.popLast() {
             for waiter in room.leave(holder, took: .zero, at: start) {
@@ -180,8 +179,9 @@ struct WaitingRoomTests {
         #expect(served < 6 && room.held == 6 - 6 + served)
     }
 
-    /// As many writes as there may be, each of which takes as long, for some seconds; an application that is quick
-    /// comes between them.
+    /// Fills the room with writes of one second each for 20 seconds, with writes of the application `quick` in between.
+    ///
+    /// - Returns: The places that the slow application held at the end, and the time of the end.
     private func slowBesideQuick(_ room: inout WaitingRoom<String>, quick: ApplicationID?) throws -> (
         Int, ContinuousClock.Instant
     ) {

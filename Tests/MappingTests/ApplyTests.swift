@@ -1,7 +1,8 @@
+import Domain
+import Encodings
 import Facebook
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Applying a mapping to a profile")
 struct ApplyTests {

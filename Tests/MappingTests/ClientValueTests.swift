@@ -1,6 +1,7 @@
+import Domain
+import Encodings
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Values that clients write themselves")
 struct ClientValueTests {

@@ -1,6 +1,7 @@
+import Domain
+import Encodings
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Compiling mappings")
 struct CompiledMappingTests {
@@ -26,16 +27,16 @@ struct CompiledMappingTests {
             (#"{"email":"email"}"#, #"{"gender":"email","link":"a"}"#, "id,email,link"),
         ]
     )
-    func graphFields(stored: String, client: String, fields: String) throws {
+    func fields(stored: String, client: String, fields: String) throws {
         let properties = try Property.builtIn + ["a", "b", "c"].map { try Property.open($0, .json) }
-        #expect(try Scenario(properties: properties, stored: stored, client: client).compiled().graphFields == fields)
+        #expect(try Scenario(properties: properties, stored: stored, client: client).compiled().fields == fields)
     }
 
     @Test("no mapping at all is a plan that writes nothing")
     func empty() throws {
         let plan = try Scenario().compiled()
         #expect(plan.targets.isEmpty)
-        #expect(plan.graphFields == "id")
+        #expect(plan.fields == "id")
         #expect(try Scenario().apply(#"{"email":"a@b.c"}"#).values.isEmpty)
     }
 
@@ -91,7 +92,7 @@ struct CompiledMappingTests {
         )
         let plan = try scenario.compiled()
         #expect(plan.targets.map(\.name) == [.email])
-        #expect(plan.graphFields == "id,email")
+        #expect(plan.fields == "id,email")
     }
 
     @Test("with dynamic properties undeclared names become members of one column, closed ones stay closed")

@@ -1,6 +1,7 @@
+import Domain
+import Encodings
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Converting values")
 struct ConversionTests {
@@ -163,7 +164,9 @@ struct ConversionTests {
 
     // MARK: An entry's own type
 
-    /// Rows are columns, in the order of `PropertyType.allCases`: STRING TEXT INT DOUBLE BOOLEAN DATE DATETIME JSON.
+    /// The types that an entry may have, by the property's type.
+    ///
+    /// The order is that of `PropertyType.allCases`: STRING TEXT INT DOUBLE BOOLEAN DATE DATETIME JSON.
     private static let allowed: [PropertyType: [Bool]] = [
         .string: [true, true, true, true, true, true, true, false],
         .text: [true, true, true, true, true, true, true, false],

@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Facebook
 import FoundationEssentials
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("docs/mapping.md")
 struct DocumentationTests {
@@ -56,7 +57,7 @@ struct DocumentationTests {
             return
         }
         let plan = try scenario.compiled()
-        if let fields = example["fields"]?.string { #expect(plan.graphFields == fields) }
+        if let fields = example["fields"]?.string { #expect(plan.fields == fields) }
         let mapped = try scenario.apply(profile, scopes: scopes)
         #expect(mapped.cleared.map { .string($0.text) } == example["clears"]?.array ?? [])
         var written = JSONObject()
@@ -101,7 +102,7 @@ struct DocumentationTests {
         ]
     )
     func bounds(text: String) throws {
-        // The numbers themselves are held by the tests of each part; this holds the page to them.
+        // Other tests check that the code has these bounds; this test checks that the page has them.
         #expect(try String(contentsOf: Self.page, encoding: .utf8).contains(text))
     }
 

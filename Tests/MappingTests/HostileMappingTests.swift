@@ -1,10 +1,11 @@
+import Domain
+import Encodings
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Mappings of hostile clients")
 struct HostileMappingTests {
-    /// What a client's mapping `{field: target}` is refused for; nil when it is not.
+    /// Returns why a client's mapping `{field: target}` is refused; nil when it is accepted.
     private static func reason(_ field: String, _ target: String, dynamic: Bool) throws -> Failure.Reason? {
         var settings = ApplicationSettings()
         settings.dynamicProperties = dynamic
@@ -27,7 +28,7 @@ struct HostileMappingTests {
     func systemProperties(target: String) throws {
         for spelling in [target, target.uppercased(), target.lowercased()] {
             #expect(try Self.reason("email", spelling, dynamic: false) == .mappingTargetNotAllowed)
-            // With dynamic properties an unreserved name is a name like any other.
+            // An unreserved name is an ordinary name when dynamic properties are on.
             if target != "tenantId" {
                 #expect(try Self.reason("email", spelling, dynamic: true) == .mappingTargetNotAllowed)
             }

@@ -1,7 +1,7 @@
+import Domain
 import Facebook
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Checking a mapping before it is saved")
 struct MappingCheckTests {

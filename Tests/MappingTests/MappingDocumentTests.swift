@@ -1,6 +1,7 @@
+import Domain
+import Encodings
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Reading mapping documents")
 struct MappingDocumentTests {

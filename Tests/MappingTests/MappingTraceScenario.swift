@@ -1,11 +1,12 @@
+import Domain
+import Encodings
 import Facebook
 import FoundationEssentials
 import Mapping
 import Testing
-import Vocabulary
 
 extension Scenario {
-    /// The scenario entry by entry, as a preview shows it.
+    /// Returns the trace of each mapping entry, as a preview shows it.
     func trace(
         _ profile: String,
         scopes: [String]? = [],
@@ -28,7 +29,7 @@ extension Scenario {
         )
     }
 
-    /// Holds the trace of a first login to what the login does.
+    /// Checks that the trace of a first login agrees with the login itself.
     func expectAgreement(
         of trace: MappingTrace,
         with mapping: CompiledMapping,
@@ -60,7 +61,7 @@ extension Scenario {
 }
 
 extension User {
-    /// A user with these properties; the others of an application are empty.
+    /// Returns a user with these properties; the application's other properties are empty.
     static func having(
         _ properties: [(String, PropertyValue)],
         dynamic: JSONObject = JSONObject()

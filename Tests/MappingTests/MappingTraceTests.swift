@@ -1,10 +1,11 @@
+import Domain
+import Encodings
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Previews of a login")
 struct MappingTraceTests {
-    /// Traces one entry that fills the property `p`.
+    /// Returns the trace of one entry that fills the property `p`.
     private static func entry(
         _ options: String,
         _ type: PropertyType,
@@ -41,7 +42,7 @@ struct MappingTraceTests {
                 #""from":"gender","transform":{"lookup":{"male":"M"}}"#, .string, #"{"gender":"x"}"#, .missing, nil,
                 "gender", nil
             ),
-            // T-54: nothing of a value, of a default or of the text of a template is executed.
+            // T-54: no text of a value, a default or a template is executed.
             (#""from":"name""#, .string, #"{"name":"${7*7}{{7*7}}%s%n"}"#, .written, #""${7*7}{{7*7}}%s%n""#, nil, nil),
             (
                 #""from":"{{7*7}} ${{7*7}} %s%n {id}""#, .string, #"{"id":"1"}"#, .written, #""{7*7} ${7*7} %s%n 1""#,
@@ -71,7 +72,7 @@ struct MappingTraceTests {
         #expect(entry.why.hasSuffix("."))
     }
 
-    /// The rules that `SignInStatement` has as SQL, for what the profile gives: the text `new`.
+    /// The sync rules that `SignInStatement` has as SQL, for a profile that gives the text `new`.
     @Test(
         "a repeated login: the rule of sync decides",
         arguments: [

@@ -1,11 +1,12 @@
+import Domain
+import Encodings
 import Facebook
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("What does not fit is left out of a profile")
 struct ProfileBoundaryTests {
-    /// Why a value, written as JSON under a path of the profile, is left out of a property; nil when it is written.
+    /// Returns why a JSON value at a path of the profile is left out of a property; nil when it is written.
     private static func reason(
         _ json: String,
         from field: String = "v",
@@ -17,7 +18,7 @@ struct ProfileBoundaryTests {
             stored: #"[{"from":"\#(field)","to":"\#(property.name)"\#(options)}]"#
         )
         let mapped = try scenario.apply(nested(json, field.split(separator: ".")))
-        // What is left out is neither written nor a word on what was there.
+        // An omitted value neither writes nor clears the property, nor counts as missing.
         #expect((mapped.values == [nil]) == !mapped.omissions.isEmpty)
         #expect(mapped.cleared.isEmpty && mapped.missing.isEmpty)
         #expect(mapped.omissions.allSatisfy { $0.property == property.name })
@@ -111,7 +112,7 @@ struct ProfileBoundaryTests {
         var scenario = Scenario(client: #"{"\#(field)":"undeclared"}"#)
         scenario.settings.dynamicProperties = true
         #expect(try scenario.apply(Self.nested(json, field.split(separator: "."))).omissions.map(\.reason) == [reason])
-        // The whole field, when a part of it does not fit.
+        // The mapping omits the whole field when a part of it does not fit.
         scenario.client = #"{"\#(field.prefix { $0 != "." })":"undeclared"}"#
         #expect(try scenario.apply(Self.nested(json, field.split(separator: "."))).values == [nil])
     }
@@ -173,7 +174,7 @@ struct ProfileBoundaryTests {
         #expect(fallback.omissions.map(\.text) == ["p controlCharacters"])
         let begins = try mapped(#""from":"first","whenMissing":"clear""#)
         #expect(begins.omissions.isEmpty && !begins.cleared.isEmpty, "its name begins another's")
-        // The fields beside it are as good as ever.
+        // The other fields beside it stay valid.
         #expect(try mapped(#""from":"picture.data.height""#, .int).values == [.integer(5)])
         #expect(try mapped(#""from":"last_name""#).values == [.text("Lee")])
     }

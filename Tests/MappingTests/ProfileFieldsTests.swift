@@ -1,8 +1,7 @@
+import Encodings
 import Facebook
-import Testing
-import Vocabulary
-
 @testable import Mapping
+import Testing
 
 @Suite("The catalogue of a provider's fields")
 struct ProfileFieldsTests {

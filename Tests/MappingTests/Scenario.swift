@@ -1,9 +1,10 @@
+import Domain
+import Encodings
 import Facebook
 import Mapping
 import Testing
-import Vocabulary
 
-/// An application with its mappings, written as JSON texts, to be compiled and applied in one line.
+/// An application with its mappings as JSON texts, which a test compiles and applies in one line.
 struct Scenario {
     var properties: [Property] = Property.builtIn
     var settings = ApplicationSettings()
@@ -29,12 +30,12 @@ struct Scenario {
     func apply(_ profile: String, scopes: [String]? = []) throws -> MappedProfile {
         let object = AdmittedProfile(try #require(try Self.parse(profile).object), by: .facebook)
         let mapping = try compiled()
-        // What a preview says must be what a login does, in whatever test.
+        // In every test the preview must agree with the login.
         try expectAgreement(of: trace(profile, scopes: scopes), with: mapping, on: object, scopes: scopes)
         return try mapping.apply(to: object, grantedScopes: scopes)
     }
 
-    /// What keeps the mappings from being used; empty when nothing does.
+    /// Returns the problems that make the mappings unusable; empty when there are none.
     func problems() throws -> [MappingProblem] {
         do {
             _ = try compiled()
@@ -44,7 +45,7 @@ struct Scenario {
         }
     }
 
-    /// Why a login with this profile fails.
+    /// Returns the failure of a login with this profile; nil when the login succeeds.
     func failure(_ profile: String, scopes: [String]? = []) throws -> Failure? {
         do {
             _ = try apply(profile, scopes: scopes)
@@ -56,24 +57,24 @@ struct Scenario {
 }
 
 extension Property {
-    /// A client-mappable property of the given name.
+    /// Returns a property of the given name that clients' mappings may write.
     static func open(_ name: String, _ type: PropertyType, required: Bool = false) throws -> Property {
         Property(name: try #require(PropertyName(name)), type: type, required: required, clientMappable: true)
     }
 
-    /// A property that only stored mappings write.
+    /// Returns a property that only stored mappings may write.
     static func closed(_ name: String, _ type: PropertyType) throws -> Property {
         Property(name: try #require(PropertyName(name)), type: type)
     }
 }
 
-/// What becomes of one value on its way into a property.
+/// The result of writing one value to a property.
 enum Fate: Equatable, Sendable {
     case value(PropertyValue)
     case lacking
     case refused
 
-    /// Sends a value, written as JSON, through one entry.
+    /// Passes a value, written as JSON, through one mapping entry.
     static func of(_ json: String, as type: PropertyType, entry: String = "") throws -> Fate {
         let scenario = Scenario(
             properties: [try .open("p", type)],

@@ -1,6 +1,6 @@
+import Domain
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("Transforms")
 struct TransformTests {

@@ -1,11 +1,12 @@
+import Domain
+import Encodings
 import Facebook
 import Mapping
 import Testing
-import Vocabulary
 
 @Suite("What a profile no longer has")
 struct WhenMissingTests {
-    /// Which properties are emptied; each entry fills `p`.
+    /// Returns whether an entry that fills `p` clears that property.
     private static func clears(_ options: String, _ type: PropertyType, required: Bool = false, _ profile: String)
         throws -> Bool
     {
@@ -29,21 +30,21 @@ struct WhenMissingTests {
             (#""from":"picture.data.url""#, .text, #"{"picture":{"data":{"width":1}}}"#, true),
             (#""from":"picture.data.url""#, .text, #"{"picture":{}}"#, false),
             (#""from":"gender""#, .string, "{}", false),
-            // What the object has says too little.
+            // The object has the value, but the lookup does not know it.
             (
                 #""from":"location.name","transform":{"lookup":{"Rome":"IT"}}"#, .string,
                 #"{"location":{"name":"Oslo"}}"#, true
             ),
             (#""from":"gender","transform":{"lookup":{"male":"M"}}"#, .string, #"{"gender":"x"}"#, false),
-            // Of friends an ID token has the ids alone.
+            // An ID token has only the ids of friends.
             (#""from":"friends.data.name""#, .json, #"{"friends":{"data":[{"id":"1"}]}}"#, false),
             (#""from":"{age_range.min}-{age_range.max}""#, .string, #"{"age_range":{}}"#, false),
-            // Rules that write once, or where there is nothing.
+            // Sync rules that write once, or only to an empty property.
             (#""from":"age_range.max","sync":"firstLogin""#, .int, #"{"age_range":{"min":21}}"#, false),
             (#""from":"age_range.max","sync":"ifEmpty""#, .int, #"{"age_range":{"min":21}}"#, false),
             (#""from":"age_range.max","sync":"untilEdited""#, .int, #"{"age_range":{"min":21}}"#, true),
             (#""from":"age_range.max","default":0"#, .int, #"{"age_range":{"min":21}}"#, false),
-            // What the document says counts for more.
+            // `whenMissing` of the document overrides the default rule.
             (#""from":"age_range.max","whenMissing":"keep""#, .int, #"{"age_range":{"min":21}}"#, false),
             (#""from":"age_range.max","whenMissing":"clear""#, .int, "{}", true),
             (#""from":"gender","whenMissing":"clear""#, .string, "{}", true),

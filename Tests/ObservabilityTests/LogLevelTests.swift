@@ -32,7 +32,7 @@ struct LogLevelTests {
         #expect(level.state == .init(level: .debug, until: 60_005), "the end of the first is not that of the second")
     }
 
-    /// Returns when changes for a millisecond have ended: what is due later on their queue comes after them.
+    /// Returns after changes that last a millisecond have ended: their ends are due earlier on the same queue.
     private func ended(_ level: LogLevel) async {
         await withCheckedContinuation { continuation in
             level.queue.asyncAfter(deadline: .now() + .milliseconds(100)) { continuation.resume() }

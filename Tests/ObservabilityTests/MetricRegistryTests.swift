@@ -12,7 +12,7 @@ struct MetricRegistryTests {
         return String(decoding: registry.page(), as: UTF8.self)
     }
 
-    /// The lines that hold values.
+    /// Returns the lines that hold values.
     private func values(_ page: String) -> [String] {
         page.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
     }
@@ -174,7 +174,7 @@ struct MetricRegistryTests {
                 for _ in 0..<50 {
                     let values = self.values(String(decoding: registry.page(), as: UTF8.self))
                     let numbers = values.suffix(4).compactMap { Int($0.split(separator: " ").last ?? "") }
-                    // All buckets together are the count: both are of one moment.
+                    // The last bucket equals the count, because both are read at one moment.
                     #expect(numbers.count == 4 && numbers[1] == numbers[3], "\(values.suffix(4))")
                 }
             }

@@ -38,7 +38,7 @@ struct RecentTimesTests {
         #expect(count(times) == RecentTimes.most - 1 && times.since == 0)
         record(50)
         times.look(at: 100)
-        // What was counted before the second look is an hour old.
+        // Observations before the second look are older than an hour.
         #expect(count(times) == RecentTimes.most - 1 && times.since == 1)
     }
 

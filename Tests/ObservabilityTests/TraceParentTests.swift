@@ -1,10 +1,9 @@
 import Curl
+import Domain
 import Logging
+@testable import Observability
 import Testing
 import Tracing
-import Vocabulary
-
-@testable import Observability
 
 @Suite("Where in a trace a request is: W3C Trace Context")
 struct TraceParentTests {

@@ -22,13 +22,13 @@ struct Base32Tests {
     @Test(
         "what stands for no bytes is refused",
         arguments: [
-            // A length that no number of bytes has.
+            // A length that encodes no whole number of bytes.
             "M", "MZX", "MZXW6Y", "MZXW6YTBO",
-            // Bits that belong to no byte.
+            // Nonzero bits beyond the last byte.
             "MZ", "MZXR", "MZXW7", "MZXW6YR",
             // Padding that is too short, too long, in the middle or alone.
             "MY=", "MY=====", "MY=======", "MZXW6YTB========", "M=Y=====", "MY====== MY======", "========", "=",
-            // Characters that only look like some of the alphabet, and others.
+            // Characters that resemble characters of the alphabet, and others.
             "M0", "M1", "M8", "M9", "MY\n", "MY\t", "M-Y", "ＭＹ", "MÝ", "MY\u{0}", "MY\u{a0}",
         ]
     )

@@ -1,7 +1,7 @@
 import Crypto
+import Domain
 import OneTimeCodes
 import Testing
-import Vocabulary
 
 @Suite("Codes that are delivered")
 struct DeliveredCodesTests {
@@ -40,7 +40,8 @@ struct DeliveredCodesTests {
             let code = codes.code(for: Array("\(number)".utf8)).reveal()
             for (place, digit) in code.utf8.enumerated() { counts[place][Int(digit - UInt8(ascii: "0"))] += 1 }
         }
-        // 500 each, give or take five standard deviations; the purposes are fixed, so this holds always or never.
+        // Each digit comes 500 times, give or take five standard deviations; the purposes are fixed, so the result is,
+        // too.
         for count in counts.joined() { #expect((394...606).contains(count)) }
     }
 }

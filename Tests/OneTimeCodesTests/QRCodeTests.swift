@@ -1,11 +1,11 @@
 import FoundationEssentials
 import OneTimeCodes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Pictures for apps to scan")
 struct QRCodeTests {
-    /// What zbar, which shares nothing with libqrencode, reads off the picture.
+    /// Returns the text that zbar, which shares no code with libqrencode, reads from the picture.
     private static func scan(_ picture: Raster) async throws -> String {
         let file = FileManager.default.temporaryDirectory.path + "/qr-code-\(UUID()).pgm"
         defer { try? FileManager.default.removeItem(atPath: file) }
@@ -36,7 +36,7 @@ struct QRCodeTests {
         let light = [Bool](repeating: false, count: width + 8)
         let rows = code.modules.map { [Bool](repeating: false, count: 4) + $0 + [Bool](repeating: false, count: 4) }
         #expect(picture.rows == [light, light, light, light] + rows + [light, light, light, light])
-        // The three corners that scanners look for.
+        // The finder patterns in three corners.
         let corner = ["#######", "#     #", "# ### #", "# ### #", "# ### #", "#     #", "#######"]
         for (x, y) in [(0, 0), (width - 7, 0), (0, width - 7)] {
             #expect((0..<7).map { dy in String(code.modules[y + dy][x..<x + 7].map { $0 ? "#" : " " }) } == corner)
@@ -69,7 +69,7 @@ struct QRCodeTests {
     }
 }
 
-/// A picture of squares, read from the one path of an SVG, without the code that wrote it.
+/// The modules of a QR code, parsed from the one path of an SVG without the code that wrote it.
 private struct Raster {
     private(set) var rows: [[Bool]]
 
@@ -88,7 +88,7 @@ private struct Raster {
         }
     }
 
-    /// A grey picture of the Netpbm format with so many pixels for a side of a square.
+    /// Returns a grey picture in the Netpbm format, with `scale` pixels for each side of a module.
     func pgm(scale: Int) -> [UInt8] {
         var bytes = Array("P5 \(rows.count * scale) \(rows.count * scale) 255\n".utf8)
         for row in rows {

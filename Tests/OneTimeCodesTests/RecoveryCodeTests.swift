@@ -1,12 +1,12 @@
 import Crypto
+import Domain
 import OneTimeCodes
 import Testing
-import Vocabulary
 
 @Suite("Recovery codes")
 struct RecoveryCodeTests {
     private static let user = ObjectID(random: Array(repeating: 7, count: 16))
-    /// Each group of five bits once from the first to the sixteenth character of the alphabet.
+    /// Bytes whose groups of five bits are the numbers from 0 to 15 in order.
     private static let counting: [UInt8] = [0x00, 0x44, 0x32, 0x14, 0xC7, 0x42, 0x54, 0xB6, 0x35, 0xCF]
 
     private let code = RecoveryCode.ten(RandomSource { _ in Self.counting })[0]

@@ -1,12 +1,11 @@
 import Crypto
-import Testing
-import Vocabulary
-
+import Domain
 @testable import OneTimeCodes
+import Testing
 
 @Suite("Codes by counter and by time")
 struct TOTPTests {
-    /// The secret of both RFCs.
+    /// The secret of the examples in both RFCs.
     private static let secret = Array("12345678901234567890".utf8)
     private let totp = TOTP(secret: Self.secret)
 
@@ -43,13 +42,13 @@ struct TOTPTests {
     @Test(
         "a code is good in its own step and in those beside it, and in no other",
         arguments: [
-            // From the beginning of the code's step: what another clock shows when the code is typed.
+            // The seconds from the beginning of the code's step until the user enters the code.
             (0, true), (29, true), (30, true), (31, true), (59, true), (60, false), (61, false), (90, false),
             (-1, true), (-29, true), (-30, true), (-31, false), (-59, false), (-60, false), (-61, false),
         ] as [(Int64, Bool)]
     )
     func skew(seconds: Int64, isGood: Bool) {
-        // The second lies on both sides of 1970.
+        // The beginnings of steps lie before and after 1970.
         for begin: Int64 in [1_800_000_000, -1_800_000_000, 0, -30, 30] {
             let step = TOTP.step(at: begin)
             #expect(begin == step * 30)
@@ -73,12 +72,12 @@ struct TOTPTests {
 
     @Test("a code that two steps beside each other have is good once")
     func sameCodeTwice() {
-        // Steps with the same code, found by trying.
+        // Two adjacent steps with the same code, found by trial.
         let (first, second, code): (Int64, Int64, String) = (910_737, 910_738, "911617")
         #expect(totp.code(step: first) == code && totp.code(step: second) == code)
         #expect(totp.matchingStep(of: code, at: first * 30, after: nil) == second)
         #expect(totp.matchingStep(of: code, at: second * 30, after: second) == nil)
-        // Where the later one is not near yet, the first is meant.
+        // While the later step is out of reach, the code is the first one's.
         #expect(totp.matchingStep(of: code, at: first * 30 - 1, after: nil) == first)
     }
 
@@ -138,7 +137,7 @@ struct TOTPTests {
                 String(repeating: "%C3%BC", count: 24) + ":" + String(repeating: "a", count: 96),
                 "&issuer=" + String(repeating: "%C3%BC", count: 24)
             ),
-            // Three bytes more would be one too many.
+            // Three more bytes would exceed the capacity of a QR code by one byte.
             (
                 String(repeating: "a", count: 46) + "€", "a", String(repeating: "a", count: 46) + ":a",
                 "&issuer=" + String(repeating: "a", count: 46)

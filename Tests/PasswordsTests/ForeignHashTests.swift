@@ -1,11 +1,12 @@
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Passwords
+import TestSupport
+import Testing
 
 @Suite("Hashes of other systems", .serialized)
 struct ForeignHashTests {
-    /// A password and its hash as the source named has published it.
+    /// A password and its hash, as published by the named source.
     struct Vector: Sendable, CustomTestStringConvertible {
         let source: String
         let password: String
@@ -196,7 +197,7 @@ struct ForeignHashTests {
 
     @Test("bcrypt's letters stand for one computation, also of bytes beyond ASCII")
     func letters() async throws {
-        // passlib's test vector, which has `a`.
+        // The test vector of passlib, which has the letter `a`.
         let rest = "$05$Z17AXnnlpzddNUvnC6cZNOSwMA/8oNiKnHTHTwLlBijfucQQlHjaG"
         for letter in ["a", "b", "y"] { try await expect("$2\(letter)\(rest)", matches: "tá\u{411}\u{2113}\u{259}") }
     }
@@ -246,11 +247,11 @@ struct ForeignHashTests {
     )
     func dearest(text: String) throws {
         let foreign = try ForeignHash(Secret(text))
-        var matches: Bool?
         let password = [UInt8](repeating: UInt8(ascii: "x"), count: PasswordRules.mostBytes)
-        let time = ContinuousClock().measure { matches = foreign.matches(password) }
+        let (time, matches) = processorTime { foreign.matches(password) }
         #expect(matches == false)
-        // About one second on an idle core of a release build; a debug build has scrypt without optimization.
+        // A core that is otherwise idle takes about one second in a release build; a debug build does not optimize
+        // scrypt.
         #expect(time < .seconds(60), "\(text.prefix(24)): \(time)")
     }
 
@@ -288,7 +289,7 @@ struct ForeignHashTests {
             return
         }
         if case .costly = problem { Issue.record("\(text): \(problem)") }
-        // Names of schemes and parameters may be told, salts and hashes not.
+        // The problem may name schemes and parameters, but no salt or hash.
         let parts = text.split { "$=,".contains($0) }.filter { $0.utf8.count > 15 }
         #expect(!parts.contains { "\(problem)".contains($0) }, "\(problem)")
     }
@@ -323,34 +324,32 @@ struct ForeignHashTests {
             let secret = Secret(String(decoding: text, as: UTF8.self))
             guard let foreign = try? ForeignHash(secret) else { continue }
             taken += 1
-            let time = ContinuousClock().measure { _ = foreign.matches(Array("password".utf8)) }
+            let time = processorTime { foreign.matches(Array("password".utf8)) }.time
             #expect(time < .seconds(10), "\(secret.reveal()): \(time)")
         }
         #expect(taken > 100, "\(taken)")
     }
 
     @Test("a wrong guess at a hash that is checked in no time takes as long as one at no hash")
-    func time() async throws {
-        let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)
+    func timeOfWrongGuesses() throws {
+        let hasher = PasswordHasher(random: .forTests)
         let digest = "$digest-md5$salt=before$$kAFQmDzST7DWlj99KOF/cg"
-        func shortest(_ hash: String?, _ password: String) async throws -> Duration {
-            var shortest = Duration.seconds(60)
-            for _ in 0..<5 {
-                let start = ContinuousClock.now
-                #expect(try await hasher.verify(Secret(password), against: hash) == .differs)
-                shortest = min(shortest, .now - start)
-            }
-            return shortest
+        func time(of hash: String?, _ password: String) throws -> Duration {
+            let check = try hasher.check(Secret(password), against: hash)
+            return (0..<3).map { _ in
+                let (time, verdict) = processorTime(of: check)
+                #expect(verdict == .differs)
+                return time
+            }.min() ?? .zero
         }
         for password in ["guess", "cafe\u{301}"] {
-            let unknown = try await shortest(nil, password)
-            let foreign = try await shortest(digest, password)
+            let (unknown, foreign) = (try time(of: nil, password), try time(of: digest, password))
             #expect(foreign > unknown / 2, "\(foreign) and \(unknown)")
         }
     }
 }
 
-/// The same numbers in every run.
+/// A random generator that returns the same numbers in every run.
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

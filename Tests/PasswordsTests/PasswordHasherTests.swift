@@ -1,6 +1,6 @@
+import Domain
 import Passwords
 import Testing
-import Vocabulary
 
 @Suite("Hashing passwords", .serialized)
 struct PasswordHasherTests {
@@ -37,7 +37,7 @@ struct PasswordHasherTests {
     )
     func parameters() async throws {
         let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)
-        // A test vector of the reference implementation.
+        // A test vector of argon2's reference implementation.
         let weak = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
         #expect(try await hasher.verify(Secret("password"), against: weak) == .matches(outdated: true))
         let foreign = [
@@ -83,7 +83,7 @@ extension RandomSource {
     static let forTests = RandomSource { count in (0..<count).map { _ in .random(in: .min ... .max) } }
 }
 
-/// All of one application.
+/// Calls with one application and a default deadline.
 extension PasswordHasher {
     private static let application = ApplicationID("tests")
 

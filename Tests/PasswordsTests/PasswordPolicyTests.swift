@@ -1,6 +1,7 @@
+import Domain
+import Encodings
 import Passwords
 import Testing
-import Vocabulary
 
 @Suite("What a password may be")
 struct PasswordPolicyTests {

@@ -24,7 +24,7 @@ struct AffinityTests {
             return lane
         }
 
-        /// Where a statement goes that has no other beside it.
+        /// Returns the lane of a statement that is the only one in flight.
         private func home(_ machine: inout Machine, _ affinity: Affinity) -> Int? {
             let lane = lane(&machine, affinity)
             if let lane { machine.completed(lane: lane, now: start) }
@@ -52,7 +52,7 @@ struct AffinityTests {
             let lanes = (0..<8).map { _ in lane(&machine, affinity) }
             #expect(lanes.prefix(4).count == Set(lanes.prefix(4)).count, "each on a lane of its own")
             for lane in 0..<4 { #expect(lanes.count { $0 == lane } == 2) }
-            // Others have taken its place among the latest: it is one of many again.
+            // Other affinities have replaced it among the latest, so it has one lane again, like any other.
             for lane in lanes.compactMap(\.self) { machine.completed(lane: lane, now: start) }
             for number in 0..<300 { _ = home(&machine, Affinity(of: "\(number)")) }
             #expect(Set((0..<8).map { _ in lane(&machine, affinity) }).count == 1)
@@ -106,11 +106,11 @@ struct AffinityTests {
     struct Server {
         private func pid(_ client: PostgresClient, _ affinity: Affinity) async throws -> Int {
             try #require(
-                try await client.query("SELECT pg_backend_pid()::bigint", near: affinity).first?.decode(0, as: Int.self)
+                try await client.query("SELECT pg_backend_pid()::bigint", near: affinity).first(Int.self)
             )
         }
 
-        /// The server process of each affinity, asked for in turns.
+        /// Returns the server processes of each affinity, which take turns.
         private func processes(_ client: PostgresClient, of names: [String]) async throws -> [String: Set<Int>] {
             var processes: [String: Set<Int>] = [:]
             for _ in 0..<3 {

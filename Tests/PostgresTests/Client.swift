@@ -3,17 +3,17 @@ import Testing
 
 @testable import Postgres
 
-/// Tests that need a server: one after the other, so that none of them is timed while another one is at work.
+/// Tests that need a server; they run one after the other, so that no test affects the timing of another.
 @Suite("With PostgreSQL", .serialized, .timeLimit(.minutes(2)))
 struct WithPostgreSQL {}
 
-/// Lends a client that runs, and ends its life.
+/// Runs a client, lends it to a closure, and shuts it down.
 func withClient<Result: Sendable>(
     _ url: String? = nil,
     _ configure: (inout PostgresConfiguration) -> Void = { _ in },
     _ body: @escaping @Sendable (PostgresClient) async throws -> Result
 ) async throws -> Result {
-    // Whoever names a server needs none of this process's own, which takes a while to start.
+    // A test with a server of its own does not need the shared one, which is slow to start.
     let address = if let url { url } else { try await Cluster.shared.url }
     var configuration = try PostgresConfiguration(url: address)
     configure(&configuration)
@@ -26,7 +26,7 @@ func withClient<Result: Sendable>(
     }
 }
 
-/// Runs the closure while a session of another client holds the lock behind which ``held`` waits.
+/// Runs the closure while a session of another client holds the lock that ``held`` waits for.
 func whileHeld<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
     try await withClient(nil, { $0.idleInTransactionTimeout = .seconds(60) }) { other in
         try await other.withTransaction(isRepeated: false) { connection in
@@ -36,16 +36,16 @@ func whileHeld<Result: Sendable>(_ body: @escaping @Sendable () async throws -> 
     }
 }
 
-/// A statement that goes on as long as ``whileHeld(_:)`` does, where limits allow it; see ``patient(_:)``.
+/// A statement that runs as long as ``whileHeld(_:)`` holds the lock, if limits allow it; see ``patient(_:)``.
 let held: Statement = "SELECT pg_advisory_xact_lock_shared(4711)"
 
-/// No statement is ended by a limit while a test needs it.
+/// Raises the limits, so that none of them ends a statement during a test.
 func patient(_ configuration: inout PostgresConfiguration) {
     configuration.statementTimeout = .seconds(60)
     configuration.lockTimeout = .seconds(60)
 }
 
-/// Waits until the condition holds; false if it does not within the limit.
+/// Waits until the condition holds; returns false if it does not hold within the limit.
 func eventually(_ limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async rethrows -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
@@ -55,7 +55,7 @@ func eventually(_ limit: Duration = .seconds(60), _ condition: () async throws -
     return try await condition()
 }
 
-/// The error that `body` throws, if it is one of the driver's.
+/// Returns the error that `body` throws, if it is an error of the driver.
 func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
     do {
         try await body()
@@ -65,14 +65,15 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
     }
 }
 
-/// Expects that the client serves statements and leases.
+/// Expects that the client runs statements and transactions.
 func expectServes(_ client: PostgresClient) async throws {
     #expect(try await client.query("SELECT 1").count == 1)
     #expect(try await client.withTransaction { try await $0.query("SELECT 1").count } == 1)
 }
 
-/// The number of open descriptors of this process, without the timers: the runtime makes another one now and then, and
-/// keeps it.
+/// Returns the number of open descriptors of this process, without timers.
+///
+/// The runtime makes a further timer now and then, and keeps it.
 func openDescriptors() -> Int {
     let folder = "/proc/self/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// A private PostgreSQL server under /tmp, on a free port of 127.0.0.1, gone with this process however it ends.
+/// A private PostgreSQL server under /tmp, on a free port of 127.0.0.1; it ends with this process, however that ends.
 actor Cluster {
     nonisolated let port: Int
     nonisolated let folder: String
@@ -10,12 +10,12 @@ actor Cluster {
 
     private static let sharedStart = Task { try await Cluster.start() }
 
-    /// The server for tests that leave it as they found it.
+    /// The server for tests that leave it unchanged.
     static var shared: Cluster { get async throws { try await sharedStart.value } }
 
     nonisolated var url: String { "postgres://postgres@127.0.0.1:\(port)/postgres" }
 
-    /// Makes a new server and starts it.
+    /// Creates a new server and starts it.
     static func start(settings: [String] = []) async throws -> Cluster {
         let cluster = Cluster(settings: settings)
         try await run(asPostgres: "mkdir '\(cluster.folder)' && cp -a '\(Workplace.shared.template)' '\(cluster.data)'")
@@ -23,7 +23,7 @@ actor Cluster {
         return cluster
     }
 
-    /// Makes a streaming standby of this server and starts it.
+    /// Creates a streaming standby of this server and starts it.
     func standby() async throws -> Cluster {
         let standby = Cluster(settings: settings)
         try await run(
@@ -44,7 +44,7 @@ actor Cluster {
 
     private nonisolated var data: String { "\(folder)/data" }
 
-    /// Starts the server; returns when it takes connections.
+    /// Starts the server and returns when it accepts connections.
     func resume() async throws {
         let own = ["port=\(port)", "listen_addresses=127.0.0.1", "unix_socket_directories=\(folder)", "fsync=off"]
         let options = (own + settings).map { "-c \($0)" }.joined(separator: " ")
@@ -59,7 +59,7 @@ actor Cluster {
         try await run(asPostgres: "pg_ctl -D '\(data)' -w promote")
     }
 
-    /// Runs one statement in psql, outside of the driver under test, and returns what it prints.
+    /// Runs one statement in psql, independently of the driver under test, and returns the output.
     @discardableResult
     nonisolated func psql(_ sql: String) async throws -> String {
         try await run(
@@ -68,10 +68,10 @@ actor Cluster {
     }
 }
 
-/// Where all servers of this process lie.
+/// The folder of all servers of this process.
 private struct Workplace {
     let folder: String
-    /// A data folder that new servers are copied from, since initdb takes seconds.
+    /// A data folder that is copied for new servers, since initdb takes seconds.
     let template: String
 
     static let shared = Workplace()
@@ -82,7 +82,8 @@ private struct Workplace {
         let end = asPostgres(
             "cat \(folder)/*/*.pid | xargs kill; for data in \(folder)/*/data; do pg_ctl -D $data -m immediate stop; done"
         )
-        // The shell reads from a pipe that the kernel closes when this process ends, and then tidies up.
+        // The shell waits for input from a pipe; the kernel closes the pipe when this process ends, and the shell
+        // cleans up.
         let janitor = popen("(read line; \(end); rm -rf '\(folder)') >/dev/null 2>&1", "we")
         precondition(janitor != nil, "no shell")
         let owner = getuid() == 0 ? "chown postgres '\(folder)'; " : ""
@@ -96,9 +97,9 @@ struct ShellFailure: Error {
     let output: String
 }
 
-/// Runs a command as a user whom PostgreSQL accepts, and returns its output.
+/// Runs a command as a system user that PostgreSQL accepts, and returns the output.
 ///
-/// By `system`: Foundation's `Process` takes a command for running as long as anything lives that it started.
+/// It uses `system`: for Foundation's `Process` a command runs until everything that it started has ended.
 @discardableResult
 func run(asPostgres command: String) async throws -> String {
     let output = "/tmp/postgres-tests-\(UUID().uuidString).out"
@@ -120,14 +121,14 @@ private func asPostgres(_ command: String) -> String {
     return "cd /; \(path) setpriv --reuid=postgres --regid=postgres --init-groups sh -c '\(quoted)'"
 }
 
-/// A port of 127.0.0.1 that nobody listens on at this moment.
+/// Returns a port of 127.0.0.1 on which nothing listens at this moment.
 func freePort() -> Int {
     let (descriptor, port) = listeningSocket()
     close(descriptor)
     return port
 }
 
-/// A socket that listens on some port of 127.0.0.1, and that port.
+/// Returns a socket that listens on a free port of 127.0.0.1, and that port.
 func listeningSocket() -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()

@@ -152,7 +152,7 @@ struct ConfigurationTests {
         let local = try configuration("postgres://a@localhost/b").transport
         #expect(local.mode == "disable")
         #expect(local.rootCertificates == nil)
-        // localhost counts as this machine only as long as it resolves to it.
+        // localhost counts as this machine only while it resolves to a loopback address.
         #expect(local.permits(address: "127.0.0.1"))
         #expect(local.permits(address: "::1"))
         #expect(!local.permits(address: "10.0.0.1"))
@@ -185,7 +185,7 @@ struct ConfigurationTests {
                 + "-c tcp_user_timeout=5000 -c enable_seqscan=off -c statement_timeout=1500 -c lock_timeout=0 "
                 + "-c idle_in_transaction_session_timeout=5000"
         )
-        // An empty value counts as unset.
+        // An empty value would count as unset.
         #expect(keywords.allSatisfy { !$0.value.isEmpty })
         for keyword in ["passfile", "sslmode", "sslrootcert", "sslcert", "sslkey", "gssencmode", "channel_binding"] {
             #expect(values[keyword] != nil)

@@ -34,22 +34,24 @@ extension WithPostgreSQL {
                     rows.append(Self.row(2, name: ""))
                     rows.append(Bind.NullType.allCases.map(Bind.null))
                     #expect(rows.count == 3)
-                    // NULL has no type here: the order of the columns does not matter to it.
+                    // NULL has no type in a COPY, so the row's NULLs fit any order of columns.
                     try await connection.copy(rows, into: "copied", columns: Self.columns)
                     let read = try await connection.query("SELECT * FROM copied ORDER BY number")
-                    let first = try #require(read.first)
-                    #expect(try first.decode(1, as: String.self) == "tab\t, line\n, \\N and \"quotes\" é")
-                    #expect(try first.decode(2, as: Double.self) == 0.5)
-                    #expect(try first.decode(4, as: UUID.self) == Self.id)
-                    #expect(try first.decode(5, as: [UInt8].self) == [0, 255])
-                    #expect(try first.decode(6, as: Timestamp.self).microseconds == 1_577_836_800_123_456)
-                    #expect(try first.decode(7, as: Day.self).daysSince1970 == -1)
-                    #expect(try first.decode(9, as: [String].self) == ["x", "", "é"])
+                    var first = try #require(read.first)
+                    #expect(try first.next(Int.self) == 1)
+                    #expect(try first.next(String.self) == "tab\t, line\n, \\N and \"quotes\" é")
+                    #expect(try first.next(Double.self) == 0.5)
+                    #expect(try first.next(Bool.self))
+                    #expect(try first.next(UUID.self) == Self.id)
+                    #expect(try first.next([UInt8].self) == [0, 255])
+                    #expect(try first.next(Timestamp.self).microseconds == 1_577_836_800_123_456)
+                    #expect(try first.next(Day.self).daysSince1970 == -1)
+                    #expect(try first.next(JSONText.self).text == #"{"a": [1]}"#)
+                    #expect(try first.next([String].self) == ["x", "", "é"])
                     let counts = try await connection.query(
                         "SELECT count(*), count(number), count(name), count(*) FILTER (WHERE name = '') FROM copied"
-                    ).first
-                    let found = try (0..<4).map { try counts?.decode($0, as: Int.self) }
-                    #expect(found == [3, 2, 2, 1])
+                    ).first(Int.self, Int.self, Int.self, Int.self)
+                    #expect(counts.map { $0 == (3, 2, 2, 1) } == true)
                     try await connection.copy(CopyRows(), into: "copied", columns: Self.columns)
                     #expect(try await connection.query("SELECT FROM copied").count == 3)
                 }
@@ -66,8 +68,7 @@ extension WithPostgreSQL {
                 async let sum = client.withTransaction { [rows] connection in
                     _ = try await connection.query("CREATE TEMPORARY TABLE large (n bigint, t text) ON COMMIT DROP")
                     try await connection.copy(rows, into: "large", columns: ["n", "t"])
-                    return try await connection.query("SELECT sum(n)::bigint, sum(length(t))::bigint FROM large").first?
-                        .decode(1, as: Int.self)
+                    return try await connection.query("SELECT sum(length(t))::bigint FROM large").first(Int.self)
                 }
                 for _ in 0..<20 { try await expectServes(client) }
                 let length = try await sum
@@ -93,7 +94,7 @@ extension WithPostgreSQL {
                     #expect(server.row == 3)
                     #expect(server.description.contains("row 3") && !server.description.contains("canary"))
                     #expect(try await connection.query("SELECT FROM checked").count == 0)
-                    // A value that is too long, a table that is not there, and a text that PostgreSQL does not take.
+                    // A value that is too long, a table that does not exist, and a text that PostgreSQL refuses.
                     for (bind, table, column, code) in [
                         (Bind.text("longer than a number"), "checked", "n", "22P03"),
                         (.int64(1), "nowhere", "n", "42P01"),
@@ -111,7 +112,7 @@ extension WithPostgreSQL {
             }
         }
 
-        /// A table that takes a while for each row, so that most of a copy is still to be sent.
+        /// Creates a table that is slow for each row, so that most of a copy remains to be sent.
         private static func slowTable(_ client: PostgresClient, _ name: String) async throws {
             try await client.withConnection { connection in
                 try await connection.execute(
@@ -126,7 +127,7 @@ extension WithPostgreSQL {
             }
         }
 
-        /// Copies into a slow table until something stops it, and does that as soon as the server has begun.
+        /// Starts a copy into a slow table, calls `stop` once the server has begun, and returns the copy's error.
         private static func interrupted(
             _ client: PostgresClient,
             _ name: String,

@@ -37,8 +37,7 @@ extension WithPostgreSQL {
                     for number in 0..<200 {
                         group.addTask {
                             guard number.isMultiple(of: 2) else {
-                                let row = try await client.query("SELECT \(number)").first
-                                return try row?.decode(0, as: Int.self) == number
+                                return try await client.query("SELECT \(number)").first(Int.self) == number
                             }
                             return try await client.columnTypes(of: "SELECT \(number), \("x")") == ["bigint", "text"]
                         }
@@ -61,7 +60,7 @@ extension WithPostgreSQL {
                 let types = try await client.withTransaction { connection in
                     let connection = connection.taking(detour)
                     _ = try await connection.query("CREATE TEMPORARY TABLE fresh (n bigint) ON COMMIT DROP")
-                    return try await connection.query("SELECT n FROM fresh").first?.decode(0, as: [String].self)
+                    return try await connection.query("SELECT n FROM fresh").first([String].self)
                 }
                 #expect(types == ["bigint"])
                 do {

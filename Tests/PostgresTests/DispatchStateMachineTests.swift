@@ -41,7 +41,7 @@ struct DispatchStateMachineTests {
         #expect(machine.submit("e", deadline: at(1000), now: at(24)) == .send(lane: 0))
         machine.completed(lane: 0, now: at(25))
         machine.completed(lane: 1, now: at(25))
-        // Lane 0 has answered, but slowly, and has a statement still.
+        // Lane 0 has completed a statement, but slowly, and still has another one.
         #expect(machine.submit("f", deadline: at(1000), now: at(26)) == .send(lane: 1))
     }
 
@@ -55,7 +55,7 @@ struct DispatchStateMachineTests {
         for (name, lane) in [("e", 1), ("f", 0), ("g", 1), ("h", 0)] {
             #expect(machine.submit(name, deadline: at(9000), now: at(501)) == .send(lane: lane))
         }
-        // A quick answer, and the lane is as good as any.
+        // A quick response makes the lane as good as any other.
         machine.completed(lane: 1, now: at(505))
         #expect(machine.submit("i", deadline: at(9000), now: at(506)) == .send(lane: 1))
         #expect(machine.submit("k", deadline: at(9000), now: at(507)) == .send(lane: 1))
@@ -73,7 +73,7 @@ struct DispatchStateMachineTests {
         machine.completed(lane: 0, now: at(0))
         #expect(nextOf(&machine) == "b→0")
         #expect(nextOf(&machine) == nil)
-        // Nobody overtakes one who waits.
+        // No statement overtakes a waiting one.
         machine.completed(lane: 0, now: at(0))
         #expect(machine.submit("e", deadline: at(1), now: at(0)) == .wait)
         #expect(nextOf(&machine) == "c→0")

@@ -19,7 +19,8 @@ extension WithPostgreSQL {
                 let set = try await client.query(
                     "SELECT \(identifier: "a\"b") FROM \(identifier: table) WHERE \(identifier: "a\"b") = \(text)"
                 )
-                #expect(try set.first?.decode("a\"b", as: String.self) == text)
+                #expect(set.columnNames == ["a\"b"])
+                #expect(try set.first(String.self) == text)
                 _ = try await client.query("DROP TABLE \(identifier: table)")
             }
         }
@@ -36,11 +37,9 @@ extension WithPostgreSQL {
                 let template = StatementTemplate<Input>(
                     "SELECT \(number) + \(number) AS a, '$1' AS b, \(text) AS c, \(number) AS d"
                 )
-                let row = try await client.query(template.filled(with: Input(number: 2, text: "x"))).first
-                #expect(try row?.decode("a", as: Int.self) == 4)
-                #expect(try row?.decode("b", as: String.self) == "$1")
-                #expect(try row?.decode("c", as: String.self) == "x")
-                #expect(try row?.decode("d", as: Int.self) == 2)
+                let row = try await client.query(template.filled(with: Input(number: 2, text: "x")))
+                    .first(Int.self, String.self, String.self, Int.self)
+                #expect(row.map { $0 == (4, "$1", "x", 2) } == true)
             }
         }
 
@@ -48,11 +47,9 @@ extension WithPostgreSQL {
         func composition() async throws {
             try await withClient { client in
                 let inner: Statement = "SELECT \(2) + \(2) AS a, '$1' AS b, \("x") AS c"
-                let row = try await client.query("SELECT \(1) AS one, t.* FROM (\(inner)) t").first
-                #expect(try row?.decode("one", as: Int.self) == 1)
-                #expect(try row?.decode("a", as: Int.self) == 4)
-                #expect(try row?.decode("b", as: String.self) == "$1")
-                #expect(try row?.decode("c", as: String.self) == "x")
+                let row = try await client.query("SELECT \(1) AS one, t.* FROM (\(inner)) t")
+                    .first(Int.self, Int.self, String.self, String.self)
+                #expect(row.map { $0 == (1, 4, "$1", "x") } == true)
             }
         }
 
@@ -174,7 +171,7 @@ extension WithPostgreSQL {
                     "CREATE TABLE late (id bigint CONSTRAINT late_key UNIQUE DEFERRABLE INITIALLY DEFERRED)"
                 )
                 _ = try await client.query("INSERT INTO late VALUES (1)")
-                // Some of it in flight together, so that its neighbours must come through.
+                // Some statements are in flight together, and the neighbours of the failing one must succeed.
                 async let before = client.query("SELECT 1")
                 async let error = postgresError { _ = try await client.query("INSERT INTO late VALUES (\(1))") }
                 async let after = client.query("SELECT 2")
@@ -217,14 +214,19 @@ extension WithPostgreSQL {
                     current_setting('client_encoding')
                     """
                 let expected = ["300ms", "200ms", "400ms", "limits", "UTF8"]
-                let single = try await client.query(query).first
-                #expect(try (0..<5).map { try single?.decode($0, as: String.self) } == expected)
-                let leased = try await client.withTransaction { try await $0.query(query).first }
-                #expect(try (0..<5).map { try leased?.decode($0, as: String.self) } == expected)
+                func values(_ set: ResultSet) throws -> [String]? {
+                    try set.first { row throws(PostgresError) in
+                        [try row.next(), try row.next(), try row.next(), try row.next(), try row.next()]
+                    }
+                }
+                let single = try values(try await client.query(query))
+                #expect(single == expected)
+                let leased = try values(try await client.withTransaction { try await $0.query(query) })
+                #expect(leased == expected)
                 let slow = await postgresError { _ = try await client.query("SELECT pg_sleep(10)") }
                 #expect(slow?.sqlState == "57014")
                 #expect(slow?.handling == .wait)
-                // The connection is as good as before.
+                // The connection works as before.
                 try await expectServes(client)
                 #expect(await client.status().connectionsLost == 0)
             }
@@ -270,7 +272,7 @@ extension WithPostgreSQL {
                 _ = try await client.query("ALTER TABLE changing ADD b bigint")
                 #expect(try await client.query("SELECT * FROM changing").columnCount == 2)
                 #expect(try await client.query("SELECT * FROM changing").columnCount == 2)
-                // Inside a transaction the error cannot be undone alone: all of it runs again.
+                // Within a transaction the error cannot be undone alone, so the whole transaction runs again.
                 let runs = NIOLockedValueBox(0)
                 let columns = try await client.withTransaction { connection in
                     try await connection.query("SELECT * FROM changing").columnCount
@@ -319,7 +321,7 @@ extension WithPostgreSQL {
                 let kept = try await client.query(
                     "SELECT sum(octet_length(statement) + 256)::bigint FROM pg_prepared_statements"
                 )
-                #expect((99_000...100_000).contains(try kept.first?.decode(0, as: Int.self) ?? 0))
+                #expect((99_000...100_000).contains(try kept.first(Int.self) ?? 0))
             }
         }
 
@@ -345,9 +347,9 @@ extension WithPostgreSQL {
         func retyped() async throws {
             try await withClient(nil, single) { client in
                 for _ in 0..<3 {
-                    let number = try await client.query("SELECT \(7)").first?.decode(0, as: Int.self)
+                    let number = try await client.query("SELECT \(7)").first(Int.self)
                     #expect(number == 7)
-                    let text = try await client.query("SELECT \("7")").first?.decode(0, as: String.self)
+                    let text = try await client.query("SELECT \("7")").first(String.self)
                     #expect(text == "7")
                 }
             }

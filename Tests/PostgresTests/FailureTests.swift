@@ -7,9 +7,9 @@ import Testing
 extension WithPostgreSQL {
     @Suite("When connections break")
     struct Failures {
-        /// The port of the server that the client writes to.
+        /// Returns the port of the server that the client writes to.
         private func port(_ client: PostgresClient) async throws -> Int? {
-            try await client.query("SELECT inet_server_port()").first?.decode(0, as: Int.self)
+            try await client.query("SELECT inet_server_port()").first(Int.self)
         }
 
         @Test("a backend killed in mid-statement leaves the outcome unknown, is not asked again, and is replaced")
@@ -45,7 +45,7 @@ extension WithPostgreSQL {
                     Issue.record("\(String(describing: await sent.value))")
                     return
                 }
-                // What had not been sent goes to the next connection.
+                // The statement that was not yet sent goes to the next connection.
                 #expect(try await waiting.value == 1)
                 try await expectServes(client)
                 #expect(try await cluster.psql("SELECT last_value FROM runs") == "1\n")
@@ -61,10 +61,7 @@ extension WithPostgreSQL {
                 let error = await postgresError {
                     try await client.withTransaction { connection in
                         runs.withLockedValue { $0 += 1 }
-                        let pid = try await connection.query("SELECT pg_backend_pid()::bigint").first?.decode(
-                            0,
-                            as: Int.self
-                        )
+                        let pid = try await connection.query("SELECT pg_backend_pid()::bigint").first(Int.self)
                         try await cluster.psql("SELECT pg_terminate_backend(\(pid ?? 0))")
                         let gone = await eventually { await client.status().connectionsLost == 1 }
                         #expect(gone)
@@ -105,7 +102,7 @@ extension WithPostgreSQL {
         @Test("F-23: a server that is stopped fails every caller within the limit, is not hammered, and is found again")
         func stopped() async throws {
             let cluster = try await Cluster.start()
-            // Nothing but the limit of the wait ends a call within a minute.
+            // Within a minute only the lease timeout ends a call.
             let configure: (inout PostgresConfiguration) -> Void = { configuration in
                 patient(&configuration)
                 configuration.connectTimeout = .seconds(60)
@@ -135,7 +132,7 @@ extension WithPostgreSQL {
                             }
                         }
                     }
-                    // The limit is a second; the rest is for a busy machine.
+                    // The timeout is a second; the rest is for a busy machine.
                     #expect(duration <= .seconds(10))
                 }
                 let seconds = (clock.now - start) / .seconds(1)
@@ -143,7 +140,7 @@ extension WithPostgreSQL {
                 #expect(Double(status.connectAttempts - before) <= 10 * max(1, seconds))
                 #expect(status.lastConnectFailure?.contains("refused") == true)
                 try await cluster.resume()
-                // Attempts are two seconds apart at most.
+                // The client retries at least every two seconds.
                 let served = await eventually(.seconds(20)) {
                     await postgresError { try await expectServes(client) } == nil
                 }
@@ -192,7 +189,7 @@ extension WithPostgreSQL {
                     try await group.waitForAll()
                 }
                 let kept = Set(
-                    try await client.query("SELECT id FROM acknowledged").rows.map { try $0.decode(0, as: Int.self) }
+                    try await client.query("SELECT id FROM acknowledged").all(Int.self)
                 )
                 let lost = written.withLockedValue { $0 }.filter { !kept.contains($0) }
                 #expect(lost == [])
@@ -222,10 +219,10 @@ extension WithPostgreSQL {
                     return try await port(client) == second.port
                 }
                 #expect(written)
-                // One refusal is enough to leave with all connections.
+                // After one refusal all connections move to the other server.
                 #expect(refusals.withLockedValue { $0 } == 1)
                 let leased = try await client.withTransaction { connection in
-                    try await connection.query("SELECT inet_server_port()").first?.decode(0, as: Int.self)
+                    try await connection.query("SELECT inet_server_port()").first(Int.self)
                 }
                 #expect(leased == second.port)
             }
@@ -242,7 +239,7 @@ extension WithPostgreSQL {
             let standby = try await primary.standby()
             try await primary.psql("ALTER SYSTEM SET synchronous_standby_names = '*'")
             try await primary.psql("SELECT pg_reload_conf()")
-            // The standby comes first: it must be passed over as long as it takes no writes.
+            // The standby is first in the URL: the client must skip it while it accepts no writes.
             let url = "postgres://postgres@127.0.0.1:\(standby.port),127.0.0.1:\(primary.port)/postgres"
             try await withClient(url) { client in
                 for number in 0..<50 { _ = try await client.query("INSERT INTO t VALUES (\(number))") }
@@ -290,7 +287,7 @@ extension WithPostgreSQL {
                 try await expectServes(client)
                 let open = await eventually { await client.status().pipelinedOpen == 4 }
                 #expect(open)
-                // Later ones go straight to the host that answered.
+                // Later connections go straight to the reachable host.
                 let status = await client.status()
                 #expect(status.connectFailures == 1, "\(status)")
             }
@@ -331,9 +328,9 @@ extension WithPostgreSQL {
                     $0.pipelinedConnections = 1; $0.statementTimeout = .milliseconds(300)
                 }
             ) { client in
-                let pid = try await client.query("SELECT pg_backend_pid()::bigint").first?.decode(0, as: Int.self) ?? 0
+                let pid = try await client.query("SELECT pg_backend_pid()::bigint").first(Int.self) ?? 0
                 try await run(asPostgres: "kill -STOP \(pid)")
-                // It comes back while the backend is stopped, which nothing else would end.
+                // The call returns while the backend is stopped, so only the driver's own timeout can have ended it.
                 let error = await postgresError { _ = try await client.query("SELECT 1") }
                 try await run(asPostgres: "kill -CONT \(pid)")
                 guard case .connectionLost(outcomeUnknown: true)? = error else {
@@ -354,7 +351,7 @@ extension WithPostgreSQL {
     }
 }
 
-/// Listens on 127.0.0.1 and never says a word.
+/// A server that listens on 127.0.0.1 and never sends anything.
 private final class SilentServer: Sendable {
     let port: Int
     private let descriptor: Int32

@@ -41,7 +41,7 @@ struct LeaseStateMachineTests {
         #expect(text(machine.request("a", deadline: at(1))) == ["connect 0"])
         #expect(text(machine.request("b", deadline: at(1))) == ["connect 1"])
         #expect(text(machine.connected(place: 1)) == ["lease 1#1 to a"])
-        // b waits for the connection that is being opened.
+        // b waits for connection 0, which is still being opened, and takes the first free one.
         #expect(text(machine.returned(place: 1, serial: 1, as: .clean)) == ["lease 1#2 to b"])
         #expect(text(machine.connected(place: 0)) == [])
     }

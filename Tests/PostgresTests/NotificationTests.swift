@@ -21,7 +21,7 @@ extension WithPostgreSQL {
                         #expect(await stream.next() == .received(payload: payload))
                     }
                     _ = try await other.query("SELECT pg_notify('elsewhere', 'x')")
-                    // In a transaction it is sent by the commit, and only by it.
+                    // A notification within a transaction is sent by the commit only.
                     _ = await postgresError {
                         try await other.withTransaction { connection in
                             _ = try await connection.query("SELECT pg_notify(\(channel), 'never')")
@@ -84,7 +84,7 @@ extension WithPostgreSQL {
                 var stream = client.notifications(on: "changes").makeAsyncIterator()
                 #expect(await stream.next() == .listening)
                 let pid = try #require(try await cluster.listeners(of: "half-dead").first)
-                // Signs of life come, one answered after the other, and nothing is given up.
+                // The keepalive statements are answered, one after the other, and the connection stays.
                 var signs: Set<String> = []
                 let isAlive = try await eventually {
                     signs.insert(
@@ -94,7 +94,8 @@ extension WithPostgreSQL {
                 }
                 #expect(isAlive)
                 #expect(await client.status().connectionsLost == 0)
-                // It is given up while its backend is stopped, which nothing else would tell.
+                // The client gives the connection up while its backend is stopped, so only the missing response can be
+                // the reason.
                 try await run(asPostgres: "kill -STOP \(pid)")
                 #expect(await stream.next() == .listening)
                 try await run(asPostgres: "kill -CONT \(pid)")
@@ -135,7 +136,7 @@ extension WithPostgreSQL {
                 try await expectServes(client)
                 let open = await eventually { await client.status().pipelinedOpen == 4 }
                 #expect(open)
-                // A name that PostgreSQL does not take.
+                // PostgreSQL refuses this name.
                 let stream = client.notifications(on: "")
                 let reading = Task { await stream.first { _ in true } }
                 try await Task.sleep(for: .seconds(1))
@@ -239,8 +240,8 @@ extension WithPostgreSQL {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<2000 {
                         group.addTask {
-                            let row = try await client.query("SELECT \(number)").first
-                            #expect(try row?.decode(0, as: Int.self) == number)
+                            let answer = try await client.query("SELECT \(number)").first(Int.self)
+                            #expect(answer == number)
                         }
                     }
                     for _ in 0..<20 { group.addTask { try await expectServes(client) } }
@@ -267,7 +268,8 @@ extension WithPostgreSQL {
                 var stream = client.notifications(on: "changes").makeAsyncIterator()
                 #expect(await stream.next() == .listening)
                 try await cluster.psql("SELECT pg_notify('changes', number::text) FROM generate_series(1, 2000) number")
-                // How many wait by now is a matter of luck; that nothing is missing without a word is not.
+                // The number of waiting notifications is a matter of luck, but no notification may be missing without a
+                // notice.
                 var last = 0
                 var wasTold = false
                 while last < 2000, let next = await stream.next() {
@@ -285,14 +287,14 @@ extension WithPostgreSQL {
 }
 
 extension Cluster {
-    /// The backends that listen, of the clients of that name.
+    /// Returns the backends that listen for clients of that name.
     fileprivate nonisolated func listeners(of name: String) async throws -> [Int] {
         try await psql(
             "SELECT pid FROM pg_stat_activity WHERE application_name = '\(name)' AND query LIKE 'LISTEN%'"
         ).split(separator: "\n").compactMap { Int($0) }
     }
 
-    /// Terminates them, and says how many there were.
+    /// Terminates the backends that listen for clients of that name, and returns their number.
     fileprivate nonisolated func terminate(listenersOf name: String) async throws -> Int {
         let pids = try await listeners(of: name)
         for pid in pids { try await psql("SELECT pg_terminate_backend(\(pid))") }

@@ -6,7 +6,7 @@ import Testing
 struct PipelineStateMachineTests {
     typealias Machine = PipelineStateMachine<String, String>
 
-    /// What a machine answers to a series of events, as text.
+    /// Returns the reactions of a machine to a series of events, as text.
     private func trace(_ machine: inout Machine, _ events: Machine.Event...) -> [String] {
         events.map { event in
             switch machine.receive(event) {

@@ -13,17 +13,17 @@ extension WithPostgreSQL {
                 try await withThrowingTaskGroup(of: Bool.self) { group in
                     for number in 0..<1000 {
                         group.addTask {
-                            // Some fail, so that errors must not shift the answers of their neighbours.
+                            // Some statements fail, since errors must not shift the results of their neighbours.
                             if number % 7 == 0 {
                                 let error = await postgresError {
                                     _ = try await client.query("SELECT 1 / \(number % 1)")
                                 }
                                 return error?.sqlState == "22012"
                             }
-                            let row = try await client.query(
+                            var row = try await client.query(
                                 "SELECT \(number), pg_sleep(\(Double(number % 5) / 10_000))"
                             ).first
-                            return try row?.decode(0, as: Int.self) == number
+                            return try row?.next(Int.self) == number
                         }
                     }
                     let right = try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
@@ -51,9 +51,9 @@ extension WithPostgreSQL {
                     let inFlight = await eventually { await client.status().statementsInFlight == 1 }
                     #expect(inFlight)
                     let neighbours = (0..<10).map { number in
-                        Task { try await client.query("SELECT \(number)").first?.decode(0, as: Int.self) }
+                        Task { try await client.query("SELECT \(number)").first(Int.self) }
                     }
-                    // Free while its statement goes on: nothing but the end of this closure ends that.
+                    // The caller is free while its statement goes on: only the end of this closure ends the statement.
                     slow.cancel()
                     let error = await slow.value
                     guard case .cancelled? = error else {
@@ -82,9 +82,9 @@ extension WithPostgreSQL {
                     let slow = Task { try await client.query(held).count }
                     let inFlight = await eventually { await client.status().statementsInFlight == 1 }
                     #expect(inFlight)
-                    // After 20 ms of work a connection counts as slow.
+                    // A connection counts as slow after 20 ms of work.
                     try await Task.sleep(for: .milliseconds(30))
-                    // One that came behind the slow statement would wait until the limit ends both.
+                    // A statement behind the slow one would wait until the statement timeout ends both.
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for _ in 0..<20 { group.addTask { _ = try await client.query("SELECT 1") } }
                         try await group.waitForAll()
@@ -101,7 +101,7 @@ extension WithPostgreSQL {
             try await withClient { client in
                 _ = try await client.query("DROP TABLE IF EXISTS untouched")
                 _ = try await client.query("CREATE TABLE untouched (a bigint)")
-                // The cancellation reaches the loop before, with or after the statement.
+                // The cancellation reaches the event loop before, with or after the statement.
                 for _ in 0..<500 {
                     let task = Task {
                         withUnsafeCurrentTask { $0?.cancel() }
@@ -147,7 +147,7 @@ extension WithPostgreSQL {
                             return "overloaded"
                         }
                     }
-                    // While those that are sent and those that wait have all places.
+                    // The others are refused while sent and waiting statements fill all places.
                     let areRefused = await eventually { refused.withLockedValue { $0 } == 5 }
                     #expect(areRefused)
                     return callers
@@ -271,17 +271,17 @@ extension WithPostgreSQL {
                     == "0\n"
             }
             #expect(left)
-            // A life that is over ends at once.
+            // A second run after the shutdown returns at once.
             await client.run()
         }
 
-        // In a process of its own, where nobody else has clients or opens anything.
+        // The test runs in a process of its own, in which no other test has clients or opens descriptors.
         @Test("a client that is dropped leaves neither thread nor descriptor behind")
         func dropping() async throws {
             setenv("POSTGRES_TESTS_URL", try await Cluster.shared.url, 1)
             await #expect(processExitsWith: .success) {
                 let url = String(cString: try #require(getenv("POSTGRES_TESTS_URL")))
-                // What the process opens once and keeps, with its first client.
+                // The first client opens descriptors that the process keeps.
                 try await withClient(url) { try await expectServes($0) }
                 let quiet = await eventually(.seconds(30)) { threads() == 0 }
                 #expect(quiet)
@@ -300,7 +300,7 @@ extension WithPostgreSQL {
     }
 }
 
-/// The number of loops of the driver in this process.
+/// Returns the number of the driver's event loop threads in this process.
 private func threads() -> Int {
     let folder = "/proc/self/task"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

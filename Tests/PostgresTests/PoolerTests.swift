@@ -19,8 +19,9 @@ extension WithPostgreSQL {
                     for number in 0..<300 {
                         group.addTask {
                             _ = try await client.query("INSERT INTO pooled VALUES (\(number), \("word \(number)"))")
-                            let word = try await client.query("SELECT word FROM pooled WHERE id = \(number)").first?
-                                .decode(0, as: String.self)
+                            let word = try await client.query("SELECT word FROM pooled WHERE id = \(number)").first(
+                                String.self
+                            )
                             #expect(word == "word \(number)")
                         }
                     }
@@ -35,13 +36,10 @@ extension WithPostgreSQL {
                         SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
                         current_setting('idle_in_transaction_session_timeout')
                         """
-                    ).first
+                    ).first(String.self, String.self, String.self)
                 }
-                #expect(try (0..<3).map { try limits?.decode($0, as: String.self) } == ["2s", "1s", "5s"])
-                let leaked = try await client.query("SELECT current_setting('statement_timeout')").first?.decode(
-                    0,
-                    as: String.self
-                )
+                #expect(limits.map { $0 == ("2s", "1s", "5s") } == true)
+                let leaked = try await client.query("SELECT current_setting('statement_timeout')").first(String.self)
                 #expect(leaked == "0")
                 #expect(try await client.query("SELECT * FROM pooled").count == 200)
                 #expect(try await client.query("SELECT * FROM pg_prepared_statements").count == 0)
@@ -63,7 +61,7 @@ extension WithPostgreSQL {
     }
 }
 
-/// A PgBouncer of our own in front of a cluster, gone with this process.
+/// A private PgBouncer in front of a cluster, which ends with this process.
 private struct Pooler {
     let port: Int
 

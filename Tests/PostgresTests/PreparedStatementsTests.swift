@@ -8,7 +8,7 @@ struct PreparedStatementsTests {
         name.map { String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) }
     }
 
-    /// The name under which a statement is prepared, and those that had to go for it.
+    /// Prepares a statement and returns its name, followed by the names of the statements evicted for it.
     private func add(
         _ statement: Statement,
         near affinity: Affinity? = nil,
@@ -37,7 +37,7 @@ struct PreparedStatementsTests {
 
     @Test("the least recently used ones make room for as much text as comes")
     func evicting() {
-        // Each counts as its text and 256 bytes.
+        // Each statement counts as its text and 256 bytes.
         var prepared = PreparedStatements(capacity: 3 * 264)
         for number in 1...3 { _ = prepared.add(Statement(sql: "SELECT \(number)")) }
         #expect(prepared.discarded == 0)
@@ -92,7 +92,7 @@ struct PreparedStatementsTests {
         var prepared = PreparedStatements(capacity: 10_000)
         _ = prepared.add("SELECT 'e\u{301}'")
         #expect(prepared.use("SELECT '\u{E9}'") == nil)
-        // Same length and same ends, which is all of the text that is hashed.
+        // The hash covers only the length and the ends of the text, which are equal here.
         let middle = String(repeating: "x", count: 100)
         _ = prepared.add(Statement(sql: middle + "a" + middle))
         #expect(prepared.use(Statement(sql: middle + "b" + middle)) == nil)

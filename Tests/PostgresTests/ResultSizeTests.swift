@@ -23,8 +23,8 @@ extension WithPostgreSQL {
                     for number in 0..<200 {
                         group.addTask {
                             guard number % 20 == 7 else {
-                                let row = try await client.query("SELECT \(number), repeat('x', 40000)").first
-                                return try row?.decode(0, as: Int.self) == number
+                                var row = try await client.query("SELECT \(number), repeat('x', 40000)").first
+                                return try row?.next(Int.self) == number
                             }
                             let error = await postgresError {
                                 _ = try await client.query("SELECT 'secret' AS first, repeat('secret', 20000) AS wide")
@@ -73,7 +73,7 @@ extension WithPostgreSQL {
                 _ = try await client.query("DROP TABLE IF EXISTS oversized")
                 _ = try await client.query("CREATE TABLE oversized (a text)")
                 func backend() async throws -> Int? {
-                    try await client.query("SELECT pg_backend_pid()").first?.decode(0, as: Int.self)
+                    try await client.query("SELECT pg_backend_pid()").first(Int.self)
                 }
                 let first = try await backend()
                 let error = await postgresError { _ = try await client.query("SELECT repeat('x', 200000)") }

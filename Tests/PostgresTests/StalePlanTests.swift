@@ -6,7 +6,7 @@ import Testing
 extension WithPostgreSQL {
     @Suite("Tables that others change under prepared statements")
     struct StalePlans {
-        /// What the other session does to the table `changing (a bigint, b text)`, and its columns afterwards.
+        /// The other session's changes of the table `changing (a bigint, b text)`, and its columns afterwards.
         static let changes = [
             ("ADD c bigint", ["a", "b", "c"]), ("DROP b", ["a"]), ("RENAME b TO renamed", ["a", "renamed"]),
             ("ALTER a TYPE text", ["a", "b"]),
@@ -30,7 +30,7 @@ extension WithPostgreSQL {
                     configuration.pipelineDepth = 1
                 }
             ) { client in
-                /// One statement on each connection at once, which ends when all of them are under way.
+                /// Runs a statement on each connection at once; the statements end when all of them are under way.
                 @Sendable func atOnce(_ statement: Statement) async throws -> [ResultSet] {
                     let statements = try await whileHeld {
                         let statements = (0..<4).map { _ in Task { try await client.query(statement) } }
@@ -42,7 +42,7 @@ extension WithPostgreSQL {
                     for statement in statements { sets.append(try await statement.value) }
                     return sets
                 }
-                /// The columns, by the connection's backend.
+                /// Returns the columns as each connection sees them, by its backend's process id.
                 @Sendable func everywhere() async throws -> [Int: [String]] {
                     let sets = try await atOnce(
                         """
@@ -51,7 +51,8 @@ extension WithPostgreSQL {
                         """
                     )
                     return try sets.reduce(into: [:]) { columns, set in
-                        columns[try set.first?.decode(0, as: Int.self) ?? 0] = Array(set.columnNames.dropFirst(2))
+                        var row = set.first
+                        columns[try row?.next(Int.self) ?? 0] = Array(set.columnNames.dropFirst(2))
                     }
                 }
                 let open = await eventually { await client.status().pipelinedOpen == 4 }
@@ -64,13 +65,16 @@ extension WithPostgreSQL {
                     #expect(after.keys.sorted() == before.keys.sorted())
                     #expect(after.values.allSatisfy { $0 == columns })
                 }
-                // It is prepared again, and the plan of old is gone.
+                // The statement is prepared again, and the old plan is gone.
                 let prepared = try await atOnce(
                     """
                     SELECT count(*), pg_advisory_xact_lock_shared(4711)::text FROM pg_prepared_statements
                     WHERE statement LIKE 'SELECT pg_backend_pid()%'
                     """
-                ).map { try $0.first?.decode(0, as: Int.self) }
+                ).map { set -> Int? in
+                    var row = set.first
+                    return try row?.next(Int.self)
+                }
                 #expect(prepared == [1, 1, 1, 1])
                 #expect(await client.status().connectionsLost == 0)
             }
@@ -81,7 +85,7 @@ extension WithPostgreSQL {
             let cluster = try await Cluster.shared
             try await makeTable(cluster)
             try await withClient(nil, { $0.exclusiveConnections = 4 }) { client in
-                /// Four transactions at once, of five statements each; how often each of them ran.
+                /// Runs four transactions of five statements at once, and returns how often each transaction ran.
                 @Sendable func transactions(columns: Int) async throws -> [Int] {
                     let begun = NIOLockedValueBox(0)
                     return try await withThrowingTaskGroup(of: Int.self) { group in
@@ -90,7 +94,7 @@ extension WithPostgreSQL {
                                 let runs = NIOLockedValueBox(0)
                                 try await client.withTransaction { connection in
                                     runs.withLockedValue { $0 += 1 }
-                                    // Each on a connection of its own.
+                                    // All four are open at once, so each has a connection of its own.
                                     begun.withLockedValue { $0 += 1 }
                                     let haveBegun = await eventually { begun.withLockedValue { $0 } >= 4 }
                                     #expect(haveBegun)

@@ -5,7 +5,7 @@ import Testing
 extension WithPostgreSQL {
     @Suite("Over TLS")
     struct OverTLS {
-        /// A server whose certificate, for `localhost`, is signed by an authority of its own.
+        /// Starts a server with a certificate for `localhost`, signed by an authority of its own.
         private func cluster() async throws -> Cluster {
             let cluster = try await Cluster.start()
             try await run(
@@ -36,17 +36,14 @@ extension WithPostgreSQL {
                 "postgres://postgres@localhost:\(cluster.port)/\(parameters)&sslrootcert=\(cluster.folder)/ca.pem"
             try await withClient(trusted) { client in
                 let row = try await client.query("SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
-                    .first
-                #expect(try row?.decode(0, as: Bool.self) == true)
-                #expect(try row?.decode(1, as: String.self) == "TLSv1.3")
+                    .first(Bool.self, String.self)
+                #expect(row?.0 == true)
+                #expect(row?.1 == "TLSv1.3")
                 let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                     for number in 1...200 {
                         group.addTask {
                             let text = String(repeating: "x", count: number * 100)
-                            return try await client.query("SELECT length(\(text))::bigint").first?.decode(
-                                0,
-                                as: Int.self
-                            ) ?? 0
+                            return try await client.query("SELECT length(\(text))::bigint").first(Int.self) ?? 0
                         }
                     }
                     return try await group.reduce(0, +)

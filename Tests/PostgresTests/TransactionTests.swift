@@ -8,7 +8,7 @@ extension WithPostgreSQL {
     struct Transactions {
         private struct Refusal: Error {}
 
-        /// Makes an empty table that no other test uses.
+        /// Creates an empty table that no other test uses.
         private func table(_ client: PostgresClient, _ name: String) async throws {
             _ = try await client.query("DROP TABLE IF EXISTS \(identifier: name)")
             _ = try await client.query("CREATE TABLE \(identifier: name) (id bigint, n bigint DEFAULT 0)")
@@ -29,7 +29,7 @@ extension WithPostgreSQL {
                         throw Refusal()
                     }
                 }
-                let ids = try await client.query("SELECT id FROM outcome").rows.map { try $0.decode(0, as: Int.self) }
+                let ids = try await client.query("SELECT id FROM outcome").all(Int.self)
                 #expect(ids == [1])
                 let status = await client.status()
                 #expect(status.exclusiveOpen == 1)
@@ -58,9 +58,7 @@ extension WithPostgreSQL {
                 }
                 #expect(count.withLockedValue { $0 } == runs)
                 #expect((error == nil) == succeeds)
-                let kept = try await client.query("SELECT id FROM collisions").rows.map {
-                    try $0.decode(0, as: Int.self)
-                }
+                let kept = try await client.query("SELECT id FROM collisions").all(Int.self)
                 #expect(kept == (succeeds ? [runs] : []))
             }
         }
@@ -77,11 +75,8 @@ extension WithPostgreSQL {
                             try await client.withTransaction { connection in
                                 runs.withLockedValue { $0 += 1 }
                                 _ = try await connection.query("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
-                                let n = try await connection.query("SELECT n FROM counters").first?.decode(
-                                    0,
-                                    as: Int.self
-                                )
-                                // Both have read before either writes.
+                                let n = try await connection.query("SELECT n FROM counters").first(Int.self)
+                                // Both transactions read before either writes.
                                 read.withLockedValue { $0 += 1 }
                                 let haveRead = await eventually { read.withLockedValue { $0 } >= 2 }
                                 #expect(haveRead)
@@ -91,7 +86,7 @@ extension WithPostgreSQL {
                     }
                     try await group.waitForAll()
                 }
-                #expect(try await client.query("SELECT n FROM counters").first?.decode(0, as: Int.self) == 2)
+                #expect(try await client.query("SELECT n FROM counters").first(Int.self) == 2)
                 #expect(runs.withLockedValue { $0 } >= 3)
             }
         }
@@ -229,7 +224,7 @@ extension WithPostgreSQL {
                     try await withThrowingTaskGroup(of: Int.self) { group in
                         for number in 1...50 {
                             group.addTask {
-                                try await connection.query("SELECT \(number)").first?.decode(0, as: Int.self) ?? 0
+                                try await connection.query("SELECT \(number)").first(Int.self) ?? 0
                             }
                         }
                         return try await group.reduce(0, +)
@@ -272,23 +267,21 @@ extension WithPostgreSQL {
                     try await connection.execute(script: "SET statement_timeout = 0; CREATE TEMP TABLE mine (a bigint)")
                     _ = try await connection.query("SELECT pg_advisory_lock(\(7))")
                     try await connection.execute(script: "BEGIN")
-                    return try await connection.query("SELECT pg_backend_pid()::bigint").first?.decode(0, as: Int.self)
+                    return try await connection.query("SELECT pg_backend_pid()::bigint").first(Int.self)
                 }
                 let second = try await client.withConnection { connection in
-                    let timeout = try await connection.query("SELECT current_setting('statement_timeout')").first?
-                        .decode(0, as: String.self)
+                    let timeout = try await connection.query("SELECT current_setting('statement_timeout')").first(
+                        String.self
+                    )
                     #expect(timeout == "2s")
                     #expect(
                         await postgresError { _ = try await connection.query("SELECT * FROM mine") }?.sqlState
                             == "42P01"
                     )
-                    return try await connection.query("SELECT pg_backend_pid()::bigint").first?.decode(0, as: Int.self)
+                    return try await connection.query("SELECT pg_backend_pid()::bigint").first(Int.self)
                 }
                 #expect(first == second)
-                let free = try await client.query("SELECT pg_try_advisory_xact_lock(\(7))").first?.decode(
-                    0,
-                    as: Bool.self
-                )
+                let free = try await client.query("SELECT pg_try_advisory_xact_lock(\(7))").first(Bool.self)
                 #expect(free == true)
                 await #expect(throws: CancellationError.self) {
                     try await client.withConnection { connection in
@@ -297,10 +290,7 @@ extension WithPostgreSQL {
                     }
                 }
                 let third = try await client.withTransaction { connection in
-                    try await connection.query("SELECT current_setting('lock_timeout')").first?.decode(
-                        0,
-                        as: String.self
-                    )
+                    try await connection.query("SELECT current_setting('lock_timeout')").first(String.self)
                 }
                 #expect(third == "1s")
             }

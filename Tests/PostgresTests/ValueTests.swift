@@ -6,18 +6,18 @@ import Testing
 extension WithPostgreSQL {
     @Suite("Values")
     struct Values {
-        /// Sends a value, lets the server write it as text, and reads both back.
+        /// Sends a value, lets the server convert it to text, and reads both back.
         private func roundTrip<Value: PostgresValue & Equatable>(_ value: Value, as text: String) async throws {
             try await withClient { client in
                 let set = try await client.query(
-                    "SELECT \(value), \(value)::text, \(nil as Value?), \(nil as Value?) IS NULL"
+                    "SELECT \(value), \(value), \(value)::text, \(nil as Value?), \(nil as Value?) IS NULL"
                 )
-                let row = try #require(set.first)
-                #expect(try row.decode(0, as: Value.self) == value)
-                #expect(try row.decode(0, as: Value?.self) == value)
-                #expect(try row.decode(1, as: String.self) == text)
-                #expect(try row.decode(2, as: Value?.self) == nil)
-                #expect(try row.decode(3, as: Bool.self))
+                var row = try #require(set.first)
+                #expect(try row.next(Value.self) == value)
+                #expect(try row.next(Value?.self) == value)
+                #expect(try row.next(String.self) == text)
+                #expect(try row.next(Value?.self) == nil)
+                #expect(try row.next(Bool.self))
             }
         }
 
@@ -68,10 +68,10 @@ extension WithPostgreSQL {
                 let value = Timestamp(microseconds: microseconds)
                 let row = try await client.query(
                     "SELECT \(value), (\(value) AT TIME ZONE 'UTC')::text, \(value) AT TIME ZONE 'UTC'"
-                ).first
-                #expect(try row?.decode(0, as: Timestamp.self) == value)
-                #expect(try row?.decode(1, as: String.self) == text.replacing("+00", with: ""))
-                #expect(try row?.decode(2, as: Timestamp.self) == value)
+                ).first(Timestamp.self, String.self, Timestamp.self)
+                #expect(row?.0 == value)
+                #expect(row?.1 == text.replacing("+00", with: ""))
+                #expect(row?.2 == value)
             }
         }
 
@@ -96,15 +96,15 @@ extension WithPostgreSQL {
         @Test("the last microsecond of 64 bits, and all behind it, are refused and not read as infinity")
         func lastMicroseconds() async throws {
             try await withClient { client in
-                let row = try await client.query(
+                var row = try await client.query(
                     """
                     SELECT '294247-01-10 04:00:54.775806Z'::timestamptz, '294247-01-10 04:00:54.775807Z'::timestamptz,
                     '294276-12-31 23:59:59Z'::timestamptz
                     """
                 ).first
-                #expect(try row?.decode(0, as: Timestamp.self) == Timestamp(microseconds: .max - 1))
-                for column in 1...2 {
-                    #expect(throws: PostgresError.self) { _ = try row?.decode(column, as: Timestamp.self) }
+                #expect(try row?.next(Timestamp.self) == Timestamp(microseconds: .max - 1))
+                for _ in 1...2 {
+                    #expect(throws: PostgresError.self) { _ = try row?.next(Timestamp.self) }
                 }
             }
         }
@@ -123,9 +123,10 @@ extension WithPostgreSQL {
         func json() async throws {
             try await roundTrip(JSONText(#"{"a": [1, null, "ü"]}"#), as: #"{"a": [1, null, "ü"]}"#)
             try await withClient { client in
-                let row = try await client.query("SELECT '{\"b\" :1}'::json, NULL::jsonb").first
-                #expect(try row?.decode(0, as: JSONText.self).text == #"{"b" :1}"#)
-                #expect(try row?.decode(1, as: JSONText?.self) == .some(nil))
+                let row = try await client.query("SELECT '{\"b\" :1}'::json, NULL::jsonb")
+                    .first(JSONText.self, JSONText?.self)
+                #expect(row?.0.text == #"{"b" :1}"#)
+                #expect(row?.1 == .some(nil))
             }
         }
 
@@ -138,7 +139,7 @@ extension WithPostgreSQL {
         @Test("narrower types are read into wider ones")
         func widening() async throws {
             try await withClient { client in
-                let row = try #require(
+                var row = try #require(
                     try await client.query(
                         """
                         SELECT 7::int2, 8::int4, 1.5::float4, 'v'::varchar(3), 'n'::name, 'c'::char(2),
@@ -146,21 +147,21 @@ extension WithPostgreSQL {
                         """
                     ).first
                 )
-                #expect(try row.decode(0, as: Int.self) == 7)
-                #expect(try row.decode(1, as: Int64.self) == 8)
-                #expect(try row.decode(2, as: Double.self) == 1.5)
-                #expect(try row.decode(3, as: String.self) == "v")
-                #expect(try row.decode(4, as: String.self) == "n")
-                #expect(try row.decode(5, as: String.self) == "c ")
-                #expect(try row.decode(6, as: [String].self) == ["x"])
-                #expect(try row.decode(7, as: Timestamp.self).microseconds == 946_684_800_000_000)
+                #expect(try row.next(Int.self) == 7)
+                #expect(try row.next(Int64.self) == 8)
+                #expect(try row.next(Double.self) == 1.5)
+                #expect(try row.next(String.self) == "v")
+                #expect(try row.next(String.self) == "n")
+                #expect(try row.next(String.self) == "c ")
+                #expect(try row.next([String].self) == ["x"])
+                #expect(try row.next(Timestamp.self).microseconds == 946_684_800_000_000)
             }
         }
 
         @Test("a column that does not hold what is asked for is named, its value is not")
         func mismatches() async throws {
             try await withClient { client in
-                let row = try #require(
+                var row = try #require(
                     try await client.query(
                         "SELECT 'canary' AS word, NULL::bigint AS nothing, ARRAY[NULL, 'canary'] AS gaps, '{{a}}'::text[] AS deep"
                     ).first
@@ -169,18 +170,25 @@ extension WithPostgreSQL {
                     do { try body() } catch PostgresError.decoding(let failure) { return failure } catch {}
                     return nil
                 }
-                let wrong = failure { _ = try row.decode("word", as: Int.self) }
+                let whole = row
+                let wrong = failure { _ = try row.next(Int.self) }
                 #expect(wrong == DecodingFailure(reason: .wrongType, column: "word", found: "text", wanted: "Int"))
                 #expect(wrong.map { "\($0)" } == "column word is text and cannot be read as Int")
-                let null = failure { _ = try row.decode("nothing", as: Int.self) }
+                let null = failure { _ = try row.next(Int.self) }
                 #expect(null.map { "\($0)" } == "column nothing (bigint) is NULL and was read as Int")
-                #expect(failure { _ = try row.decode(2, as: [String].self) }?.reason == .malformed)
-                #expect(failure { _ = try row.decode(3, as: [String].self) }?.reason == .malformed)
-                #expect(failure { _ = try row.decode(4, as: Int.self) }?.reason == .absent)
-                #expect(failure { _ = try row.decode(-1, as: Int.self) }?.reason == .absent)
-                #expect(failure { _ = try row.decode("wor", as: String.self) }?.reason == .absent)
-                #expect(failure { _ = try row.decode("words", as: String.self) }?.reason == .absent)
-                #expect(failure { _ = try row.decode("word\0", as: String.self) }?.reason == .absent)
+                #expect(failure { _ = try row.next([String].self) }?.reason == .malformed)
+                #expect(failure { _ = try row.next([String].self) }?.reason == .malformed)
+                let absent = failure { _ = try row.next(Int.self) }
+                #expect(absent == DecodingFailure(reason: .absent, column: "4", found: "absent", wanted: "Int"))
+                // Reading skips a refused value all the same.
+                row = whole
+                #expect(failure { _ = try row.next(Int?.self) }?.column == "word")
+                #expect(try row.next(Int?.self) == nil)
+                let canary = try await client.query("SELECT 1 AS number, 'canary' AS word")
+                let surplus = failure { _ = try canary.first(Int.self) }
+                #expect(surplus == DecodingFailure(reason: .surplus, column: "word", found: "text", wanted: "nothing"))
+                #expect(surplus.map { "\($0)" } == "column word is text and nobody reads it")
+                #expect(failure { _ = try canary.all(Int.self, String.self, Int.self) }?.reason == .absent)
             }
         }
 
@@ -192,9 +200,7 @@ extension WithPostgreSQL {
                 #expect(set.columnNames == ["n"])
                 #expect(set.commandTag == "SELECT 1000")
                 #expect(set.affectedRows == 1000)
-                #expect(try set.rows.map { try $0.decode(0, as: Int.self) } == Array(1...1000))
-                #expect(set.row(1000) == nil)
-                #expect(set.row(-1) == nil)
+                #expect(try set.all(Int.self) == Array(1...1000))
                 let none = try await client.query("SELECT 1 WHERE false")
                 #expect(none.first == nil)
                 #expect(none.count == 0)
@@ -205,9 +211,9 @@ extension WithPostgreSQL {
         func large() async throws {
             try await withClient { client in
                 let text = String(repeating: "ä", count: 4_000_000)
-                let row = try await client.query("SELECT \(text), length(\(text))").first
-                #expect(try row?.decode(1, as: Int.self) == 4_000_000)
-                #expect(try row?.decode(0, as: String.self).utf8.count == 8_000_000)
+                let row = try await client.query("SELECT \(text), length(\(text))").first(String.self, Int.self)
+                #expect(row?.1 == 4_000_000)
+                #expect(row?.0.utf8.count == 8_000_000)
             }
         }
     }

@@ -1,12 +1,12 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
 extension Deployment {
-    /// A password that the policy takes.
+    /// A password that the password policy accepts.
     static let password = "four canary words tonight"
 
-    /// Sends JSON with a session, and with another API key than the application's first if one is given.
+    /// Sends JSON with a session, and with the given API key in place of the application's first.
     func send(
         _ method: String,
         _ endpoint: String,
@@ -23,7 +23,7 @@ extension Deployment {
         return try await client.send(method, path, headers: headers, body: Array((json ?? "").utf8))
     }
 
-    /// Registers, which must succeed; members are JSON text.
+    /// Registers a user and requires success; members are JSON text.
     func register(_ email: String, _ members: String = "", to document: Document? = nil) async throws -> JSONObject {
         let members = members.isEmpty ? "" : ", " + members
         let reply = try await send(
@@ -36,13 +36,13 @@ extension Deployment {
         return try #require(JSON.object(reply.text))
     }
 
-    /// Logs in by a password, which must succeed.
+    /// Logs in with a password and requires success.
     func logIn(_ email: String, password: String = password, to document: Document? = nil) async throws -> SignedIn {
         let body = #"{"login": "\#(email)", "password": "\#(password)"}"#
         return try signedIn(try await send("POST", "users/login", body, to: document))
     }
 
-    /// Whether the session lives.
+    /// Whether the session is valid.
     func isValid(_ token: String) async throws -> Bool {
         try await get("users/isvalidusertoken/\(token)").text == "true"
     }

@@ -1,14 +1,14 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
-/// An operator, or somebody who would like to be one, who talks to the management listener.
+/// A client of the management listener, with or without an operator's token.
 struct AdminClient: Sendable {
     let http: HTTPClient
-    /// The bearer token; nil for somebody who has none.
+    /// The bearer token; `nil` for a client without one.
     let token: String?
 
-    /// The same person at another address, which nobody has sent anything from.
+    /// The same client with another source address, which no request has come from.
     var elsewhere: AdminClient {
         let source = "127.\(Int.random(in: 1...254)).\(Int.random(in: 1...254)).\(Int.random(in: 1...254))"
         return AdminClient(http: HTTPClient(port: http.port, source: source), token: token)
@@ -17,11 +17,11 @@ struct AdminClient: Sendable {
     /// Sends a request.
     ///
     /// - Parameters:
-    ///   - method: Such as `PATCH`.
-    ///   - path: Behind `/admin/v1/`, or whole when it begins with a slash.
+    ///   - method: The method, such as `PATCH`.
+    ///   - path: The path below `/admin/v1/`, or a whole path if it begins with a slash.
     ///   - json: The body, if there is one.
-    ///   - tag: The header `If-Match`; whatever is there is overwritten unless told otherwise.
-    /// - Returns: The reply.
+    ///   - tag: The header `If-Match`; the default overwrites any revision.
+    /// - Returns: The response.
     /// - Throws: ``HTTPFailure``, `DeadlinePassed`.
     func send(_ method: String, _ path: String, _ json: String? = nil, ifMatch tag: String? = "*") async throws
         -> HTTPReply
@@ -34,10 +34,10 @@ struct AdminClient: Sendable {
         return try await http.send(method, path, headers: headers, body: Array((json ?? "").utf8))
     }
 
-    /// Sends a request that must succeed; the status must be the one that goes with the method.
+    /// Sends a request and requires a success status.
     ///
-    /// - Returns: The object of the reply; an empty one when there is none.
-    /// - Throws: When the reply is another one.
+    /// - Returns: The object of the response; an empty one for status 204.
+    /// - Throws: An error for any other response.
     @discardableResult
     func ask(
         _ method: String,
@@ -56,20 +56,19 @@ struct AdminClient: Sendable {
         return try #require(JSON.object(reply.text), comment, sourceLocation: sourceLocation)
     }
 
-    /// Gets a resource.
     @discardableResult
     func get(_ path: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONObject {
         try await ask("GET", path, sourceLocation: sourceLocation)
     }
 
-    /// The entity tag of a resource, with its quotes.
+    /// Returns the entity tag of a resource, with its quotes.
     func tag(of path: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let reply = try await send("GET", path)
         try #require(reply.status == 200, "\(reply.text)", sourceLocation: sourceLocation)
         return try #require(reply.header("ETag"), "\(path) has no ETag", sourceLocation: sourceLocation)
     }
 
-    /// The items of a list, page after page.
+    /// Returns the items of a list, from all pages.
     func all(_ path: String, limit: Int? = nil) async throws -> [JSONObject] {
         var items: [JSONObject] = []
         var query = limit.map { ["limit=\($0)"] } ?? []
@@ -87,14 +86,14 @@ struct AdminClient: Sendable {
     }
 }
 
-/// The roles of operators, from the one that may least to the one that may most.
+/// The roles of operators, in order of increasing rights.
 enum Role: String, Sendable, CaseIterable {
     case viewer
     case editor
     case owner
 }
 
-/// One operator of each role, made by the command line when a test first asks for it.
+/// One operator of each role, created by the command line on the first use.
 actor Operators {
     private var tokens: [Role: Task<String, any Error>] = [:]
 
@@ -102,7 +101,7 @@ actor Operators {
         if let token = tokens[role] { return try await token.value }
         let token = Task {
             let created = try await runFederation(
-                ["operator", "create", role.rawValue, "--role", role.rawValue, "--json"],
+                ["set", "operators/\(role.rawValue)", "role=\(role.rawValue)", "--json"],
                 environment: Deployment.environment(database: database)
             )
             guard created.exitStatus == .exited(0) else { throw OperatorNotMade(said: created.standardError) }
@@ -116,27 +115,27 @@ actor Operators {
     }
 }
 
-/// `federation operator create` did not do what it was asked for.
+/// An error: `federation set operators/NAME` failed.
 struct OperatorNotMade: Error {
     let said: String
 }
 
 extension Deployment {
-    /// The operator of a role.
+    /// Returns a client for the operator of a role.
     func admin(_ role: Role = .owner) async throws -> AdminClient {
         admin(token: try await operators.token(of: role, database: database))
     }
 
-    /// Somebody with a token, or without one.
+    /// Returns a client with this token, or without a token.
     func admin(token: String?) -> AdminClient { AdminClient(http: service.management, token: token) }
 
     /// Runs a command of `federation` as an operator does on the service's machine.
     ///
     /// - Parameters:
     ///   - arguments: The command.
-    ///   - environment: Further variables.
+    ///   - environment: Additional variables.
     /// - Returns: The ended process.
-    /// - Throws: `DeadlinePassed` after killing it.
+    /// - Throws: `DeadlinePassed` after killing the process.
     func federation(_ arguments: String..., environment: [String: String] = [:]) async throws -> ManagedProcess {
         try await federation(arguments, environment: environment)
     }
@@ -146,9 +145,9 @@ extension Deployment {
         try await runFederation(arguments, environment: commandEnvironment.merging(environment) { _, new in new })
     }
 
-    /// Runs a command of `federation`, which must succeed.
+    /// Runs a command of `federation` and requires success.
     ///
-    /// - Returns: What it printed.
+    /// - Returns: The standard output.
     @discardableResult
     func command(
         _ arguments: String...,
@@ -161,29 +160,29 @@ extension Deployment {
         return process.standardOutput
     }
 
-    /// The environment of commands: the service's, and where Graph is.
+    /// The environment of commands: the service's, with the simulator's addresses.
     var commandEnvironment: [String: String] {
         Self.environment(database: database)
             .merging(simulator.environment) { _, new in new }
             .merging(own.environment) { _, new in new }
     }
 
-    /// The entries that the audit log got while a closure ran, in their order, as JSON objects of the table's columns.
+    /// Returns the entries that a closure added to the audit log, in order, as JSON objects of the table's columns.
     ///
     /// - Returns: The entries.
-    /// - Throws: What the closure throws.
+    /// - Throws: The closure's error.
     func audited(during body: () async throws -> Void) async throws -> [JSONObject] {
         let last = try await lastAudited()
         try await body()
         return try await audited(behind: last)
     }
 
-    /// The id of the latest entry of the audit log.
+    /// Returns the id of the latest entry of the audit log.
     func lastAudited() async throws -> String {
         try await value("select coalesce(max(id), 0) from federation.audit_log") ?? "0"
     }
 
-    /// The entries of the audit log behind that one.
+    /// Returns the entries of the audit log after an id.
     func audited(behind last: String) async throws -> [JSONObject] {
         try await rows("select to_jsonb(a) from federation.audit_log a where id > \(last) order by id")
     }

@@ -1,18 +1,19 @@
 import FoundationEssentials
 
-/// Secrets and personal values of these tests: each holds a word that occurs nowhere else, so that one search through
-/// logs, replies and tables finds any of them (T-110).
+/// The secrets and personal values of these tests (T-110).
+///
+/// Each contains a word that occurs nowhere else, so that one search through logs, responses and tables finds any.
 enum Canary {
-    /// The word, in small letters.
+    /// The word in lower case.
     static let mark = "canary"
 
     static let apiKey = "canary_key_0123456789"
-    /// A second application's key.
+    /// The API key of a second application.
     static let otherAPIKey = "canary_other_key_0123456789"
-    /// A server's key.
+    /// The server API key.
     static let serverAPIKey = "canary_server_key_0123456789"
-    /// The secret of a Facebook app.
+    /// Returns the secret of a Facebook app.
     static func appSecret(of app: String) -> String { "canary-secret-of-\(app)" }
-    /// 32 bytes that are readable, so that they are found in either form.
+    /// 32 readable bytes, so that a search finds both the base64 and the decoded form.
     static let masterKey = Data("canary-master-key-of-32-bytes-!!".utf8).base64EncodedString()
 }

@@ -1,15 +1,15 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
 extension Deployment {
-    /// Runs a closure during which nothing at all may change in the database: no row, no table, no column.
+    /// Expects that a closure leaves every row, table and column of the database unchanged.
     ///
     /// - Parameters:
-    ///   - tables: Names of tables whose rows may change nevertheless.
-    ///   - sourceLocation: Where the test is.
+    ///   - tables: The tables whose rows may change nevertheless.
+    ///   - sourceLocation: The location of the test.
     ///   - body: The closure.
-    /// - Throws: What the closure throws.
+    /// - Throws: The closure's error.
     func expectNothingWritten(
         except tables: Set<String> = [],
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -30,11 +30,10 @@ extension Deployment {
         }
     }
 
-    /// A function for `state()` in one round trip: every table with the number of its rows and a digest of them, and
-    /// every column.
+    /// The SQL of `state()`: every table with its row count and a digest of its rows, and every column.
     ///
-    /// Of mails it is what they are about, since how far their sending is changes by itself. The log of logins is
-    /// written behind them, whatever became of them.
+    /// A function needs a single round trip. Of mails only the events count, since their sending progresses without
+    /// requests. The login log is excluded: it is written after a login, whatever the result.
     private static let stateFunction = """
         create function state() returns setof text language plpgsql as $body$
         declare t record; line text;
@@ -58,11 +57,12 @@ extension Deployment {
         end $body$;
         """
 
-    /// Functions that tests ask, for the template of all databases.
+    /// The SQL functions of the tests, for the template of all databases.
     static let functions = stateFunction + canariesFunction
 
-    /// `canaries(words)`: the columns of all tables that hold one of the words, in whatever case, as text or as
-    /// readable bytes.
+    /// The SQL of `canaries(words)`: the columns of all tables that contain one of the words.
+    ///
+    /// The search ignores case and covers text and readable bytes.
     private static let canariesFunction = """
         create function canaries(variadic words text[]) returns setof text language plpgsql as $body$
         declare c record; found boolean;
@@ -81,17 +81,17 @@ extension Deployment {
         end $body$;
         """
 
-    /// The row of a user as a JSON object of its columns; nil when there is none.
+    /// Returns a user's row as a JSON object of its columns; `nil` without such a row.
     func row(of objectID: String, in schema: String = "demo") async throws -> JSONObject? {
         try await rows("select to_jsonb(u) from \(schema).users u where object_id = '\(objectID)'").first
     }
 
-    /// The rows of a query that gives one JSON object in each.
+    /// Returns the rows of a query that selects one JSON object per row.
     func rows(_ sql: String) async throws -> [JSONObject] {
         try await database.psql(sql).compactMap { row in row.first.flatMap(\.self).flatMap(JSON.object) }
     }
 
-    /// The one value of a query as PostgreSQL prints it.
+    /// Returns the single value of a query as PostgreSQL prints it.
     func value(_ sql: String) async throws -> String? {
         try await database.psql(sql).first?.first.flatMap(\.self)
     }

@@ -1,12 +1,12 @@
 import FoundationEssentials
-import TestSupport
+import Glibc
 import Testing
-import Vocabulary
+import TestSupport
 
-/// What the tests of a suite run against: the built service, a PostgreSQL database and a Graph simulator, three
-/// separate processes that talk over loopback sockets, set up as an operator does it (`federation apply`).
+/// The system under test of a suite: the built service, a PostgreSQL database and a Graph simulator.
 ///
-/// A suite asks for one by its traits and finds it in `Deployment.current`:
+/// The three processes talk over loopback sockets and are set up as an operator does it (`federation apply`). A suite
+/// requests a deployment by its traits and finds it in `Deployment.current`:
 ///
 /// ```swift
 /// @Suite("Signing in", .serialized, .deployed(Document(mapping: #"{"email": "email"}"#)))
@@ -14,7 +14,7 @@ import Vocabulary
 ///     let deployment: Deployment
 ///     init() throws { deployment = try Deployment.current }
 ///
-///     @Test("a person logs in")
+///     @Test("a user logs in")
 ///     func login() async throws {
 ///         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
 ///         let signedIn = try await deployment.signIn(ann)
@@ -23,29 +23,28 @@ import Vocabulary
 /// }
 /// ```
 ///
-/// Its tests share the three processes, hence `.serialized`; suites run side by side. A test makes people of its own
-/// (``newcomer(_:kind:scopes:app:)``) and takes back every fault that it orders from the simulator. When the last test
-/// has ended, the deployment checks what must hold after every attack (``checkAftermath()``).
+/// The tests of a suite share the three processes, hence `.serialized`; suites run in parallel. A test creates its own
+/// users (``newcomer(_:kind:scopes:app:)``) and removes its faults from the simulator. After the last test the
+/// deployment checks what must hold after every attack (``checkAftermath()``).
 struct Deployment: Sendable {
-    /// The database, as its superuser sees it.
+    /// The database, with its superuser's rights.
     let database: TestDatabase
-    /// Facebook.
+    /// The simulator of Facebook.
     let simulator: SimulatorProcess
-    /// The service.
     let service: ServiceProcess
     /// The applications, in the order in which they were applied.
     let documents: [Document]
-    /// The database of their own that documents may name, and the way to it; nil unless the suite has one.
+    /// The second database that documents may name, and its proxy; `nil` unless the suite has one.
     var own: OwnDatabase?
-    /// Who administers it.
+    /// The operators of the service.
     let operators = Operators()
 
-    /// A second database, on the way to which things happen.
+    /// A second database behind a proxy that can disturb its connections.
     struct OwnDatabase: Sendable {
         static let variable = "SHOP_DATABASE_URL"
 
         let database: TestDatabase
-        /// Between the service and the database; commands go straight.
+        /// The proxy between the service and the database; commands connect directly.
         let proxy: FaultyProxy
     }
 
@@ -62,8 +61,9 @@ struct Deployment: Sendable {
     /// The client of the public listener.
     var client: HTTPClient { service.client }
 
-    /// The environment of `federation` on a database: what an operator would put into a unit file, and no limit of
-    /// rate, since all that tests do comes from one address, as fast as the machine is.
+    /// The environment of `federation` on a database, as in an operator's unit file.
+    ///
+    /// Rate limits of sources are off, since all requests of the tests come from one address at full speed.
     static func environment(database: TestDatabase) -> [String: String] {
         [
             "FEDERATION_DATABASE_URL": database.url, "FEDERATION_MASTER_KEY": Canary.masterKey,
@@ -75,10 +75,10 @@ struct Deployment: Sendable {
     }
 }
 
-/// A test asks for a deployment that its suite has none of.
+/// An error: the running suite has no deployment.
 struct NoDeployment: Error {}
 
-// MARK: - Life
+// MARK: - Life cycle
 
 /// Gives a suite its ``Deployment``.
 struct DeploymentTrait: SuiteTrait, TestScoping {
@@ -131,7 +131,7 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
         try await simulator.process.kill()
     }
 
-    /// The schema and one plain application, which no test touches.
+    /// A database with the schema and one plain application, which no test changes.
     private static let template = DatabaseTemplate(name: "witness") { database in
         try await database.psql(file: PackageLayout.path("schema.sql"))
         try await database.psql(Deployment.functions)
@@ -142,10 +142,9 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
 extension Trait where Self == DeploymentTrait {
     /// A deployment with these applications.
     ///
-    /// - Parameters:
-    ///   - documents: The applications, the one that tests mean by default in front.
-    ///   - sql: What the operator does by `psql` after applying them, before the service starts.
-    ///   - environment: Further variables of the service.
+    ///   - documents: The applications, the tests' default first.
+    ///   - sql: SQL to run by `psql` after applying them, before the service starts.
+    ///   - environment: Additional variables of the service.
     ///   - hasOwnDatabase: Whether there is a second database, which documents name by ``Deployment/OwnDatabase``.
     /// - Returns: The trait.
     static func deployed(
@@ -159,18 +158,20 @@ extension Trait where Self == DeploymentTrait {
 }
 
 extension Deployment.OwnDatabase? {
-    /// The variable that leads straight to it, if it is there.
+    /// The variable with the database's direct URL, if there is a database.
     var environment: [String: String] { map { [Deployment.OwnDatabase.variable: $0.database.url] } ?? [:] }
 
-    /// The variable that leads to it by way of the proxy.
+    /// The variable with the database's URL through the proxy.
     var proxiedEnvironment: [String: String] {
         map { [Deployment.OwnDatabase.variable: $0.database.url(throughPort: $0.proxy.port)] } ?? [:]
     }
 }
 
 extension Deployment {
-    /// What holds after every attack: the same process still runs and serves, ends cleanly when told to, wrote one JSON
-    /// object a line and nothing else, and no secret or personal value among them.
+    /// Checks what must hold after every attack.
+    ///
+    /// The same process still runs and serves, and ends cleanly on request. Its output is one JSON object per line
+    /// without secrets and personal values.
     fileprivate func checkAftermath() async throws {
         #expect(service.process.isRunning, "the service must survive every test")
         try await simulator.heal()
@@ -180,7 +181,7 @@ extension Deployment {
         try await end()
     }
 
-    /// Ends the service as an operator does: it ends cleanly and has written nothing but JSON without secrets.
+    /// Ends the service as an operator does, and expects a clean end and clean output.
     func end() async throws {
         if service.process.isRunning {
             let end = try await service.process.terminate()
@@ -189,16 +190,18 @@ extension Deployment {
         expectCleanOutput()
     }
 
-    /// What the service has written is one JSON object a line without a secret among them; killed, it may have left a
-    /// line without its end.
+    /// Expects that the service's output is one JSON object per line without secrets.
+    ///
+    /// A killed service may have left an incomplete last line.
     func expectCleanOutput() {
         let output = service.process.standardOutput
-        let lines = output.split(separator: "\n")
+        // Bytes and C functions: there are many lines, and a debug build is slow at searching characters.
+        let lines = output.utf8.split(separator: UInt8(ascii: "\n"))
         let wasCut = service.process.exitStatus != .exited(0) && !output.hasSuffix("\n")
-        for line in wasCut ? lines.dropLast() : lines {
-            #expect(JSON.object(String(line)) != nil, "a log line that is no JSON object: \(line)")
-            #expect(!line.lowercased().contains(Canary.mark), "a secret in the log: \(line)")
-            #expect(!line.contains("fedop_"), "an operator's token in the log: \(line)")
+        for line in (wasCut ? lines.dropLast() : lines[...]).map({ String(Substring($0)) }) {
+            #expect(JSON.object(line) != nil, "a log line that is no JSON object: \(line)")
+            #expect(strstr(line.lowercased(), Canary.mark) == nil, "a secret in the log: \(line)")
+            #expect(strstr(line, "fedop_") == nil, "an operator's token in the log: \(line)")
         }
         #expect(service.process.standardError == "")
     }

@@ -1,37 +1,37 @@
 import FoundationEssentials
-import TestSupport
 import Testing
+import TestSupport
 
-/// An application as its operator writes it down, by mappings/README.md.
+/// The configuration document of an application, as in mappings/README.md.
 ///
-/// The parts are JSON text, to read as in a real document.
+/// The parts are JSON text, so that they read as in a real document.
 struct Document: Sendable {
-    /// Its id, and its PostgreSQL schema.
+    /// The application's id and PostgreSQL schema.
     var application = "demo"
-    /// What people call it; its id without one.
+    /// The application's display name; the id if `nil`.
     var name: String?
-    /// The environment variable that leads to a database of its own.
+    /// The environment variable with the URL of a database of its own.
     var database: String?
-    /// Ids of its apps at Facebook; the secret of each is ``Canary/appSecret(of:)``.
+    /// The ids of the Facebook apps; the secret of each is ``Canary/appSecret(of:)``.
     var apps = ["1234567890"]
     var proof = "timed"
-    /// Its consumer keys at Twitter; the secret of each is ``Canary/appSecret(of:)``.
+    /// The Twitter consumer keys; the secret of each is ``Canary/appSecret(of:)``.
     var consumers: [String] = []
-    /// Further members of `providers.facebook`, such as `"keepTokens": true, "nonce": "serverIssued"`.
+    /// Additional members of `providers.facebook`, such as `"keepTokens": true, "nonce": "serverIssued"`.
     var options = ""
-    /// The environment variable that holds the API key.
+    /// The environment variable with the API key.
     var keyVariable = "API_KEY"
-    /// Whether it has a server's key besides.
+    /// Whether the application also has a server API key.
     var hasServerKey = false
     var settings = "{}"
     var properties = "{}"
     var mapping = "{}"
     var twitterMapping = "{}"
 
-    /// The application that stands beside those of every suite, to show in the end that the service still serves.
+    /// An extra application of every suite, which shows in the end that the service still serves.
     static let witness = Document(application: "witness", mapping: #"{"email": "email", "name": "name"}"#)
 
-    /// The document as a file holds it.
+    /// The text of the document's file.
     var text: String {
         let apps = apps.map { #"{"appId": "\#($0)", "appSecret": {"env": "SECRET_\#($0)"}}"# }.joined(separator: ", ")
         let options = options.isEmpty ? "" : ", " + options
@@ -60,19 +60,19 @@ struct Document: Sendable {
     /// The value of ``keyVariable``.
     var apiKey: String { keyVariable == "API_KEY" ? Canary.apiKey : Canary.otherAPIKey }
 
-    /// Runs `federation apply`, which must succeed.
+    /// Runs `federation apply` and expects success.
     ///
     /// - Parameters:
     ///   - database: The main database.
-    ///   - further: Further variables.
-    /// - Throws: What running it throws.
+    ///   - further: Additional variables.
+    /// - Throws: An error of running the command.
     func apply(to database: TestDatabase, _ further: [String: String] = [:]) async throws {
         let environment = environment(database: database).merging(further) { $1 }
         let applied = try await Self.run("apply", text, environment: environment)
         #expect(applied.exitStatus == .exited(0), "\(applied.standardError)")
     }
 
-    /// The environment of `federation apply`: the service's, and the secrets that the document names.
+    /// The environment of `federation apply`: the service's, with the secrets that the document names.
     func environment(database: TestDatabase) -> [String: String] {
         var environment = Deployment.environment(database: database)
         environment[keyVariable] = apiKey
@@ -81,7 +81,7 @@ struct Document: Sendable {
         return environment
     }
 
-    /// Runs a command of `federation` on a file of this text.
+    /// Runs a command of `federation` on a file with this text.
     ///
     /// - Returns: The ended process.
     static func run(_ command: String, _ text: String, environment: [String: String] = [:]) async throws
@@ -90,7 +90,7 @@ struct Document: Sendable {
         try await withFile(text) { try await runFederation([command, $0], environment: environment) }
     }
 
-    /// Lends a file of this text.
+    /// Calls a closure with the path of a temporary file with this text.
     static func withFile<Result>(_ text: String, _ body: (String) async throws -> Result) async throws -> Result {
         let path = FileManager.default.temporaryDirectory.path + "/federation-test-\(UUID()).json"
         try Data(text.utf8).write(to: URL(filePath: path))

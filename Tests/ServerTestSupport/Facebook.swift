@@ -1,55 +1,53 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
-/// A person with a Facebook account and a token for one of our apps.
+/// A user with a Facebook account and a token for one of the tests' apps.
 struct Visitor: Sendable {
-    /// The simulator's name of the person.
+    /// The user's key in the simulator.
     let key: String
     /// The app-scoped user id.
     let id: String
-    /// The access token.
     let token: String
 }
 
 /// A request that the simulator received.
 struct GraphRequest: Sendable {
-    /// Such as `GET`.
+    /// The method, such as `GET`.
     let method: String
-    /// `debug_token` or `me`.
+    /// The path: `debug_token` or `me`.
     let path: String
-    /// As on the wire.
+    /// The request target as on the wire.
     let uri: String
-    /// Query and form parameters in their order, decoded.
+    /// The query and form parameters in their order, decoded.
     let parameters: [(name: String, value: String)]
-    /// Header fields in their order.
+    /// The headers in their order.
     let headers: [(name: String, value: String)]
 
-    /// The values of all parameters of that name.
+    /// Returns the values of all parameters with that name.
     func values(of name: String) -> [String] { parameters.filter { $0.name == name }.map(\.value) }
 
-    /// The value of a header field.
     func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 }
 
-/// The simulator's control port, as far as these tests use it (docs/simulator.md).
+/// The functions of the simulator's control port that these tests use (docs/simulator.md).
 extension SimulatorProcess {
-    /// Makes apps whose secrets are the canaries.
+    /// Creates apps with the canaries as secrets.
     func put(apps: some Sequence<String>) async throws {
         for app in apps { try await put(app: app, #"{"secret": "\#(Canary.appSecret(of: app))"}"#) }
     }
 
-    /// Makes an app or changes one.
+    /// Creates or changes an app.
     func put(app: String, _ json: String) async throws {
         try await ask("PUT", "apps/\(app)", json)
     }
 
-    /// Makes a person, or replaces one.
+    /// Creates or replaces a user.
     func put(person: String, _ json: String) async throws {
         try await ask("PUT", "people/\(person)", json)
     }
 
-    /// Changes members of a person.
+    /// Changes members of a user.
     func patch(person: String, _ json: String) async throws {
         try await ask("PATCH", "people/\(person)", json)
     }
@@ -59,7 +57,7 @@ extension SimulatorProcess {
         try await ask("PATCH", "tokens/\(token)", json)
     }
 
-    /// Mints a token; the text begins as real ones do and holds the canary.
+    /// Mints a token whose text begins like a real one and contains the canary.
     func mint(_ kind: String, person: String, app: String, scopes: [String]? = nil) async throws -> String {
         let suffix = String(UInt64.random(in: 0 ... .max), radix: 36)
         let scopes = scopes.map { #", "scopes": [\#($0.map(JSON.quoted).joined(separator: ", "))]"# } ?? ""
@@ -69,7 +67,7 @@ extension SimulatorProcess {
         return try #require(minted["token"]?.string)
     }
 
-    /// Runs a closure while a fault is in force.
+    /// Runs a closure with a fault in force.
     @discardableResult
     func withFault<Result>(_ json: String, _ body: () async throws -> Result) async throws -> Result {
         try await ask("POST", "faults", json)
@@ -83,12 +81,11 @@ extension SimulatorProcess {
         }
     }
 
-    /// Takes back all faults.
     func heal() async throws {
         try await ask("DELETE", "faults")
     }
 
-    /// Runs a closure and returns what the simulator was asked meanwhile.
+    /// Runs a closure and returns the requests that the simulator received meanwhile.
     func requests(during body: () async throws -> Void) async throws -> [GraphRequest] {
         try await ask("DELETE", "requests")
         try await body()

@@ -1,12 +1,12 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
-/// The simulator's control port, as far as only the fault tests use it.
+/// The functions of the simulator's control port that only the fault tests use.
 extension SimulatorProcess {
-    /// Puts a fault in force beside those that are; ``heal()`` takes all of them back.
+    /// Adds a fault to those in force; ``heal()`` removes all.
     ///
-    /// - Returns: Its id.
+    /// - Returns: The fault's id.
     @discardableResult
     func order(_ fault: String) async throws -> Int64 {
         let reply = try await control.post("/faults", json: fault)
@@ -14,25 +14,24 @@ extension SimulatorProcess {
         return try #require(JSON.object(reply.text)?["id"]?.integer)
     }
 
-    /// Takes one fault back.
     func cancel(_ fault: Int64) async throws {
         let reply = try await control.send("DELETE", "/faults/\(fault)")
         try #require(reply.status == 200, "\(reply.text)")
     }
 
-    /// A counter of the public port, such as `requests` or `openConnections`.
+    /// Returns a counter of the public port, such as `requests` or `openConnections`.
     func counter(_ name: String) async throws -> Int {
         let counters = try #require(JSON.object(try await control.get("/counters").text))
         return Int(try #require(counters[name]?.integer))
     }
 
-    /// Ends the connections that clients keep for their next calls, for faults that only new ones suffer.
+    /// Closes the clients' idle connections, for faults that strike only new connections.
     func closeConnections() async throws {
         let reply = try await control.send("DELETE", "/connections")
         try #require(reply.status == 200, "\(reply.text)")
     }
 
-    /// Runs a closure and returns how many requests came meanwhile.
+    /// Runs a closure and returns the number of requests meanwhile.
     func requestCount(during body: () async throws -> Void) async throws -> Int {
         let before = try await counter("requests")
         try await body()

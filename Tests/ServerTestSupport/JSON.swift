@@ -1,14 +1,14 @@
-import Vocabulary
+import Encodings
 
-/// JSON as tests read and write it; the parser is the strict one of the product, which takes no duplicate keys.
+/// JSON for tests, with the product's strict parser, which refuses duplicate keys.
 enum JSON {
-    /// The value of a text, nil when it is not JSON.
+    /// Parses a text; `nil` for invalid JSON.
     static func value(_ text: String) -> JSONValue? { try? JSONParser.parse(text, limits: .stored) }
 
-    /// The object of a text, nil when it is not one.
+    /// Parses an object; `nil` for anything else.
     static func object(_ text: String) -> JSONObject? { value(text)?.object }
 
-    /// A text as JSON, with its quotes.
+    /// Returns a text as a JSON string, with quotes.
     static func quoted(_ text: String) -> String {
         var writer = JSONWriter()
         writer.string(text)

@@ -1,10 +1,11 @@
-import TestSupport
+import Domain
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
-/// A login that was answered with 200.
+/// A login with a response of 200.
 struct SignedIn: Sendable {
-    /// The user object of the reply.
+    /// The user object of the response.
     let user: JSONObject
     let reply: HTTPReply
 
@@ -16,16 +17,15 @@ struct SignedIn: Sendable {
 }
 
 extension Deployment {
-    /// Makes a person at Facebook who has never been here, with a token.
+    /// Creates a Facebook user who has never logged in to the service, with a token.
     ///
     /// - Parameters:
-    ///   - profile: Graph's fields, and `permissions` as the simulator takes them (`public_profile` and `email` unless
-    ///     told).
-    ///   - kind: The kind of token, in the simulator's words.
-    ///   - scopes: The token's permissions; those of the person unless told otherwise.
+    ///   - profile: Graph's fields, and `permissions` in the simulator's form (default: `public_profile` and `email`).
+    ///   - kind: The simulator's kind of the token.
+    ///   - scopes: The token's permissions, by default those of the user.
     ///   - app: The Facebook app that the token is for.
-    /// - Returns: The person.
-    /// - Throws: What the simulator has against it.
+    /// - Returns: The user.
+    /// - Throws: An error of the simulator.
     func newcomer(
         _ profile: String = "{}",
         kind: String = "long",
@@ -43,7 +43,7 @@ extension Deployment {
         )
     }
 
-    /// The path of an endpoint of an application, the first one unless told otherwise.
+    /// Returns the path of an endpoint of an application, by default the first one.
     func path(_ endpoint: String, of document: Document? = nil) -> String {
         let document = document ?? documents.first ?? .witness
         return "/\(document.application)/\(document.apiKey)/\(endpoint)"
@@ -58,7 +58,7 @@ extension Deployment {
         try await client.post(path("users/loginWithFacebook", of: document), json: body, headers: headers)
     }
 
-    /// Logs a person in, with the client's own mapping if one is given as JSON text.
+    /// Logs a user in, with the client's own mapping if given as JSON text.
     func login(
         _ visitor: Visitor,
         mapping: String? = nil,
@@ -73,7 +73,7 @@ extension Deployment {
         )
     }
 
-    /// Logs a person in, which must succeed.
+    /// Logs a user in and requires success.
     func signIn(
         _ visitor: Visitor,
         mapping: String? = nil,
@@ -85,9 +85,9 @@ extension Deployment {
         return try signedIn(reply, sourceLocation: sourceLocation)
     }
 
-    /// Logs a person in so often at once.
+    /// Logs a user in several times concurrently.
     ///
-    /// - Returns: The ids of the users that the replies had.
+    /// - Returns: The ids of the users in the responses.
     func signInAtOnce(_ visitor: Visitor, times: Int) async throws -> Set<String> {
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<times { group.addTask { try await signIn(visitor).objectID } }
@@ -95,14 +95,14 @@ extension Deployment {
         }
     }
 
-    /// Takes a reply for a login that succeeded.
+    /// Requires that a response is a successful login.
     func signedIn(_ reply: HTTPReply, sourceLocation: SourceLocation = #_sourceLocation) throws -> SignedIn {
         try #require(reply.status == 200, "\(reply.text)", sourceLocation: sourceLocation)
         let user = try #require(JSON.object(reply.text), sourceLocation: sourceLocation)
         return SignedIn(user: user, reply: reply)
     }
 
-    /// Gets an endpoint with a session.
+    /// Sends a `GET` with a session.
     func get(
         _ endpoint: String,
         token: String? = nil,

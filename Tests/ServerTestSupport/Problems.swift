@@ -1,8 +1,8 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
-/// The error table of docs/api.md#errors, written down a second time.
+/// The error table of docs/api.md#errors, written independently.
 private let problems: [String: (code: Int64, status: Int)] = [
     "malformed_request": (8001, 400),
     "query_invalid": (1017, 400), "query_forbidden": (1013, 403), "creation_forbidden": (1002, 403),
@@ -88,11 +88,12 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "rate_limited": (999, 429),
 ]
 
-/// Checks that a reply is this problem: code, status, the one shape of errors, the headers of every error, and no
-/// secret in it.
+/// Checks that a response is this error.
 ///
-/// - Returns: The reply's `errorData`.
-/// - Throws: When the reply is another one.
+/// Checked are code, status, the common shape of errors, the headers of every error, and the absence of secrets.
+///
+/// - Returns: The response's `errorData`.
+/// - Throws: An error for any other response.
 @discardableResult
 func expectProblem(
     _ reply: HTTPReply,
@@ -103,9 +104,9 @@ func expectProblem(
     try expectProblem(reply, oneOf: [reason], comment, sourceLocation: sourceLocation)
 }
 
-/// Checks that a reply is one of these problems; see ``expectProblem(_:_:_:sourceLocation:)``.
+/// Checks that a response is one of these errors; see ``expectProblem(_:_:_:sourceLocation:)``.
 ///
-/// A reply that has to repeat a part of the request may hold the canary when that part does (`allowsCanary`).
+/// A response that must repeat a part of the request may contain the canary of that part (`allowsCanary`).
 @discardableResult
 func expectProblem(
     _ reply: HTTPReply,

@@ -1,5 +1,4 @@
-// ServerTestSupport — what the tests that drive the built service from outside have in common.
+// ServerTestSupport — common code of the tests that drive the built service from outside.
 //
-// It owns the deployment that a suite runs against, applications as their operators write them down, Facebook as the
-// simulator plays it, logins, and what every problem must look like. ServerTests and FaultTests use it; what only one
-// of them needs is there.
+// It owns a suite's deployment, applications as their operators write them, simulated Facebook users, logins, and the
+// checks of error responses. ServerTests and FaultTests use it; code that only one of them needs is in that one.

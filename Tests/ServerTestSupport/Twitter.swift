@@ -1,28 +1,28 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
+import TestSupport
 
-/// A person with a Twitter account and a token for one of our consumer keys.
+/// A user with a Twitter account and a token for one of the tests' consumer keys.
 struct TwitterVisitor: Sendable {
-    /// The simulator's name of the person.
+    /// The user's key in the simulator.
     let key: String
     let id: String
     let token: String
     let secret: String
 
-    /// The members of a login.
+    /// The members of a login request.
     var credential: String { #""accessToken": "\#(token)", "accessTokenSecret": "\#(secret)""# }
 }
 
 extension SimulatorProcess {
-    /// Makes a consumer whose secret is the canary.
+    /// Creates a consumer with the canary as its secret.
     func put(consumer: String) async throws {
         try await ask("PUT", "twitter/consumers/\(consumer)", #"{"secret": "\#(Canary.appSecret(of: consumer))"}"#)
     }
 }
 
 extension Deployment {
-    /// Makes a person at Twitter who has never been here, with a token; the fields are JSON text.
+    /// Creates a Twitter user who has never logged in to the service, with a token; the fields are JSON text.
     func tweeter(_ fields: String = "{}", consumer: String? = nil) async throws -> TwitterVisitor {
         let id = String(UInt64.random(in: 1_000_000_000...9_000_000_000_000_000))
         let key = "tweeter\(id)"
@@ -41,7 +41,7 @@ extension Deployment {
         )
     }
 
-    /// Logs in with Twitter; members beside the credential are JSON text.
+    /// Logs in with Twitter; members in addition to the credential are JSON text.
     func login(_ visitor: TwitterVisitor, _ members: String = "", to document: Document? = nil) async throws
         -> HTTPReply
     {

@@ -1,7 +1,7 @@
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import SignedTokens
+import Testing
 
 @Suite("Judging an ID token (decision D3): each check alone")
 struct IDTokenCheckTests {
@@ -145,7 +145,7 @@ struct IDTokenCheckTests {
         #expect(try word(claims) == "accepted")
     }
 
-    /// Wrong app, expired, unsigned, other issuer, of the future: each alone and all together.
+    /// A wrong app, expiry, an unknown signer, another issuer and a time in the future, in every combination.
     @Test("T-16: every condition alone and all together refuse", arguments: 1..<32)
     func truthTable(broken: Int) throws {
         var sample = Sample()

@@ -1,12 +1,12 @@
 import Crypto
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import SignedTokens
+import Testing
 
 @Suite("The nonce of an ID token (check 11, T-27)")
 struct IDTokenNonceTests {
-    /// SHA-256 of `n-0S6` in hex.
+    /// The SHA-256 of `n-0S6` in hex.
     private static let hashed = SHA256.hash(data: Array("n-0S6".utf8)).map {
         ($0 < 16 ? "0" : "") + String($0, radix: 16)
     }.joined()

@@ -1,21 +1,21 @@
 import Crypto
 import CryptoExtras
+import Domain
+import Encodings
 import FoundationEssentials
-import Vocabulary
-
 @testable import SignedTokens
 
-/// A key pair as Facebook has one, made for these tests.
+/// A key pair of an issuer such as Facebook, made for these tests.
 struct Signer {
     let kid: String
     let key: _RSA.Signing.PrivateKey
 
-    /// One that verification knows; making it takes some 100 ms.
+    /// A signer whose key the verification knows; making the key takes some 100 ms.
     static let known = Result { Signer(kid: "known", key: try _RSA.Signing.PrivateKey(keySize: .bits2048)) }
-    /// One that it does not.
+    /// A signer whose key the verification does not know.
     static let stranger = Result { Signer(kid: "stranger", key: try _RSA.Signing.PrivateKey(keySize: .bits2048)) }
 
-    /// The public key as the set of keys shows it.
+    /// The public key as an entry of the key set.
     var jwk: JSONObject {
         get throws {
             let numbers = try key.publicKey.getKeyPrimitives()
@@ -33,7 +33,7 @@ struct Signer {
     }
 }
 
-/// An ID token in the making: right unless something is changed.
+/// A draft of an ID token, valid unless a test changes it.
 struct Sample {
     static let now: Int64 = 1_795_000_000
     static let app = "1234567890"
@@ -44,12 +44,12 @@ struct Sample {
         "iss": .string("https://www.facebook.com"), "aud": .string(app), "sub": .string(subject),
         "iat": .integer(now - 10), "exp": .integer(now + 3590), "jti": .string("N7tA.bdaa"), "nonce": .string("n-0S6"),
     ]
-    /// The text of header and claims where JSON of ours could not write it.
+    /// The text of the header, where the JSON writer cannot write it; `claimsText` is the same for the claims.
     var headerText: String?
     var claimsText: String?
     var signer = Signer.known
 
-    /// `header.claims`.
+    /// The signed text, `header.claims`.
     var signed: String {
         func part(_ text: String?, _ object: JSONObject) -> String {
             Base64URL.encode(Array((text ?? JSONValue.object(object).text).utf8))
@@ -57,14 +57,13 @@ struct Sample {
         return part(headerText, header) + "." + part(claimsText, claims)
     }
 
-    /// The token's text.
     var text: String {
         get throws { signed + "." + Base64URL.encode(try signer.get().sign(signed)) }
     }
 }
 
 extension JSONObject {
-    /// The object with members replaced, added and, where the value is nil, removed.
+    /// Returns the object with members replaced, added and, for the value nil, removed.
     func with(_ changes: [String: JSONValue?]) -> JSONObject {
         var members = self.members.compactMap { member in
             guard let change = changes[member.key] else { return Optional(member) }
@@ -77,7 +76,7 @@ extension JSONObject {
     }
 }
 
-/// The verdict on a token by rules that a test may change.
+/// Returns the verdict on a token by rules that a test may change.
 func judge(
     _ text: String,
     nonce: String? = nil,
@@ -112,7 +111,7 @@ enum Verdict {
         return token
     }
 
-    /// The reason and the number of the check that refused.
+    /// The reason of a refusal and the number of the check that refused.
     var word: String {
         switch self {
         case .accepted: return "accepted"

@@ -1,10 +1,10 @@
 import Crypto
 import CryptoExtras
+import Domain
+import Encodings
 import FoundationEssentials
-import Testing
-import Vocabulary
-
 @testable import SignedTokens
+import Testing
 
 @Suite("Taking an ID token apart, and its signature")
 struct SignedTokenTests {
@@ -38,7 +38,7 @@ struct SignedTokenTests {
             sample.claims = Sample().claims.with(["more": .string(String(repeating: "a", count: padding))])
             return try sample.text
         }
-        // Three bytes of claims are four of text.
+        // Three bytes of claims make four bytes of text.
         let least = try text(padding: 0).utf8.count
         var padding = (SignedToken.longest - least) / 4 * 3 - 3
         while try text(padding: padding + 1).utf8.count <= SignedToken.longest { padding += 1 }
@@ -50,7 +50,7 @@ struct SignedTokenTests {
     @Test("the last character of a part has no bits to spare: a token has one text (check 0)")
     func spareBits() throws {
         var text = try Sample().text
-        // 256 bytes of signature leave four bits of the last character unused.
+        // The 256 bytes of a signature leave four bits of the last character unused.
         let last = text.removeLast()
         let other = try #require(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".first { character in

@@ -1,7 +1,7 @@
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import SignedTokens
+import Testing
 
 @Suite("When Facebook's keys are fetched")
 struct SigningKeyCacheTests {
@@ -15,7 +15,7 @@ struct SigningKeyCacheTests {
     }
 
     private enum Event {
-        /// A token names a key; what to do about it.
+        /// A token that names a key, and the decision of the cache.
         case token(String, String)
         case fetched([SigningKey])
         case failed
@@ -23,7 +23,7 @@ struct SigningKeyCacheTests {
 
     private static let down = Failure(.providerUnavailable, "down", retryAfter: 2, cause: "why")
 
-    /// Runs through events, each with its second.
+    /// Runs the cache through events, each with its time in seconds.
     private func run(_ events: [(Double, Event)], sourceLocation: SourceLocation = #_sourceLocation) {
         var cache = SigningKeyCache()
         for (second, event) in events {
@@ -130,11 +130,11 @@ struct SigningKeyCacheTests {
     )
     func withdrawn() {
         run([
-            // Facebook answers slowly: what it withdraws meanwhile may be in the answer.
+            // Facebook responds slowly: the response may still have a key withdrawn meanwhile.
             (0, .token("a", "fetch")), (20, .fetched([a, b])), (599, .token("b", "key b and fetch")),
             (600, .token("a", "wait")),
             (601, .fetched([b])), (601, .token("a", "fetch")), (602, .fetched([b])), (602, .token("a", "unknown")),
-            // Nobody has logged in meanwhile.
+            // No login came meanwhile.
             (9000, .token("b", "fetch")), (9000, .token("b", "wait")), (9000, .token("x", "wait")),
             (9001, .fetched([c])),
             (9001, .token("b", "unknown")), (9001, .token("c", "key c")),

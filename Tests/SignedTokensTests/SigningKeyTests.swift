@@ -1,9 +1,8 @@
 import CryptoExtras
+import Encodings
 import FoundationEssentials
-import Testing
-import Vocabulary
-
 @testable import SignedTokens
+import Testing
 
 @Suite("Keys of a JWK set")
 struct SigningKeyTests {
@@ -45,7 +44,7 @@ struct SigningKeyTests {
         #expect(try !isTaken(bits: 2040))
         #expect(try !isTaken(bits: 1024))
         #expect(try !isTaken(bits: 8200))
-        // 256 bytes whose first bit is not set are 2047 bits.
+        // 256 bytes without the first bit set are 2047 bits.
         let short = [0x45] + [UInt8](repeating: 0xC5, count: 255)
         #expect(SigningKey(jwk: try Signer.known.get().jwk.with(["n": .string(Base64URL.encode(short))])) == nil)
     }

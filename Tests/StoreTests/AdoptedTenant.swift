@@ -1,14 +1,16 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
-/// A table that was there before the application, with names that need care, types that are narrower than those of
-/// properties, a rule of its own, and a column that the service never sees.
+/// A table that existed before the application and that the application adopts.
+///
+/// The table has names that need quoting, types narrower than those of properties, a constraint of its own, and a
+/// column that the service never sees.
 extension Tenant {
     static let adopted = "\"old\"\"y z\".\"cus'tomers\""
 
-    /// The name within a literal of SQL.
+    /// The table's name, escaped for a literal of SQL.
     static let quotedAdopted = adopted.replacing("'", with: "''")
 
     static let table = """
@@ -30,13 +32,13 @@ extension Tenant {
             from generate_series(1, 1000) n;
         """
 
-    /// What the table was before it was adopted.
+    /// A query of the table's contents before the adoption.
     static let former = """
         select id, mail, "full Name", alias, score, locale, birthday, note, made from \(adopted)
         where id <= 1000 order by id
         """
 
-    /// Lends a database with one application whose users are in the table.
+    /// Lends a database with one application that has adopted the table.
     static func lendAdopted(_ body: (Tenant) async throws -> Void) async throws {
         try await lend { tenant in
             try await tenant.database.psql(table)
@@ -47,8 +49,9 @@ extension Tenant {
         }
     }
 
-    /// Has the application's users in the table, unless somebody else changes something before the last step, which
-    /// must fail then.
+    /// Has the application adopt the table.
+    ///
+    /// With `change`, another session runs that SQL before the last step, and the last step must fail.
     func adopt(interrupting change: String? = nil) async throws {
         let stored = try #require(try await store.application(application.id))
         let table = try #require(try await store.existingTable(Self.adopted))

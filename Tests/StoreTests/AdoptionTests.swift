@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Users in a table that was there before")
 struct AdoptionTests {
@@ -115,7 +116,7 @@ struct AdoptionTests {
             try await tenant.change(.removeProperty(Tenant.named("boot")))
             #expect(try await columns(tenant).contains("shoe") == false, "it was added for the property")
 
-            // A column of the table's own is taken, and stays when the property goes.
+            // A column of the table itself becomes the property, and stays when the property is removed.
             let note = Property(name: Tenant.named("note"), type: .string, required: true)
             try await tenant.change(.declareProperty(note))
             let stored = try await tenant.database.psql("select distinct note from \(Tenant.users)")
@@ -226,7 +227,7 @@ struct AdoptionTests {
                 let kind = "select relkind from pg_class where oid = '\(Tenant.users)'::regclass"
                 #expect(try await tenant.database.psql(kind) == [["r"]])
                 guard change.hasPrefix("update") else { return }
-                // What was done stays, and the next attempt goes on from there.
+                // The completed steps remain, and the next attempt resumes there.
                 try await tenant.adopt()
                 #expect(try await tenant.database.psql(kind) == [["v"]])
                 #expect(try await columns(tenant).contains("federation_object_id") == false)

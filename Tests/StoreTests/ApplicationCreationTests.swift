@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Making an application")
 struct ApplicationCreationTests {
@@ -20,7 +21,7 @@ struct ApplicationCreationTests {
             "create view foreign_one.users as select 'a' as email",
             "create table foreign_one.identities (x text)",
             "create table foreign_one.sessions (x text)",
-            // Nothing of ours would stand in its way, but deleting the application would drop it.
+            // No name of this table clashes with ours, but deleting the application would drop the table.
             "create table foreign_one.orders (x text)",
         ]
     )

@@ -1,7 +1,7 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Failed attempts")
 struct AttemptTests {
@@ -149,7 +149,7 @@ extension Tenant {
         try await database.psql("update \(Self.schema).attempts set blocked_until = now() where blocked_until > now()")
     }
 
-    /// How many in a row, and within the hour; nil for a key that nobody has failed for.
+    /// Returns the failures in a row and those within the hour; nil for a key without failures.
     fileprivate func failures(of key: [UInt8]) async throws -> String? {
         let hex = key.map { String($0, radix: 16) }.map { $0.count == 1 ? "0" + $0 : $0 }.joined()
         return try await database.psql(

@@ -1,7 +1,7 @@
+import Encodings
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("The audit log")
 struct AuditLogTests {

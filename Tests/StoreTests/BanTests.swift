@@ -1,9 +1,8 @@
-import Store
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
 @testable import Postgres
+import Store
+import Testing
+import TestSupport
 
 @Suite("Bans that outlive a user")
 struct BanTests {
@@ -166,8 +165,9 @@ extension Tenant {
         try await store.change(id, of: application, by: Self.actor) { _ in change }.person
     }
 
-    /// Makes a user, disables and erases them; or takes the one identity from them, as Facebook's deletion does where a
-    /// password is left.
+    /// Creates a user, and then disables and erases the user.
+    ///
+    /// With `keepingUser`, the user has a password and loses only the identity, as at a deletion request of Facebook.
     @discardableResult
     func ban(_ subject: String, keepingUser: Bool = false) async throws -> ObjectID {
         let id = try await signIn(subject, writing: nil, to: "nick", .always).user.objectID

@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("A change and everything that goes on beside it", .serialized)
 struct ChangeLockTests {
@@ -10,11 +11,11 @@ struct ChangeLockTests {
         Property(name: Tenant.named("fresh"), type: .int)
     )
 
-    /// Logs in again and again until the closure returns.
+    /// Repeats logins until the closure returns.
     ///
-    /// A login that waits for a lock for a second fails, and the test with it.
+    /// A login that waits a second for a lock fails, and so does the test.
     ///
-    /// - Returns: What the closure returns, and how many logins there were.
+    /// - Returns: The result of the closure, and the number of logins.
     private func underLogins<Result: Sendable>(
         of tenant: Tenant,
         _ body: @Sendable () async throws -> Result
@@ -24,7 +25,7 @@ struct ChangeLockTests {
                 group.addTask {
                     var logins = 0
                     while !Task.isCancelled {
-                        // In a task of its own, so that the last one is not cut short.
+                        // A task of its own lets the last login finish in spite of the cancellation.
                         let login = Task {
                             try await tenant.signIn(String(3000 + person), writing: .text("a"), to: "steady", .always)
                         }
@@ -46,7 +47,7 @@ struct ChangeLockTests {
         try await Tenant.lend { tenant in
             let tenant = try await tenant.withLoginProperty()
             let before = try await tenant.state()
-            // As a backup does.
+            // A backup holds this lock.
             let outcome = try await tenant.database.whileLocked("lock table \(Tenant.users) in access share mode") {
                 try await underLogins(of: tenant) {
                     let start = ContinuousClock.now
@@ -70,7 +71,7 @@ struct ChangeLockTests {
         try await Tenant.lend { tenant in
             let change = try await tenant.database.whileLocked("lock table \(Tenant.users) in access share mode") {
                 let change = Task { try await tenant.change(Self.fresh) }
-                // It has given up at least once when its transaction waits for the lock for the second time.
+                // Two transactions that wait for the lock show that the change has given up at least once.
                 var waiting: Set<String?> = []
                 try await eventually("the change tries again") {
                     for row in try await tenant.database.psql(
@@ -138,7 +139,7 @@ struct ChangeLockTests {
         try await Tenant.lend { tenant in
             _ = try await tenant.signIn("1", writing: .double(1), to: "ratio", .untilEdited)
             try await tenant.store.registerDynamicNames([Tenant.named("brought")], of: tenant.application.id)
-            // Rules that take their time stand for a table that is large.
+            // Slow functions and triggers stand for a large table.
             try await tenant.database.psql(
                 """
                 create table pause (seconds float8);
@@ -159,7 +160,7 @@ struct ChangeLockTests {
                 """
             )
             let before = try await tenant.state()
-            // All of them would take fifty seconds, and logins wait for less than one.
+            // The whole change would take fifty seconds, while logins wait less than one.
             let start = ContinuousClock.now
             let failure = await tenant.refusal(step)
             #expect(ContinuousClock.now - start < .seconds(20))
@@ -211,7 +212,7 @@ struct ChangeLockTests {
                 let tenant = Tenant(store: store, database: tenant.database, application: tenant.application)
                 _ = try await underLogins(of: tenant) { try await Self.contend(tenant) }
             }
-            // Sessions tell of their deadlocks when they end.
+            // A session reports its deadlocks when it ends.
             try await eventually("the contenders' sessions have ended") {
                 try await tenant.database.psql(
                     "select 1 from pg_stat_activity where application_name = 'contenders'"
@@ -241,6 +242,8 @@ struct ChangeLockTests {
                 let formerKeys = ["key"] + (0..<30).map { "k\($0)" }
                 for number in 0..<30 {
                     _ = try await tenant.store.reseal(
+                        .appSecrets,
+                        of: nil,
                         notUnder: "k\(number)",
                         among: formerKeys,
                         limit: 10,
@@ -256,8 +259,9 @@ struct ChangeLockTests {
 }
 
 extension Tenant {
-    /// The application with a property that logins write while others are changed, as an instance sees it that knows of
-    /// no more.
+    /// Returns the application with a property that logins write while other properties change.
+    ///
+    /// It is the view of an instance that knows none of the other changes.
     fileprivate func withLoginProperty() async throws -> Tenant {
         let property = Property(name: Self.named("steady"), type: .string)
         try await change(.declareProperty(property))

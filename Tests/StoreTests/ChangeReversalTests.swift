@@ -1,12 +1,12 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Undoing what has become of an account")
 struct ChangeReversalTests {
-    /// Ann for a year: with a password, an identity that is as old, and a confirmed address.
+    /// Lends the user Ann, created a year ago, with a password, an old identity and a confirmed address.
     private func lend(_ body: @escaping (Tenant, ObjectID) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             let ann = try await tenant.insertUser(email: "ann@example.com")
@@ -302,7 +302,7 @@ struct ChangeReversalTests {
 }
 
 extension Tenant {
-    /// What is told of a change, in one mail.
+    /// Returns the announcement of a change, with one mail.
     fileprivate func announcement(
         _ email: String,
         isVerified: Bool = true,
@@ -331,7 +331,9 @@ extension Tenant {
         return hash
     }
 
-    /// - Returns: The link that undoes it.
+    /// Changes a user's e-mail address.
+    ///
+    /// - Returns: The hash of the link that undoes the change.
     fileprivate func changeEmail(
         of user: ObjectID,
         to email: String,
@@ -409,7 +411,7 @@ extension Tenant {
         ).joined().map(\.self)
     }
 
-    /// Everything that an undoing could write.
+    /// Returns all rows that undoing a change could write.
     fileprivate func rows() async throws -> [[String?]] {
         try await database.psql(
             """

@@ -1,12 +1,12 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("What a check of a kept token writes")
 struct CheckOutcomeTests {
-    /// Lends a tenant with one claimed identity.
+    /// Lends a tenant with one identity whose token is claimed for a check.
     private func lend(_ body: (Tenant, KeptIdentity) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             let tenant = tenant.keepingTokens()
@@ -122,7 +122,7 @@ struct CheckOutcomeTests {
     )
     func revoked(endsSessions: Bool) async throws {
         try await lend { tenant, identity in
-            // The user has a session by another identity, and another user one by the same digits at another app.
+            // The user has a session by another identity; another session has the same subject at another app.
             try await tenant.signIn("2002", token: "other")
             try await tenant.database.psql(
                 """
@@ -152,7 +152,7 @@ struct CheckOutcomeTests {
             let user = try await tenant.identity("upper(object_id::text)")
             #expect(entries.map(\.target) == [user])
 
-            // A login makes the mark void.
+            // A login clears the mark of the revocation.
             try await tenant.signIn("1001", token: "again")
             #expect(try await tenant.identity("concat(revoked, revoked_by)") == "")
         }
@@ -164,7 +164,7 @@ struct CheckOutcomeTests {
             async let revoked = tenant.revoke(identity, endsSessions: true)
             async let login = tenant.signIn("1001", token: "second")
             _ = try await (revoked, login)
-            // Whichever came last, the login's token is kept and its session lives.
+            // In either order, the token of the login is kept and its session lives.
             #expect(try await tenant.identity("concat(encode(token, 'escape'), revoked)") == "second")
             let sessions = try await tenant.count("sessions")
             #expect(["1", "2"].contains(sessions))
@@ -173,7 +173,7 @@ struct CheckOutcomeTests {
 }
 
 extension Tenant {
-    /// Writes that Facebook does not take the token any more that was kept when the identity was read.
+    /// Records that Facebook no longer accepts the token that was kept when the identity was read.
     fileprivate func revoke(_ identity: KeptIdentity, endsSessions: Bool) async throws -> RevokedIdentity? {
         try await store.revoke(
             IdentityRevocation(of: identity.key, .token(identity.token), by: "check", endsSessions: endsSessions),

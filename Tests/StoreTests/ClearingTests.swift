@@ -1,7 +1,8 @@
+import Domain
+import Encodings
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Properties that a login empties")
 struct ClearingTests {
@@ -64,7 +65,7 @@ struct ClearingTests {
                 try await signIn(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == .integer(7)
             )
             #expect(try await written() == #"{"points": 22}"#)
-            // Whoever edits what was emptied keeps it.
+            // An edit after the clearing is kept.
             try await tenant.database.psql("update \(Tenant.users) set points = 22")
             #expect(try await signIn(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == nil)
             try await tenant.database.psql("update \(Tenant.users) set points = 8")

@@ -1,9 +1,10 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("A change of an application")
 struct ConfigurationChangeTests {
@@ -170,7 +171,7 @@ struct ConfigurationChangeTests {
     @Test("a change is announced to whoever listens, with its revision, and a change that fails is not")
     func announcement() async throws {
         try await Tenant.lend { tenant in
-            // The listener hears what has been announced when its second command ends.
+            // psql prints a notification when its second command ends.
             let (listener, revision) = try await tenant.database.whileLocked("lock table federation.schema_versions") {
                 let listener = Task {
                     try await run(

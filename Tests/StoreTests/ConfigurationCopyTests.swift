@@ -1,13 +1,13 @@
+import Domain
 import Postgres
 import Store
 import Synchronization
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Copies of the configuration")
 struct ConfigurationCopyTests {
-    /// Puts so many applications into the database, each with a key and a property.
+    /// Adds that many applications to the database, each with an API key and a property.
     private func fill(_ database: TestDatabase, _ count: Int) async throws {
         try await database.psql(
             """
@@ -45,7 +45,7 @@ struct ConfigurationCopyTests {
                 let (first, second) = (try #require(ApplicationID("app7")), try #require(ApplicationID("app8")))
                 #expect(try await rename(first, in: store) == 2)
                 #expect(try await rename(second, in: store) == 3)
-                // The best of some, since the machine may be busy with other things.
+                // The minimum of several runs, since the machine may be busy.
                 var durations: [Duration] = []
                 for _ in 0..<10 {
                     let start = ContinuousClock.now
@@ -93,8 +93,8 @@ struct ConfigurationCopyTests {
                         try await group.waitForAll()
                     }
                 }()
-                // What an instance does: it asks for what changed after the revision that it has, and notes the one it
-                // got.
+                // Like an instance, this loop asks for the changes after its revision and keeps the revision that it
+                // gets.
                 var revisions: [ApplicationID: Int64] = [:]
                 var seen: Int64 = 0
                 var isLast = false

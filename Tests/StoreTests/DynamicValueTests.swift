@@ -1,12 +1,13 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Declaring a property that clients brought in")
 struct DynamicValueTests {
-    /// Types, a value in users.dynamic, and how it reads in the column; nil where it does not fit.
+    /// The type, a value in `users.dynamic`, and its text in the column; nil for a value that does not fit.
     static let forms: [(type: PropertyType, json: String, result: String?)] = [
         (.string, "\"a\"", "a"), (.string, "\"\"", ""), (.text, "1.50", "1.50"), (.text, "true", "true"),
         (.string, "[1]", nil), (.text, "{}", nil),

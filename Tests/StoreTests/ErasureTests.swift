@@ -1,8 +1,8 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Erasing whom Facebook asks us to erase")
 struct ErasureTests {
@@ -58,7 +58,7 @@ struct ErasureTests {
                 """
             )
             #expect(left == [["43", "43", "a"]])
-            // Then the other one goes, and it is the last.
+            // The erasure of the last identity erases the user.
             guard case .user(id, _) = try await tenant.erase(try await tenant.request("1001", app: "43")) else {
                 Issue.record("the user is not erased")
                 return
@@ -126,7 +126,7 @@ struct ErasureTests {
                     days: days
                 )
             }
-            // The second has the code of the first.
+            // The second request has the code of the first.
             await #expect(throws: Failure.self) {
                 try await tenant.store.openDeletions(
                     [try request("a", "A"), try request("b", "A")],
@@ -185,7 +185,7 @@ struct ErasureTests {
             }
             #expect(outcomes.count(where: \.self) == 1)
 
-            // The person comes back; what is done stays done.
+            // The user may register again; a request that is done stays done.
             _ = try await tenant.signIn(writing: nil, to: "nick", .always)
             let again = try await tenant.request("1001", hash: hash)
             #expect(again.code == request.code && again.done != nil)

@@ -1,8 +1,8 @@
+import Domain
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Users as an export reads them")
 struct ExportedUsersTests {

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Store
+import Testing
+import TestSupport
 
 @Suite("What is taken once, and what is noted for a while")
 struct FirstUseTests {

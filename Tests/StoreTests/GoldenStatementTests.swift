@@ -1,16 +1,14 @@
+import Domain
 import FoundationEssentials
 import Postgres
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Store
+import Testing
+import TestSupport
 
-/// What the generated statements say, for a reader: their parameters have names here, and the first line gives the
-/// numbers' order.
+/// Tests that the generated statements agree with the files in the folder `Golden`.
 ///
-/// The folder `Golden` has a file for each. With REWRITE_GOLDEN=1 in the environment the tests write them instead of
-/// comparing.
+/// The files name the parameters for the reader; their first line lists the names in the order of the numbers. With
+/// REWRITE_GOLDEN=1 in the environment the tests write the files instead of comparing them.
 @Suite("The generated statements are those of Tests/StoreTests/Golden")
 struct GoldenStatementTests {
     private static let targets: [SignInStatement.Target] = [
@@ -42,7 +40,7 @@ struct GoldenStatementTests {
         )
     }
 
-    /// The variants of a login.
+    /// A variant of the login statement.
     enum Login: String, CaseIterable, CustomTestStringConvertible {
         case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions,
             refused, refusedOnce, secondFactor, finishing, enrolling, closed

@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("A host name belongs to one application")
 struct HostNameTests {
@@ -51,7 +52,7 @@ struct HostNameTests {
             for id in ids {
                 try await tenant.change([.create(name: "x", schema: id.text, settings: .object([:]))], of: id)
             }
-            // Nobody can commit before several have come as far as they can.
+            // No change can commit before several of them wait for the lock.
             let race = try await tenant.database.whileLocked("select from federation.configuration for update") {
                 let race = Task { try await Self.winners(among: ids, of: "a.example", in: tenant) }
                 try await eventually("several wait") {
@@ -67,7 +68,7 @@ struct HostNameTests {
         }
     }
 
-    /// How many of the applications get the name when all ask for it at once.
+    /// Returns how many of the applications get the host name when all of them request it at once.
     private static func winners(
         among ids: [ApplicationID],
         of name: String,

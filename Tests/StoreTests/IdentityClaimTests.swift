@@ -1,8 +1,8 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Claims of identities whose check is due")
 struct IdentityClaimTests {
@@ -36,7 +36,7 @@ struct IdentityClaimTests {
                 for _ in 0..<12 {
                     group.addTask {
                         var mine: [String] = []
-                        // A claim may find all that is left locked by the others.
+                        // A claim returns nothing when other claims have locked all remaining identities.
                         repeat {
                             mine += try await tenant.claim(7).map(\.subject.text)
                         } while try await tenant.due() > 0

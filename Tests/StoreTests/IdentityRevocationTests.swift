@@ -1,8 +1,8 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Identities that Facebook ends, and permissions that it changes")
 struct IdentityRevocationTests {
@@ -101,12 +101,12 @@ struct IdentityRevocationTests {
 }
 
 extension ProviderName {
-    /// A provider that the service has no code for.
+    /// A provider for which the service has no code.
     static let other = ProviderName(known: "other")
 }
 
 extension Tenant {
-    /// Unix seconds.
+    /// The current time in Unix seconds.
     static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
     static func key(
@@ -150,7 +150,7 @@ extension Tenant {
         )
     }
 
-    /// Puts a token of 3 bytes beside every identity.
+    /// Stores a token of 3 bytes for every identity.
     func keepTokens() async throws {
         try await database.psql(
             """
@@ -160,7 +160,7 @@ extension Tenant {
         )
     }
 
-    /// Opens a session by an identity of the subject 1001.
+    /// Opens a session that an identity of the subject 1001 began.
     func openSession(of id: ObjectID, app: String) async throws {
         try await database.psql(
             """

@@ -1,9 +1,10 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Writing users of other systems")
 struct ImportWriteTests {
@@ -106,7 +107,7 @@ struct ImportWriteTests {
             #expect(try await tenant.store.roles(of: ann.objectID, in: tenant.application) == ["editor", "staff"])
             let password = try await tenant.store.password(ofLogin: "ann@example.com", in: tenant.application)
             #expect(password?.objectID == ann.objectID && password?.hash.bytes == [1, 2, 3])
-            // Who has nothing gets what the table says.
+            // A user without values gets the defaults of the table.
             let bob = try row(2, subject: "1002")
             #expect(try await write(batch([bob], behind: 1), tenant) == [1, 1, 0, 0])
             let progress = try #require(try await tenant.store.progress(of: key, within: 1))
@@ -160,7 +161,7 @@ struct ImportWriteTests {
                 ]
             )
             #expect(try await tenant.store.progress(of: key, within: 1)?.counts.records == 21)
-            // A text that PostgreSQL cannot hold is a row's fault, too.
+            // A text that PostgreSQL cannot store refuses its row only.
             let nul = try row(22, subject: "1099", [("nick", .text("a\0b"))])
             #expect(try await write(batch([nul], behind: 21), tenant) == [1, 0, 0, 1])
         }
@@ -176,7 +177,7 @@ struct ImportWriteTests {
                 #expect(failure?.reason == .conflict)
             }
             #expect(try await tenant.count("users") == "1")
-            // An import whose sums do not agree with what is stored of it has no good end.
+            // An import cannot finish while its counts disagree with the stored ones.
             var counts = ImportCounts()
             for sums in [(1, 0, 0, 1), (1, 1, 0, 1), (2, 1, 1, 0)] {
                 (counts.records, counts.imported, counts.existing, counts.refused) = sums
@@ -191,7 +192,7 @@ struct ImportWriteTests {
             let behindTheEnd = batch([try row(2, login: "bob@example.com")], behind: 1)
             await #expect(throws: Failure.self) { try await write(behindTheEnd, tenant) }
             #expect(try await tenant.store.progress(of: key, within: 1)?.isFinished == true)
-            // Begun anew, it counts from the beginning, and forgets whom it refused.
+            // A restarted import counts from the beginning, and forgets its refusals.
             try await tenant.store.beginImport(key, from: "csv", by: Tenant.actor)
             #expect(try await write(first, tenant) == [1, 0, 1, 0])
             #expect(
@@ -342,7 +343,7 @@ struct ImportWriteTests {
     func underWay() async throws {
         try await lend { tenant in
             let (store, key) = (tenant.store, key)
-            // A batch of a process that has been killed, to PostgreSQL.
+            // This lock is that of a killed process's batch which PostgreSQL still runs.
             let batch = "update federation.imports set records = records + 3, imported = imported + 2"
             try await tenant.database.whileLocked(batch) {
                 let failure = await #expect(throws: Failure.self) { try await store.progress(of: key, within: 1) }
@@ -377,7 +378,7 @@ struct ImportWriteTests {
         }
     }
 
-    /// Of each session of the tenant's database.
+    /// Returns the processor time of each session of the tenant's database.
     private func processorTimes(_ tenant: Tenant) async throws -> [Int32: Duration] {
         let sessions = try await tenant.database.psql(
             "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'"
@@ -394,7 +395,7 @@ struct ImportWriteTests {
         try await lend { tenant in
             let rows = [try row(1, login: "ann@example.com", subject: "1001"), try row(2, login: "bob@example.com")]
             let (store, application, batch, key) = (tenant.store, tenant.application, batch(rows), key)
-            // Somebody takes one of the logins, and has not yet committed when the batch looks.
+            // Another session takes one of the logins, and has not committed when the batch checks.
             try await tenant.whileWaiting(
                 behind: """
                     insert into \(Tenant.users) (object_id) values ('0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60');

@@ -1,14 +1,15 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Invitations")
 struct InvitationTests {
     private static let password = SealedSecret(bytes: [1, 2, 3], keyID: "key")
 
-    /// Lends a tenant that takes new users by invitation.
+    /// Lends a tenant that accepts new users by invitation.
     private func lend(
         _ rule: NewUsers = .invited,
         _ body: @Sendable @escaping (_ tenant: Tenant) async throws -> Void
@@ -56,7 +57,7 @@ struct InvitationTests {
         }
     }
 
-    /// A login by Facebook with what the person brings along.
+    /// Logs in with Facebook, with the claim of an invitation.
     private static func signIn(
         _ subject: String,
         with hash: [UInt8]?,
@@ -98,7 +99,7 @@ struct InvitationTests {
         return nil
     }
 
-    /// Why such a login was refused; nil when it was not.
+    /// Returns why the login of a subject was refused; nil when it succeeded.
     private static func refusal(
         of subject: String,
         with hash: [UInt8]?,
@@ -413,7 +414,7 @@ struct InvitationTests {
     @Test("an open invitation to an erased user's identity goes too, whoever has asked for the deletion")
     func erased() async throws {
         for isAskedByProvider in [true, false] {
-            // Where everybody may become a user, nobody's invitation is looked for: it stays open.
+            // With registration open to all, a login looks for no invitation, so the invitation stays open.
             try await lend(.open) { tenant in
                 _ = try await Self.invite(.identity(try Tenant.key("1")), nil, to: tenant)
                 let user = try await Self.signIn("1", with: nil, in: tenant).user.objectID

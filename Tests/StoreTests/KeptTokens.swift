@@ -1,18 +1,18 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
-/// A tenant whose application keeps tokens, and how tests look at what is kept.
+/// Helpers for a tenant whose application keeps tokens.
 extension Tenant {
-    /// The same application as one that keeps tokens.
+    /// Returns the same application with token keeping on.
     func keepingTokens(_ keeping: TokenKeeping = .asItIs) -> Tenant {
         var tenant = self
         tenant.tokens = keeping
         return tenant
     }
 
-    /// A login that brings a token, and writes `nick`.
+    /// Logs in with a token and writes `nick`.
     @discardableResult
     func signIn(
         _ subject: String,
@@ -37,7 +37,7 @@ extension Tenant {
         ).get()
     }
 
-    /// Makes people by SQL, each with a token whose check is due.
+    /// Inserts users by SQL, each with a token whose check is due.
     func fill(_ count: Int, at provider: String = "facebook", app: String = "42") async throws {
         try await database.psql(
             """
@@ -53,7 +53,7 @@ extension Tenant {
         )
     }
 
-    /// Claims what is due.
+    /// Claims identities whose check is due.
     func claim(
         _ limit: Int = 100,
         at provider: ProviderName = .facebook,
@@ -62,7 +62,7 @@ extension Tenant {
         try await store.claimIdentities(of: application, at: provider, limit: limit, leaseSeconds: seconds)
     }
 
-    /// How many identities are due.
+    /// Returns how many identities are due.
     func due() async throws -> Int {
         let rows = try await database.psql(
             "select count(*) from \(Self.schema).identities where check_due <= now()"
@@ -70,7 +70,7 @@ extension Tenant {
         return Int((rows.first?.first ?? nil) ?? "") ?? -1
     }
 
-    /// A column of the one identity, or of that with a subject, as text.
+    /// Returns a column of the identity with a subject as text.
     func identity(_ column: String, _ subject: String = "1001") async throws -> String? {
         try await database.psql(
             "select \(column) from \(Self.schema).identities where subject = '\(subject)'"
@@ -84,7 +84,7 @@ extension Tenant {
 }
 
 extension TokenStanding {
-    /// A token that stands for a while.
+    /// A token that is valid for some time.
     static let good = TokenStanding(
         scopes: ["email", "user_birthday"],
         dataAccessExpiresAt: 1_950_000_000,

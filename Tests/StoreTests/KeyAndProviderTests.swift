@@ -1,7 +1,8 @@
+import Domain
+import Encodings
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Changes of keys, Facebook apps and mappings")
 struct KeyAndProviderTests {

@@ -1,14 +1,15 @@
+import Domain
+import Encodings
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
-/// Databases as earlier versions of schema.sql have made them: the folder `Schemas` has the last text of each.
+/// Tests of migrations from earlier versions of schema.sql; the folder `Schemas` has the last text of each.
 @Suite("Migrations from what has landed")
 struct LandedSchemaTests {
     private static let landed = 1...13
 
-    /// What an operator and a login have written by then.
+    /// Returns SQL for the rows that an operator and a login have written in that version.
     private static func rows(ofVersion version: Int) -> String {
         let provider =
             version < 4
@@ -141,7 +142,7 @@ struct WideIdentityTests {
             #expect(kept.key == identity)
             #expect(try await tenant.store.noteStanding(.good, of: kept, in: tenant.application))
 
-            // The identity of the same app and subject at Facebook is somebody else's.
+            // The identity of the same app and subject at Facebook belongs to another user.
             let other = IdentityKey(provider: .facebook, app: identity.app, subject: identity.subject)
             #expect(try await tenant.signIn(as: other, token: "def").user.objectID != user)
             let revocation = IdentityRevocation(
@@ -185,7 +186,7 @@ struct WideIdentityTests {
 }
 
 extension Tenant {
-    /// A login of an identity with a token.
+    /// Logs in an identity with a token.
     fileprivate func signIn(as identity: IdentityKey, token: String) async throws -> WrittenSignIn {
         let sealed = SealedToken(
             kind: .access,

@@ -1,7 +1,7 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Where the last login wins")
 struct LastLoginWinsTests {

@@ -1,7 +1,7 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Identities that are linked to a user")
 struct LinkTargetTests {

@@ -1,11 +1,11 @@
+import Domain
 import FoundationEssentials
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
-/// How many of those who write are done.
+/// A counter of the writers that have finished.
 private actor Finished {
     private(set) var count = 0
 
@@ -142,7 +142,7 @@ struct LoginLogTests {
                                 try await store.writeLogins(records, counts: [:])
                             }
                         } catch {
-                            // Whoever reads shall not wait for it.
+                            // The reader must not wait for a writer that failed.
                             await finished.add()
                             throw error
                         }
@@ -169,7 +169,7 @@ struct LoginLogTests {
             try await withStore(database.url, configure: { $0.lockTimeout = .seconds(30) }) { store in
                 let record = try Self.record(1)
                 try await store.writeLogins([record], counts: [:])
-                // By a clock that goes before ours.
+                // This row comes from a server whose clock is ahead of ours.
                 try await database.whileLocked(
                     """
                     select pg_advisory_xact_lock(hashtextextended('federation login log', 0));
@@ -315,7 +315,7 @@ struct LoginLogTests {
                     "select count(*), count(source), count(user_agent), count(session) from federation.login_log"
                 ) == [["10", "5", "5", "5"]]
             )
-            // An instance had one of hers that it had not written.
+            // An instance had one of Ann's logins that it had not written yet.
             try await tenant.store.writeLogins([try Self.record(1, of: "tenant", user: ann)], counts: [:])
             _ = try await tenant.store.forgetErasedLogins(limit: 10)
             try await tenant.database.psql(

@@ -1,12 +1,12 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("The queue of mails")
 struct MailQueueTests {
-    /// A tenant with one user, who is lent by id.
+    /// Lends a tenant with one user, and the user's id.
     private func lend(_ body: (Tenant, ObjectID) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             _ = try await tenant.signIn(writing: nil, to: "nick", .always)
@@ -73,7 +73,7 @@ struct MailQueueTests {
                 #expect(claimed.content == SealedSecret(bytes: [1, 2, 3], keyID: "key"))
                 #expect(try await tenant.claim().isEmpty)
                 #expect(try await tenant.store.settle(claimed.id, as: end, of: tenant.application))
-                // It is not the claimant's any more.
+                // After the first result the claim is over.
                 #expect(try await tenant.store.settle(claimed.id, as: .sent, of: tenant.application) == false)
                 #expect(try await tenant.claim().isEmpty)
                 let row = try await tenant.database.psql(
@@ -101,7 +101,7 @@ struct MailQueueTests {
             #expect(try await tenant.store.giveUpLostMails(after: 600, of: tenant.application) == 1)
             #expect(try await tenant.states() == ["uncertain"])
             #expect(try await tenant.claim().isEmpty)
-            // A late word of the instance, which was frozen, changes nothing.
+            // A late result of a frozen instance changes nothing.
             let late = MailEnd.waiting(seconds: 0, problem: "x")
             #expect(try await tenant.store.settle(claimed.id, as: late, of: tenant.application) == false)
             #expect(try await tenant.enqueue("a", for: user) == false)
@@ -138,19 +138,31 @@ struct MailQueueTests {
             for event in ["a", "b", "c"] { #expect(try await tenant.enqueue(event, for: user)) }
             let sending = try await tenant.store.claimMails(of: tenant.application, limit: 1)
             let place = try #require(try await tenant.store.applicationPlaces().first)
-            #expect(try await tenant.store.mailsByKey(of: place).map(\.count) == [3])
+            #expect(try await tenant.store.sealed(.mails, of: place).map(\.count) == [3])
             let broken = try #require(
                 try await tenant.database.psql(
                     "select id from \(Tenant.schema).mails where state = 'waiting' limit 1"
                 ).first?.first.flatMap { $0.flatMap(ObjectID.init) }
             )
-            let count = try await tenant.store.resealMails(of: place, among: ["key"], limit: 10) { sealed, id in
-                id.uuid == broken.uuid ? nil : SealedSecret(bytes: sealed.bytes + [4], keyID: "next")
+            @Sendable func step(_ reseal: @escaping @Sendable (SealedValue) -> SealedSecret?) async throws -> Int {
+                try await tenant.store.reseal(
+                    .mails,
+                    of: place,
+                    notUnder: "next",
+                    among: ["key"],
+                    limit: 10,
+                    by: Tenant.actor,
+                    reseal: reseal
+                )
+            }
+            let count = try await step { mail in
+                guard mail.key[0] != broken.description else { return nil }
+                return SealedSecret(bytes: mail.secret.bytes + [4], keyID: "next")
             }
             #expect(count == 3)
-            #expect(try await tenant.store.mailsByKey(of: place).map(\.keyID) == ["next"])
+            #expect(try await tenant.store.sealed(.mails, of: place).map(\.keyID) == ["next"])
             #expect(try await tenant.states() == ["failed", "sending", "waiting"])
-            #expect(try await tenant.store.resealMails(of: place, among: ["key"], limit: 10) { _, _ in nil } == 0)
+            #expect(try await step { _ in nil } == 0)
             let waiting = MailEnd.waiting(seconds: 0, problem: "x")
             #expect(try await tenant.store.settle(try #require(sending.first).id, as: waiting, of: tenant.application))
             #expect(try await tenant.claim().map(\.content.keyID) == ["next", "next"])
@@ -162,7 +174,7 @@ struct MailQueueTests {
         try await lend { tenant, user in
             let heard = Task<Bool, any Error> {
                 var count = 0
-                // The first says that somebody listens.
+                // The first announcement says that the listener is connected.
                 for await _ in tenant.store.mailAnnouncements() {
                     count += 1
                     if count == 1 { _ = try await tenant.enqueue("a", for: user) }

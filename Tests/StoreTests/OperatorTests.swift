@@ -1,7 +1,7 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Operators")
 struct OperatorTests {
@@ -197,7 +197,7 @@ struct OperatorTokenTests {
     }
 }
 
-/// A database without applications, and a store to work on it.
+/// A database without applications, and a store for it.
 private struct Office {
     let store: Store
     let database: TestDatabase
@@ -223,7 +223,7 @@ private struct Office {
         return name
     }
 
-    /// Sixteen digits that end in the given ones.
+    /// Returns an id of sixteen digits that ends in the given ones.
     static func id(_ digits: String) -> String { String(repeating: "0", count: 16 - digits.utf8.count) + digits }
 }
 

@@ -1,8 +1,8 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Sessions by a password")
 struct PasswordSessionTests {
@@ -118,7 +118,7 @@ struct PasswordSessionTests {
             let oldest = "select ceil(extract(epoch from now() - min(created))) < 1010 from \(Tenant.schema).sessions"
             #expect(try await tenant.database.psql(oldest) == [["t"]])
 
-            // A person of Facebook's with the same sessions, whose login comes again by the same token.
+            // A user of Facebook with the same sessions, whose login is repeated with the same token.
             let again = Tenant.randomHash()
             let person = try await tenant.signIn(writing: nil, to: "nick", .always, hash: again).user.objectID
             try await tenant.database.psql(

@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("The change of a person")
 struct PeopleChangeTests {
@@ -104,7 +105,7 @@ struct PeopleChangeTests {
             _ = try await tenant.signIn("1", writing: nil, to: "nick", .always, hash: two)
             let stranger = try await tenant.signIn("2", writing: nil, to: "nick", .always, hash: others).user.objectID
 
-            // Not under another user's id.
+            // A session does not end by another user's id.
             #expect(try await tenant.change(stranger, .endSession(id: first))?.sessions.count == 1)
             #expect(try await tenant.change(id, .endSession(id: first))?.sessions.count == 1)
             #expect(try await tenant.store.sessionUser(tokenHash: one, of: tenant.application).get() == nil)
@@ -132,7 +133,7 @@ struct PeopleChangeTests {
             #expect(try await tenant.change(id, change)?.identities.map(\.subject) == ["2"])
             let again = try await tenant.signIn("1", writing: nil, to: "nick", .always)
             #expect(again.created && again.user.objectID != id)
-            // The subject is nobody's of this user any more.
+            // The user no longer has the subject.
             #expect(try await tenant.change(id, change)?.identities.count == 1)
             #expect(try await tenant.count("identities") == "2")
             let details = #"{"from": {"appId": "42", "subject": "1", "provider": "facebook"}}"#
@@ -210,7 +211,7 @@ struct PeopleChangeTests {
     func restricted() async throws {
         try await Tenant.lend { tenant in
             let id = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
-            // Older versions call it 23503; a trigger says it as the newer ones do.
+            // Older versions of PostgreSQL report 23503; the trigger reports the code of newer versions.
             try await tenant.database.psql(
                 """
                 create function public.refuse() returns trigger language plpgsql as $body$
@@ -250,7 +251,7 @@ extension Tenant {
         try await store.change(id, of: application, by: Self.actor) { _ in change }.person
     }
 
-    /// Action, target and details of all entries about users, in their order.
+    /// Returns action, target and details of all entries about users, in their order.
     fileprivate func audit() async throws -> [[String?]] {
         try await database.psql(
             "select action, target, details from federation.audit_log where action like 'user.%' order by id"
@@ -266,7 +267,7 @@ extension Tenant {
 }
 
 extension [UInt8] {
-    /// As a literal of bytea without its quotes.
+    /// The bytes as a literal of bytea, without the quotes.
     var bytea: String {
         "\\x" + map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }

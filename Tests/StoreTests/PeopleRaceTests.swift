@@ -1,7 +1,7 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("People changed while they log in")
 struct PeopleRaceTests {
@@ -20,14 +20,14 @@ struct PeopleRaceTests {
                 for (hash, outcome) in logins {
                     let user = try outcome.get()
                     let session = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
-                    // A login that was over before the erasing lost its session to it; all others are of the new user.
+                    // A login before the erasure lost its session to it; all later ones belong to the new user.
                     #expect(session?.objectID == (user == id ? nil : user))
                     if user != id { fresh.insert(user) }
                 }
                 #expect(fresh.count <= 1)
                 #expect(try await tenant.users(with: subject) == fresh.map(\.description))
             }
-            // Neither half a user nor an identity without one.
+            // There is no user without an identity, and no identity without a user.
             let halves = try await tenant.database.psql(
                 """
                 select count(*) filter (where i.object_id is null), count(*) filter (where u.object_id is null),
@@ -192,8 +192,7 @@ struct PeopleRaceTests {
 }
 
 extension Tenant {
-    /// Eight logins of one person in the middle of which something is done to it; what becomes of each, and the hash of
-    /// its token.
+    /// Runs eight logins of one user around a change, and returns the token hash and outcome of each.
     func logins<Change: Sendable>(
         of subject: String,
         around change: @escaping @Sendable () async throws -> Change
@@ -201,7 +200,7 @@ extension Tenant {
         try await withThrowingTaskGroup(of: ([UInt8], Result<ObjectID, Failure>)?.self) { group in
             for place in 0..<9 {
                 group.addTask {
-                    // In the middle of the queue, so that logins are on both sides.
+                    // The change is in the middle of the queue, with logins before and after it.
                     if place == 4 {
                         _ = try await change()
                         return nil
@@ -220,7 +219,7 @@ extension Tenant {
         }
     }
 
-    /// The ids of the users whom the subject leads to, by the app that the logins come by.
+    /// Returns the ids of the users who have the subject at the app of the logins.
     func users(with subject: String) async throws -> [String] {
         try await database.psql(
             """

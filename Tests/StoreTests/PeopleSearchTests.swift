@@ -1,8 +1,8 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("The search for people")
 struct PeopleSearchTests {
@@ -98,7 +98,7 @@ struct PeopleSearchTests {
 
     @Test("a property is found by its value in the type of its column", arguments: SignInWriteTests.types)
     func properties(_ type: (name: String, first: PropertyValue, second: PropertyValue, edit: String)) async throws {
-        // Documents are not compared as a whole; the use case refuses to look for them.
+        // JSON values are not compared as a whole; the use case refuses such a search.
         guard type.name != "extra" else { return }
         try await Tenant.lend { tenant in
             let first = try await tenant.signIn("1", writing: type.first, to: type.name, .always).user.objectID
@@ -178,19 +178,19 @@ struct PeopleSearchTests {
 }
 
 extension [ObjectID] {
-    /// As PostgreSQL orders them.
+    /// The ids in PostgreSQL's order.
     fileprivate var inOrder: [ObjectID] { sorted { $0.description < $1.description } }
 }
 
 extension Tenant {
-    /// The ids of those who are found, in the order of the answer.
+    /// Returns the ids of the users found, in the order of the result.
     fileprivate func search(_ fill: (inout PersonSearch) -> Void) async throws -> [ObjectID] {
         var search = PersonSearch()
         fill(&search)
         return try await store.people(matching: search, of: application, after: nil, limit: 100).map(\.objectID)
     }
 
-    /// A user without identities.
+    /// Inserts a user without identities.
     func insertUser(email: String = "", name: String = "") async throws -> ObjectID {
         let id = ObjectID(UUID())
         try await database.psql(

@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("A profile that is written without a login")
 struct ProfileRefreshTests {
@@ -31,7 +32,7 @@ struct ProfileRefreshTests {
         ).get()
     }
 
-    /// What a property is after a first value, a second one, and a third one behind an edit.
+    /// The values of a property after a second value, and after an edit and a third value; the first is `first`.
     @Test(
         "follows the same rules as a login",
         arguments: [
@@ -47,7 +48,7 @@ struct ProfileRefreshTests {
             #expect(try await refresh(nil, tenant, statement)?.value("nick") == .text(second))
             try await tenant.database.psql("update \(Tenant.users) set nick = 'edited'")
             #expect(try await refresh("third", tenant, statement)?.value("nick") == .text(third))
-            // And a login after it goes on from there.
+            // A later login continues from there.
             let login = try await tenant.signIn("1001", token: "next", nick: "fourth", sync)
             #expect(login.user.value("nick") == .text(third == "third" ? "fourth" : "edited"))
         }

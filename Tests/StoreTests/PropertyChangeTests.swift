@@ -1,9 +1,10 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("A change of properties")
 struct PropertyChangeTests {
@@ -15,7 +16,7 @@ struct PropertyChangeTests {
         Property(name: Tenant.named(name), type: type, required: required)
     }
 
-    /// Name, type and whether it is NOT NULL, of a column.
+    /// Returns a column: its name, its type and whether it is NOT NULL.
     private func column(_ name: String, of tenant: Tenant) async throws -> LiveColumn? {
         try await tenant.store.liveColumns(ofSchema: tenant.application.schema).first { $0.name == name }
     }
@@ -83,7 +84,7 @@ struct PropertyChangeTests {
 
             try await tenant.change(.changeProperty(points, required: false, clientMappable: false))
             #expect(try await column("points", of: tenant)?.notNull == false)
-            // What a killed change has left behind goes with the next one.
+            // The next change removes the constraint that a killed change has left behind.
             try await tenant.database.psql(
                 """
                 do $$ begin execute format('alter table \(Tenant.users) add constraint federation_required_%s check (true)',

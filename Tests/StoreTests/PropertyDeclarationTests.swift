@@ -1,9 +1,10 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Declaring a property")
 struct PropertyDeclarationTests {
@@ -15,7 +16,7 @@ struct PropertyDeclarationTests {
         Property(name: Tenant.named(name), type: type, required: required)
     }
 
-    /// Name, type and whether it is NOT NULL, of a column.
+    /// Returns a column: its name, its type and whether it is NOT NULL.
     private func column(_ name: String, of tenant: Tenant) async throws -> LiveColumn? {
         try await tenant.store.liveColumns(ofSchema: tenant.application.schema).first { $0.name == name }
     }
@@ -93,7 +94,7 @@ struct PropertyDeclarationTests {
             #expect(try await tenant.state() == before)
             try await tenant.change(.declareProperty(Self.property("seat", .int, required: true)))
             #expect(try await column("seat", of: tenant)?.notNull == true)
-            // NOT NULL of a column says whether its property is required, whoever wrote it there.
+            // A column is NOT NULL exactly when its property is required, whoever created the column.
             try await tenant.change(.removeProperty(Tenant.named("points")))
             try await tenant.database.psql("alter table \(Tenant.users) add column points bigint not null default 1")
             try await tenant.change(.declareProperty(Self.property("points", .int)))

@@ -1,16 +1,16 @@
+import Domain
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Postgres
 @testable import Store
+import Testing
+import TestSupport
 
 @Suite("Indexes of properties")
 struct PropertyIndexTests {
     private static let indexed = ["nick", "points", "ratio", "member", "birthday", "seen", "name"]
 
-    /// The same tenant with an index declared of every property that can have one.
+    /// Returns the same tenant with an index declared for every property that can have one.
     private static func indexing(_ tenant: Tenant, _ names: [String] = indexed) async throws -> Tenant {
         try await tenant.change(names.map { .indexProperty(Tenant.named($0), true) })
         var tenant = tenant
@@ -20,7 +20,7 @@ struct PropertyIndexTests {
         return tenant
     }
 
-    /// Our indexes of the users table, each as its name and definition.
+    /// Returns the service's indexes of the users table, each as its name and definition.
     private static func indexes(
         _ tenant: Tenant,
         _ kind: String = "indexed"
@@ -64,7 +64,7 @@ struct PropertyIndexTests {
             #expect(try await tenant.store.indexStates(of: tenant.application.place).allSatisfy(\.isReady))
             #expect(try await Self.reconcile(tenant) == .done(built: 0, dropped: 0))
 
-            // One that the operator made is nobody's to drop.
+            // The service never drops an index that the operator created.
             try await tenant.database.psql("create index by_hand on \(Tenant.users) (points)")
             let login = try await indexing.signIn(
                 writing: .text(String(repeating: "é", count: 20_000)),
@@ -102,7 +102,7 @@ struct PropertyIndexTests {
             )
             #expect(try await Self.columns(tenant) == [#""left"(nick, 512) COLLATE "C""#])
             #expect(try await Self.reconcile(tenant) == .done(built: 1, dropped: 0))
-            // As an instance of before leaves it.
+            // An instance of a former version leaves the index like this.
             let name = try #require(try await Self.indexes(tenant).first { $0.definition.contains("points") }).name
             try await tenant.database.psql(
                 """
@@ -125,7 +125,7 @@ struct PropertyIndexTests {
     func interruption() async throws {
         try await Tenant.lend { tenant in
             _ = try await Self.indexing(tenant, ["points"])
-            // Its transaction is one that builds wait for.
+            // The locking transaction is one that index builds wait for.
             try await tenant.database.whileLocked("lock table \(Tenant.users) in row exclusive mode") {
                 let building = Task { try await Self.reconcile(tenant) }
                 try await eventually("the build waits") {
@@ -133,7 +133,7 @@ struct PropertyIndexTests {
                         "select 1 from pg_stat_activity where datname = current_database() and query like 'create index concurrently%' and wait_event_type = 'Lock'"
                     ).count == 1
                 }
-                // Logins do not.
+                // Logins do not wait.
                 _ = try await tenant.signIn(writing: .integer(1), to: "points", .always)
                 #expect(try await tenant.store.indexStates(of: tenant.application.place).map(\.isReady) == [false])
                 let other = try await withStore(tenant.database.url) { store in
@@ -212,7 +212,7 @@ struct PropertyIndexTests {
     @Test("a part of a name finds the same people in the same order with an index and without, page by page")
     func partsOfNames() async throws {
         try await Tenant.lend { tenant in
-            // More than are looked at in their order, so that the rare ones are found by the index.
+            // There are more rows than a scan in order reads, so the index finds the rare names.
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.users) (object_id, name)
@@ -295,7 +295,7 @@ struct PropertyIndexTests {
         return searches
     }
 
-    /// Nodes of a plan that read more than they need.
+    /// Returns the nodes of a plan that read more than needed.
     private static func faults(_ plan: [String], narrows: Bool) -> [String] {
         let reads = plan.filter { $0.contains("Scan") && !$0.contains("Subquery Scan") && !$0.contains("Bitmap Heap") }
         return reads.filter { !$0.contains("federation_indexed_") }
@@ -329,7 +329,7 @@ struct PropertyIndexTests {
                     let plan = try await client.withTransaction { connection in
                         try await connection.execute(script: "set local enable_seqscan = off")
                         let explain = Statement(sql: "explain (costs off) " + statement.sql, binds: statement.binds)
-                        return try await connection.query(explain).rows.map { try $0.decode(0, as: String.self) }
+                        return try await connection.query(explain).all(String.self)
                     }
                     #expect(
                         Self.faults(plan, narrows: query.filter != nil) == [],

@@ -1,6 +1,6 @@
-import Vocabulary
+import Domain
 
 extension ProviderName {
-    /// The store knows no provider; most rows of these tests are of this one.
+    /// The provider of most rows in these tests; the store itself knows no provider by name.
     static let facebook = ProviderName(known: "facebook")
 }

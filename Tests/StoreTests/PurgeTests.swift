@@ -1,11 +1,15 @@
+import Domain
+import Encodings
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Rows that have served their time")
 struct PurgeTests {
-    /// 30 sessions past their end, 20 unused for too long, 10 that live; 15 expired single uses and 5 that may be used.
+    /// Lends a tenant with 60 sessions and 20 single uses.
+    ///
+    /// 30 sessions have expired, 20 were unused for too long, 10 live. 15 single uses have expired, 5 may still be
+    /// used.
     private func lend(_ body: (Tenant) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             _ = try await tenant.signIn(writing: nil, to: "nick", .always)
@@ -98,8 +102,8 @@ struct PurgeTests {
             for part in 0..<parts {
                 removed.append(try await tenant.store.removeEndedSessions(inPart: part, of: tenant.application))
             }
-            // Of fifteen, five have their end to come, of which four were seen within the fortnight: 3,200 of 12,000 stay.
-            // The 50 more are of the tenant.
+            // Five of fifteen sessions have not expired, and four of these were used within the fortnight. So 3,200 of
+            // 12,000 stay. The other 50 removed ones are those that `lend` inserted.
             #expect(removed.reduce(0, +) == 8850, "\(removed)")
             #expect(removed.count { $0 > 0 } > 2)
             #expect(try await tenant.store.removeEndedSessions(inPart: parts, of: tenant.application) == 0)
@@ -294,7 +298,7 @@ struct PurgeTests {
     func endedTokens() async throws {
         try await Tenant.lend { tenant in
             try await tenant.fill(40)
-            // 20 have ended, half of them ID tokens; 10 end in a while; 10 never do.
+            // 20 tokens have expired, half of them ID tokens; 10 expire later; 10 never expire.
             try await tenant.database.psql(
                 """
                 update \(Tenant.schema).identities set

@@ -1,14 +1,14 @@
+import Domain
 import FoundationEssentials
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Where logins beyond the sessions that a user may have are refused")
 struct RefusedLoginTests {
     private static let hash = SealedSecret(bytes: [1, 2, 3], keyID: "key")
 
-    /// Lends a tenant whose users may have so many sessions, and one user with a password and an identity.
+    /// Lends a tenant whose users may have `most` sessions, and one user with a password and an identity.
     private func lend(
         most: Int64?,
         _ body: @Sendable @escaping (_ tenant: Tenant, _ user: ObjectID) async throws -> Void
@@ -30,7 +30,7 @@ struct RefusedLoginTests {
         }
     }
 
-    /// Why a login was refused; nil when it was not.
+    /// Returns why a login was refused; nil when it succeeded.
     private static func refusal(_ body: () async throws -> Void) async throws -> Failure.Reason? {
         do { try await body() } catch let failure as Failure { return failure.reason }
         return nil
@@ -88,7 +88,7 @@ struct RefusedLoginTests {
             #expect(try await tenant.store.sessionUser(tokenHash: first, of: tenant.application).get() != nil)
             #expect(try await Self.byProvider(tenant, subject: "2") == nil, "another user")
 
-            // The same login that comes again, and the client's own session, which makes room.
+            // A repeat of the same login is accepted, and so is a login that replaces the client's own session.
             #expect(try await Self.byProvider(tenant, hash: first) == nil)
             let second = Tenant.randomHash()
             #expect(try await Self.byPassword(tenant, user, hash: second, previous: first) == nil)
@@ -169,7 +169,7 @@ struct RefusedLoginTests {
                 #expect(try await Self.byPassword(tenant, user, hash: hashes.last ?? []) == nil)
             }
             var tenant = tenant
-            // The operator allows fewer than there are.
+            // The operator now allows fewer sessions than the user has.
             tenant.application.settings.mostSessions = 1
             let statement = SignInStatement(
                 application: tenant.application,

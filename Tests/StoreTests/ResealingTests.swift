@@ -1,15 +1,16 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
-/// The master keys that secrets are under before; none of them is to be kept.
+/// The former master keys of the secrets; re-encryption must leave no secret under them.
 private let formerKeys = ["old1", "old2"]
 
 @Suite("Resealing secrets")
 struct ResealingTests {
-    /// Lends a tenant with a second application, three apps under two old keys and one under the new key.
+    /// Lends a tenant with a second application, three apps under two former keys and one under the new key.
     private func lend(_ body: (Tenant) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             let other = try #require(ApplicationID("other"))
@@ -49,32 +50,41 @@ struct ResealingTests {
     private func app(_ id: String) throws -> ProviderAppID { try #require(ProviderAppID(id)) }
     private func sealed(_ key: String) -> SealedSecret { SealedSecret(bytes: Array(key.utf8), keyID: key) }
 
-    /// What a real resealing does to the bytes is of no matter here; the place of each must be right.
-    private static func reseal(_ stored: StoredSecret) -> SealedSecret {
-        SealedSecret(bytes: Array("\(stored.application)/\(stored.app)".utf8), keyID: "new")
+    /// Returns a value that names the secret's place, by which a test sees whether it is stored in the right place.
+    private static func reseal(_ stored: SealedValue) -> SealedSecret {
+        let application = stored.application?.text ?? ""
+        return SealedSecret(bytes: Array("\(application)/\(stored.key.last ?? "")".utf8), keyID: "new")
+    }
+
+    private static func step(
+        _ tenant: Tenant,
+        limit: Int = 10,
+        _ reseal: @escaping @Sendable (SealedValue) -> SealedSecret? = reseal
+    ) async throws -> Int {
+        try await tenant.store.reseal(
+            .appSecrets,
+            of: nil,
+            notUnder: "new",
+            among: formerKeys,
+            limit: limit,
+            by: Tenant.actor,
+            reseal: reseal
+        )
     }
 
     @Test("in steps, until none is left; only the ciphertext and its key change, and every instance hears of it")
     func steps() async throws {
         try await lend { tenant in
-            let counts = try await tenant.store.secretsByKey()
+            let counts = try await tenant.store.sealed(.appSecrets, of: nil)
             #expect(counts.map(\.keyID) == ["new", "old1", "old2"])
             #expect(counts.map(\.count) == [1, 2, 1])
             let before = try await tenant.store.configuration(changedAfter: 0)
             var steps: [Int] = []
             repeat {
-                steps.append(
-                    try await tenant.store.reseal(
-                        notUnder: "new",
-                        among: formerKeys,
-                        limit: 2,
-                        by: Tenant.actor,
-                        reseal: Self.reseal
-                    )
-                )
+                steps.append(try await Self.step(tenant, limit: 2))
             } while steps.last != 0
             #expect(steps == [2, 1, 0])
-            #expect(try await tenant.store.secretsByKey().map(\.count) == [4])
+            #expect(try await tenant.store.sealed(.appSecrets, of: nil).map(\.count) == [4])
 
             let after = try await tenant.store.configuration(changedAfter: before.revision)
             #expect(after.revision == before.revision + 2)
@@ -105,16 +115,13 @@ struct ResealingTests {
 
     @Test("what cannot be sealed anew leaves everything as it was")
     func failure() async throws {
-        struct Unopened: Error {}
         try await lend { tenant in
             let before = try await tenant.state()
-            await #expect(throws: Unopened.self) {
-                try await tenant.store.reseal(notUnder: "new", among: formerKeys, limit: 10, by: Tenant.actor) {
-                    stored in
-                    guard stored.secret.keyID != "old2" else { throw Unopened() }
-                    return Self.reseal(stored)
-                }
+            let failure = await #expect(throws: Failure.self) {
+                try await Self.step(tenant) { $0.secret.keyID == "old2" ? nil : Self.reseal($0) }
             }
+            #expect(failure?.reason == .providerMisconfigured)
+            #expect(failure?.message.hasPrefix("The secret of the app 2 at facebook of tenant does not open") == true)
             #expect(try await tenant.state() == before)
         }
     }
@@ -124,23 +131,10 @@ struct ResealingTests {
         try await lend { tenant in
             let held = "select from federation.applications where id = 'tenant' for update"
             try await tenant.database.whileLocked(held) {
-                let count = try await tenant.store.reseal(
-                    notUnder: "new",
-                    among: formerKeys,
-                    limit: 10,
-                    by: Tenant.actor,
-                    reseal: Self.reseal
-                )
+                let count = try await Self.step(tenant)
                 #expect(count == 1)
             }
-            let rest = try await tenant.store.reseal(
-                notUnder: "new",
-                among: formerKeys,
-                limit: 10,
-                by: Tenant.actor,
-                reseal: Self.reseal
-            )
-            #expect(rest == 2)
+            #expect(try await Self.step(tenant) == 2)
         }
     }
 
@@ -151,14 +145,8 @@ struct ResealingTests {
                 for _ in 0..<4 {
                     group.addTask {
                         var sum = 0
-                        while try await tenant.store.secretsByKey().count > 1 {
-                            sum += try await tenant.store.reseal(
-                                notUnder: "new",
-                                among: formerKeys,
-                                limit: 1,
-                                by: Tenant.actor,
-                                reseal: Self.reseal
-                            )
+                        while try await tenant.store.sealed(.appSecrets, of: nil).count > 1 {
+                            sum += try await Self.step(tenant, limit: 1)
                         }
                         return sum
                     }

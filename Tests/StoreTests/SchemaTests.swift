@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("The schema")
 struct SchemaTests {
@@ -16,8 +17,8 @@ struct SchemaTests {
                 for _ in 0..<16 {
                     group.addTask {
                         var configuration = try PostgresConfiguration(url: database.url)
-                        // They wait for each other, and for the processors, which other tests want, too; one statement
-                        // brings up all applications.
+                        // The migrations wait for each other, and for processors that other tests use, too; one
+                        // statement migrates all applications.
                         configuration.pipelinedConnections = 1
                         configuration.exclusiveConnections = 1
                         (configuration.leaseTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
@@ -71,7 +72,7 @@ struct SchemaTests {
         }
     }
 
-    /// Everything that schema.sql makes.
+    /// A query of all objects that schema.sql creates.
     static let dump = """
         select string_agg(line, e'\\n' order by line) from (
             select format('%s.%s.%s %s %s %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
@@ -88,7 +89,7 @@ struct SchemaTests {
         ) lines
         """
 
-    /// Columns, constraints and indexes of an application's schema, without the schema's name.
+    /// Returns a query of the columns, constraints and indexes of an application's schema, without the schema's name.
     static func dump(ofApplication schema: String) -> String {
         """
         select replace(string_agg(line, e'\\n' order by line), '\(schema)', '') from (
@@ -209,7 +210,7 @@ struct SchemaTests {
     func upgrade() async throws {
         let new = try await withDatabase(.schema) { database in try await database.psql(Self.dump) }
         try await withDatabase(.schema) { database in
-            // What version 1 did not have goes; a user has logged in to an application by then.
+            // This removes what version 1 did not have; one user has logged in to an application.
             try await database.psql(
                 """
                 drop trigger configuration_is_announced on federation.configuration;

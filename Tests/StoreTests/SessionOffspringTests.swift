@@ -1,7 +1,7 @@
+import Domain
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Sessions beside those of an app")
 struct SessionOffspringTests {
@@ -60,7 +60,7 @@ struct SessionOffspringTests {
             #expect(try await Self.live([phone, first, second, other], in: tenant) == [true, false, true, true])
             let third = try await Self.open(beside: second, in: tenant)
             #expect(try await Self.live([phone, second, third, other], in: tenant) == [true, false, true, true])
-            // As an instance of before ends it, which knows of none beside it.
+            // An instance of a former version ends a session like this, since it knows no dependent sessions.
             let hex = tablet.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
             try await tenant.database.psql("delete from \(Tenant.schema).sessions where token_hash = '\\x\(hex)'")
             let fourth = try await Self.open(beside: phone, in: tenant)

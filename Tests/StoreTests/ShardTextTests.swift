@@ -1,10 +1,8 @@
 import FoundationEssentials
 import Postgres
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Store
+import Testing
+import TestSupport
 
 @Suite("Statements for the shards of an application")
 struct ShardTextTests {
@@ -73,7 +71,7 @@ struct ShardTextTests {
         ]
         let shards = Shards(schema: "shop", numbers: Dictionary(uniqueKeysWithValues: tables.map { ($0, 7) }))
         for file in files {
-            // The first lines say how the values are called, which are written by their names there.
+            // The first lines list the names of the parameters.
             let golden = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
             let text = golden.split(separator: "\n").filter { !$0.hasPrefix("--") }.joined(separator: "\n")
             let command = shards.command(of: Statement(sql: text)) ?? ""

@@ -1,11 +1,12 @@
+import Domain
+import Encodings
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("The sign-in write")
 struct SignInWriteTests {
-    /// Two values of each type, and the SQL literal of a third that an edit sets.
+    /// Two values of each type, and the SQL literal of a third value for an edit.
     static let types: [(name: String, first: PropertyValue, second: PropertyValue, edit: String)] = [
         ("nick", .text("a"), .text("b"), "'edited'"),
         ("points", .integer(1), .integer(-9_007_199_254_740_993), "7"),
@@ -36,7 +37,7 @@ struct SignInWriteTests {
                 #expect(second.user.objectID == first.user.objectID)
                 let overwrites = sync == .always || sync == .untilEdited
                 #expect(second.user.value(type.name) == (overwrites ? type.second : type.first), "\(sync)")
-                // A login that changes nothing is no update.
+                // A login that changes no value does not count as an update.
                 #expect((second.user.updated != nil) == (overwrites && type.first != type.second), "\(sync)")
 
                 try await tenant.database.psql(

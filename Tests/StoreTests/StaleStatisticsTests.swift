@@ -1,12 +1,11 @@
+import Domain
 import FoundationEssentials
-import Store
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Postgres
+import Store
+import Testing
+import TestSupport
 
-/// What the statistics are from before the tables become large; nothing analyzes them again.
+/// The rows that the statistics know, gathered before the tables become large; nothing analyzes the tables again.
 enum StaleStatistics: String, CaseIterable, CustomTestStringConvertible {
     case oneSession
     case manySessionsOfOneUser
@@ -17,7 +16,9 @@ enum StaleStatistics: String, CaseIterable, CustomTestStringConvertible {
         "users", "identities", "sessions", "passwords", "attempts", "email_proofs", "mails", "user_roles", "single_use",
     ]
 
-    /// One user with one row in each table, or with so many sessions that one value seems to be all there is.
+    /// Adds one user and analyzes the tables.
+    ///
+    /// The user has one row in each table, or so many sessions that one value seems to be the only one.
     func begin(_ tenant: Tenant) async throws {
         let schema = Tenant.schema
         for table in Self.tables {
@@ -27,7 +28,7 @@ enum StaleStatistics: String, CaseIterable, CustomTestStringConvertible {
         for table in Self.tables { try await tenant.database.psql("vacuum analyze \(schema).\(table)") }
     }
 
-    /// Thousands of rows that no statistics know of.
+    /// Adds thousands of rows that the statistics do not know.
     func load(_ tenant: Tenant) async throws {
         try await fill(tenant, users: 1...5000, sessionsOfEach: 2)
     }
@@ -64,12 +65,12 @@ enum StaleStatistics: String, CaseIterable, CustomTestStringConvertible {
 struct StaleStatisticsTests {
     // MARK: The plans
 
-    /// The values' types as `PREPARE` wants them, and the statement.
+    /// Returns a `PREPARE` of the statement, with the types of its values.
     private static func prepare(_ statement: Statement) -> String {
         "prepare login (\(statement.binds.map { "\($0.sqlType)" }.joined(separator: ", "))) as \(statement.sql)"
     }
 
-    /// Scans that no condition on an index narrows.
+    /// Returns the scans that no index condition narrows.
     private static func wideScans(_ plan: [String]) -> [String] {
         plan.enumerated().compactMap { number, line in
             guard line.contains("Scan"), line.contains(" on ") || line.contains("Index") else { return nil }
@@ -117,7 +118,7 @@ struct StaleStatisticsTests {
                                 let values = statement.binds.map { _ in "null" }.joined(separator: ", ")
                                 explain = Statement(sql: "explain (costs off) execute login (\(values))")
                             }
-                            return try await connection.query(explain).rows.map { try $0.decode(0, as: String.self) }
+                            return try await connection.query(explain).all(String.self)
                         }
                         #expect(plan.count > 30)
                         #expect(Self.wideScans(plan) == [], "\(mode), \(use)")
@@ -127,9 +128,9 @@ struct StaleStatisticsTests {
         }
     }
 
-    // MARK: What is read
+    // MARK: Rows read
 
-    /// One of everything that clients ask, for one of the users.
+    /// Sends one request of every kind that clients send, for one user.
     private func traffic(_ tenant: Tenant, _ store: Store, user number: Int) async throws {
         let application = tenant.application
         let login = SignInStatement(application: application, provider: .facebook, tokens: nil, targets: [])
@@ -199,7 +200,7 @@ struct StaleStatisticsTests {
         #expect(try await store.endSession(tokenHash: hash, of: application) == false)
     }
 
-    /// Waits until no other session of that name is left.
+    /// Waits until no other session of that application name is left.
     private func ended(_ applicationName: String, _ tenant: Tenant) async throws {
         try await eventually("\(applicationName) has ended") {
             try await tenant.database.psql(
@@ -230,16 +231,16 @@ struct StaleStatisticsTests {
                     $0.exclusiveConnections = 1
                 }
             ) { store in
-                // Makes the plans.
+                // Two runs make the server plan the statements.
                 for _ in 1...2 { try await traffic(tenant, store, user: 0) }
                 try await statistics.load(tenant)
-                // What filled the tables has told of itself once it has ended.
+                // The sessions that filled the tables report their own reads when they end.
                 await tenant.database.endSessions()
                 try await ended("tests", tenant)
                 try await tenant.database.psql("select pg_stat_reset()")
                 for number in 1...10 { try await traffic(tenant, store, user: number * 400) }
             }
-            // The server tells what a connection has read at its end at the latest.
+            // A connection reports its reads when it ends, at the latest.
             try await ended("traffic", tenant)
             let read = try await tenant.database.psql(
                 """

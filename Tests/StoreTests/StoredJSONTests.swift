@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("JSON in the database")
 struct StoredJSONTests {

@@ -1,19 +1,20 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
-/// An application with its own schema on a leased database, and a store to work on it.
+/// An application with its own schema on a leased database, and a store for it.
 struct Tenant {
     let store: Store
     let database: TestDatabase
     var application: Application
-    /// How the tests' logins keep the provider's tokens.
+    /// How logins of the tests keep the provider's tokens.
     var tokens: TokenKeeping?
 
-    /// The users table, as SQL names it.
+    /// The name of the users table in SQL.
     static let users = schema + ".users"
     static let schema = "\"tenant \"\"x\"\"\""
     static let actor = Actor(name: "ann", source: "10.0.0.1")
@@ -52,7 +53,7 @@ struct Tenant {
         }
     }
 
-    /// The same application as an instance sees it that knows of this property, instead of those names.
+    /// Returns the application as an instance sees it that knows this property in place of the given names.
     func with(_ property: Property, insteadOf gone: String...) -> Tenant {
         var tenant = self
         tenant.application = Application(
@@ -67,13 +68,13 @@ struct Tenant {
         return tenant
     }
 
-    /// Does steps as one change of the application.
+    /// Applies steps as one change of the application.
     @discardableResult
     func change(_ steps: ConfigurationChange...) async throws -> StoredApplication? {
         try await change(steps)
     }
 
-    /// Does steps as one change of the application, or of another one.
+    /// Applies steps as one change of this application, or of another one.
     @discardableResult
     func change(_ steps: [ConfigurationChange], of id: ApplicationID? = nil) async throws -> StoredApplication? {
         try await store.change(id ?? application.id, by: Self.actor) { _, _ in
@@ -81,12 +82,12 @@ struct Tenant {
         }
     }
 
-    /// What a change that fails says.
+    /// Applies a change that must fail, and returns its failure.
     func refusal(_ steps: ConfigurationChange..., sourceLocation: SourceLocation = #_sourceLocation) async -> Failure? {
         await #expect(throws: Failure.self, sourceLocation: sourceLocation) { try await change(steps) }
     }
 
-    /// Everything of the configuration and of the users table's shape, to see that nothing has changed.
+    /// Returns the configuration and the shape and rows of the users table, to test that nothing has changed.
     func state() async throws -> [[String?]] {
         try await database.psql(
             """
@@ -105,7 +106,7 @@ struct Tenant {
         )
     }
 
-    /// One login that writes one property, or nothing when the profile lacks it.
+    /// Logs in once and writes one property, or none when the profile lacks it.
     func signIn(
         _ subject: String = "1001",
         writing value: PropertyValue?,
@@ -184,7 +185,7 @@ struct Tenant {
         )
     }
 
-    /// Does `sql` in another transaction, and ends that once the closure has begun to wait for it.
+    /// Runs `sql` in another transaction, and commits once the closure waits for it.
     func whileWaiting(behind sql: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
         let waiter = try await database.whileLocked(sql) {
             let waiter = Task { try await body() }
@@ -198,7 +199,7 @@ struct Tenant {
         try await waiter.value
     }
 
-    /// The same, where the closure waits for a user's row.
+    /// Locks a user's row and runs `sql` in another transaction, and commits once the closure waits for the row.
     func whileWaiting(
         for user: ObjectID,
         _ sql: String,
@@ -214,7 +215,7 @@ struct Tenant {
         try await database.psql("select count(*) from \"tenant \"\"x\"\"\".\(table)").first?.first ?? nil
     }
 
-    /// By what identities are known when they are banned.
+    /// Returns the hash by which a ban knows an identity.
     @Sendable static func hash(_ identity: IdentityKey) -> [UInt8] {
         var hash = Array("\(identity.provider)/\(identity.app)/\(identity.subject)".utf8.prefix(32))
         hash += [UInt8](repeating: 0, count: 32 - hash.count)
@@ -229,7 +230,7 @@ struct Tenant {
     }
 }
 
-/// A store on the database of that URL, for as long as the closure runs.
+/// Lends a store on the database of that URL while the closure runs.
 func withStore<Result>(
     _ url: String,
     configure: (inout PostgresConfiguration) -> Void = { _ in },
@@ -238,15 +239,16 @@ func withStore<Result>(
     try await withClient(url, configure: configure) { try await body(Store(postgres: $0)) }
 }
 
-/// Connections to the database of that URL, for as long as the closure runs.
+/// Lends a client of the database of that URL while the closure runs.
 func withClient<Result>(
     _ url: String,
     configure: (inout PostgresConfiguration) -> Void = { _ in },
     _ body: (PostgresClient) async throws -> Result
 ) async throws -> Result {
     var configuration = try PostgresConfiguration(url: url)
-    // Other tests want the server, too, and whatever else is at work the processors.
+    // Other tests use the database server and the processors, too.
     (configuration.leaseTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
+    (configuration.statementTimeout, configuration.idleInTransactionTimeout) = (.seconds(60), .seconds(60))
     configure(&configuration)
     let client = PostgresClient(configuration: configuration)
     async let life: Void = client.run()
@@ -263,19 +265,18 @@ func withClient<Result>(
 }
 
 extension Failure: CustomTestStringConvertible {
-    /// What an unexpected failure is about.
+    /// The reason, message and cause of an unexpected failure.
     package var testDescription: String { "\(reason): \(message) (\(cause ?? "no cause"))" }
 }
 
 extension User {
-    /// The value of a property by its name.
     func value(_ name: String) -> PropertyValue? {
         properties.first { $0.name.text == name }?.value
     }
 }
 
 extension ConfigurationChange {
-    /// Changes the rules of a property; its type plays no part in that.
+    /// Changes the rules of a property; the type in the change is ignored.
     static func changeProperty(_ name: PropertyName, required: Bool, clientMappable: Bool) -> ConfigurationChange {
         .changeProperty(Property(name: name, type: .string, required: required, clientMappable: clientMappable))
     }

@@ -1,13 +1,14 @@
+import Domain
+import Encodings
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Storing the keys of signed tokens")
 struct TokenKeyTests {
     private static let actor = Actor(name: "ann", source: "test")
 
-    /// A key of the tenant's.
+    /// Returns a key of the tenant.
     private static func key(_ name: String, under keyID: String = "new") throws -> NewTokenKey {
         try key(name, of: #require(ApplicationID("tenant")), under: keyID)
     }
@@ -95,12 +96,20 @@ struct TokenKeyTests {
                     by: Self.actor
                 )
             }
-            let count = try await store.resealTokenKeys(notUnder: "new", among: ["old"], by: Self.actor) {
-                sealed,
-                id,
-                application in
-                #expect(application?.text == "tenant")
-                return id.hasPrefix("b") ? nil : SealedSecret(bytes: sealed.bytes + [1], keyID: "new")
+            @Sendable func step(_ reseal: @escaping @Sendable (SealedValue) -> SealedSecret?) async throws -> Int {
+                try await store.reseal(
+                    .tokenKeys,
+                    of: nil,
+                    notUnder: "new",
+                    among: ["old"],
+                    limit: 10,
+                    by: Self.actor,
+                    reseal: reseal
+                )
+            }
+            let count = try await step { value in
+                #expect(value.application?.text == "tenant")
+                return value.key[0].hasPrefix("b") ? nil : SealedSecret(bytes: value.secret.bytes + [1], keyID: "new")
             }
             #expect(count == 2)
             let keys = try await store.tokenKeys()
@@ -109,13 +118,10 @@ struct TokenKeyTests {
                     "a new 2", "c stranger 1", "d new 1",
                 ]
             )
-            let counts = try await store.tokenKeysByKey()
+            let counts = try await store.sealed(.tokenKeys, of: nil)
             #expect(counts.map(\.keyID) == ["new", "stranger"])
             #expect(counts.map(\.count) == [2, 1])
-            let again = try await store.resealTokenKeys(notUnder: "new", among: ["old"], by: Self.actor) { _, _, _ in
-                nil
-            }
-            #expect(again == 0)
+            #expect(try await step { _ in nil } == 0)
         }
     }
 

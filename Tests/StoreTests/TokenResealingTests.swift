@@ -1,11 +1,12 @@
-import Store
-import TestSupport
+import Domain
+import Encodings
+@testable import Store
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Resealing kept tokens")
 struct TokenResealingTests {
-    /// Lends a tenant with 20 kept tokens under the key `key`, and its place.
+    /// Lends a tenant with 20 tokens encrypted under the key `key`, and its place.
     private func lend(_ body: (Tenant, ApplicationPlace) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             try await tenant.fill(20)
@@ -18,11 +19,12 @@ struct TokenResealingTests {
     private func step(
         _ tenant: Tenant,
         _ place: ApplicationPlace,
-        _ reseal: @escaping @Sendable (SealedSecret, IdentityKey) -> SealedSecret? = {
-            SealedSecret(bytes: Array("\($1.app)/\($1.subject)".utf8), keyID: "new")
+        _ reseal: @escaping @Sendable (SealedValue) -> SealedSecret? = {
+            SealedSecret(bytes: Array($0.key.dropFirst().joined(separator: "/").utf8), keyID: "new")
         }
     ) async throws -> Int {
-        try await tenant.store.resealTokens(
+        try await tenant.store.reseal(
+            .providerTokens,
             of: place,
             notUnder: "new",
             among: ["key"],
@@ -33,7 +35,12 @@ struct TokenResealingTests {
     }
 
     private func counts(_ tenant: Tenant, _ place: ApplicationPlace) async throws -> [String] {
-        try await tenant.store.sealedByKey(of: place).map { "\($0.keyID) \($0.tokens) \($0.passing)" }
+        let tokens = try await tenant.store.sealed(.providerTokens, of: place)
+        let passing = try await tenant.store.sealed(.loginCodes, of: place)
+        return Set((tokens + passing).map(\.keyID)).sorted().map { keyID in
+            let counts = [tokens, passing].map { all in all.first { $0.keyID == keyID }?.count ?? 0 }
+            return "\(keyID) \(counts[0]) \(counts[1])"
+        }
     }
 
     @Test("in steps, until none is left; only the ciphertext and its key change, each at its own identity")
@@ -74,12 +81,47 @@ struct TokenResealingTests {
     func everyProvider() async throws {
         try await lend { tenant, place in
             try await tenant.fill(2, at: "other", app: "https://sso.example.com/")
-            while try await step(tenant, place, { SealedSecret(bytes: Array($1.path.utf8), keyID: "new") }) > 0 {}
+            while try await step(
+                tenant,
+                place,
+                { SealedSecret(bytes: Array($0.column.row($0.key).utf8), keyID: "new") }
+            ) > 0 {}
             #expect(try await counts(tenant, place) == ["new 22 0"])
             let tokens = try await tenant.database.psql(
                 "select encode(token, 'escape') from \(Tenant.schema).identities where provider = 'other' order by 1"
             )
             #expect(tokens == [["other/https:%2F%2Fsso.example.com%2F/1"], ["other/https:%2F%2Fsso.example.com%2F/2"]])
+        }
+    }
+
+    @Test("a row with bytes in its key is found by them")
+    func bytes() async throws {
+        try await lend { tenant, place in
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.schema).single_use (kind, hash, payload, payload_key_id, expires)
+                select 'state', sha256(n::text::bytea), 'x', 'key', now() + interval '1 hour' from generate_series(1, 3) n
+                """
+            )
+            var column = SealedColumn.loginCodes
+            column.unopened = .removed
+            let done = try await tenant.store.reseal(
+                column,
+                of: place,
+                notUnder: "new",
+                among: ["key"],
+                limit: 12,
+                by: Tenant.actor
+            ) { SealedSecret(bytes: Array($0.key.joined(separator: "/").utf8), keyID: "new") }
+            #expect(done == 3)
+            let rows = try await tenant.database.psql(
+                "select encode(payload, 'escape'), encode(hash, 'hex') from \(Tenant.schema).single_use"
+            )
+            #expect(rows.count == 3)
+            for row in rows {
+                let hash = try #require(Hexadecimal.decode((row[1] ?? "").utf8))
+                #expect(row[0] == "state/" + Base64URL.encode(hash))
+            }
         }
     }
 
@@ -92,8 +134,8 @@ struct TokenResealingTests {
                 let sealed = try await step(tenant, place)
                 #expect(sealed == 1)
             }
-            _ = try await step(tenant, place) { $1.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
-            _ = try await step(tenant, place) { $1.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
+            _ = try await step(tenant, place) { $0.key[2] == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
+            _ = try await step(tenant, place) { $0.key[2] == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
             #expect(try await counts(tenant, place) == ["new 19 0"])
             #expect(try await tenant.identity("concat_ws(' ', 'x', token, token_key_id, check_due)", "8") == "x")
         }

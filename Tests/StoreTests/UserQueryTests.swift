@@ -1,17 +1,17 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Store
+import Testing
+import TestSupport
 
 @Suite("Queries of the users collection")
 struct UserQueryTests {
     private static let moment: Int64 = 1_577_836_800_123
     private static let texts = ["", "a", "Ann", "ann", "a%b", "a_b", "'; drop table users; --", "é", "\\"]
 
-    /// Users of whom each property is sometimes missing.
+    /// Inserts users, each of whom lacks some properties at random.
     private static func fill(_ tenant: Tenant, _ random: inout SeededRandom) async throws {
         for _ in 0..<40 {
             let user = try await tenant.insertUser(email: "\(random.next())@example.com")
@@ -298,7 +298,7 @@ extension User {
 }
 
 extension UserFilter {
-    /// By the three values of SQL: nil for what cannot be known.
+    /// Evaluates the filter in SQL's three-valued logic; nil is unknown.
     fileprivate func holds(of user: User) -> Bool? {
         switch self {
         case .all(let parts):
@@ -337,7 +337,7 @@ extension UserFilter {
         return user.value(of: property.name.text)
     }
 
-    /// Negative, zero or positive.
+    /// Compares two values; the result is negative, zero or positive.
     private static func compare(_ left: PropertyValue, _ right: PropertyValue) -> Int {
         func order<Value: Comparable>(_ left: Value, _ right: Value) -> Int { left < right ? -1 : left > right ? 1 : 0 }
         switch (left, right) {
@@ -355,7 +355,7 @@ extension UserFilter {
         }
     }
 
-    /// LIKE, by going through pattern and text at once.
+    /// Returns whether a text matches a pattern of LIKE, independently of the implementation under test.
     private static func fits(_ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<Unicode.Scalar>) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
         switch first {

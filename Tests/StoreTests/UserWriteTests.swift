@@ -1,9 +1,10 @@
+import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Writing what users give")
 struct UserWriteTests {
@@ -133,7 +134,7 @@ struct UserWriteTests {
             #expect(tooLarge?.reason == .payloadTooLarge)
             #expect(try await update(GivenProperties()).dynamic == ["other": .integer(1)], "nothing is half written")
 
-            // A change that was allowed by a password which is not the one of now.
+            // The password that allowed the change is no longer the current one.
             let outdated = UserUpdate.LoginChange(
                 login: "new@example.com",
                 password: nil,
@@ -201,7 +202,7 @@ struct UserWriteTests {
         }
     }
 
-    /// Ann with her password, and the hash that is stored of it.
+    /// Registers Ann with a password, and returns the user and the stored hash.
     private func ann(_ tenant: Tenant) async throws -> (user: ObjectID, hash: SealedSecret) {
         let write = RegistrationWrite(
             password: password("ann@example.com"),
@@ -243,7 +244,7 @@ struct UserWriteTests {
             }
             #expect(try await tenant.database.psql("select hash from \(Tenant.schema).passwords") == [["\\x0909"]])
 
-            // The session lives, but the password is another one.
+            // The session lives, but the password has changed.
             let other = try await session(tenant, of: user)
             let failure = await #expect(throws: Failure.self) {
                 _ = try await tenant.store.update(
@@ -332,7 +333,7 @@ struct UserWriteTests {
             )
             #expect(try await tenant.database.psql("select email from \(Tenant.users)") == [["thief@example.com"]])
 
-            // What an operator has edited keeps nobody from another password.
+            // An operator's edit of the address does not prevent a change of the password.
             try await tenant.database.psql("update \(Tenant.users) set email = 'edited@example.com'")
             let second = UserUpdate.LoginChange(
                 login: "thief@example.com",

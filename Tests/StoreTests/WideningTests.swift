@@ -1,12 +1,13 @@
+import Domain
+import Encodings
 import Postgres
 import Store
-import TestSupport
 import Testing
-import Vocabulary
+import TestSupport
 
 @Suite("Widening a property")
 struct WideningTests {
-    /// Types, a value as SQL writes it, and how the widened value reads in UTC.
+    /// The two types, a value as an SQL literal, and the widened value as text in UTC.
     static let forms: [(from: PropertyType, to: PropertyType, value: String, result: String)] = [
         (.int, .double, "9007199254740992", "9.007199254740992e+15"), (.int, .double, "-7", "-7"),
         (.int, .string, "-9223372036854775808", "-9223372036854775808"), (.int, .text, "0", "0"),
@@ -48,7 +49,7 @@ struct WideningTests {
                 alter database \(database) set extra_float_digits = -3
                 """
             )
-            // On connections that have been opened under those settings.
+            // The connections of this store open under those settings.
             try await withStore(tenant.database.url) { store in
                 for (offset, form) in Self.forms.enumerated() {
                     let name = Tenant.named("p\(offset)")
@@ -106,8 +107,7 @@ struct WideningTests {
         }
     }
 
-    /// A property of the tenant, two values that a mapping writes one after the other, and the second in the wider
-    /// type.
+    /// A property, its wider type, and two successive values of a mapping, of which the second has the wider type.
     static let written: [(name: String, to: PropertyType, first: PropertyValue, second: PropertyValue)] = [
         ("points", .double, .integer(5), .double(6)), ("points", .string, .integer(5), .text("6")),
         ("ratio", .text, .double(1e300), .text("2.5")), ("ratio", .json, .double(0.1), .json(.integer(1))),

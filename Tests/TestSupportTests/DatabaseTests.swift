@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Leased databases")
 struct DatabaseTests {
@@ -85,7 +85,7 @@ struct DatabaseTests {
                 try await database.psql("SELECT pg_terminate_backend(pg_backend_pid())")
             }
             #expect(try await database.psql("SELECT pg_backend_pid()") != first)
-            // An idle one does not say that it has been ended before it is asked.
+            // An idle connection reports its termination only when it is used.
             let idle = try await database.psql("SELECT pg_backend_pid()")
             let session = try await ManagedProcess.start(
                 "psql",

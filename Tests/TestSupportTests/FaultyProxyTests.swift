@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The faulty proxy")
 struct FaultyProxyTests {
@@ -121,7 +121,7 @@ struct FaultyProxyTests {
             async let ended = client.exchange("x")
             try await eventually("the connection is through") { proxy.traffic.delivered == 1 }
             try await proxy.halfClose(direction)
-            // The server closes when it sees the end of its stream.
+            // The server closes the connection when it sees the end of its stream.
             #expect(try await ended.end == .closed)
         }
     }

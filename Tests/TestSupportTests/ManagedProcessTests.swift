@@ -1,6 +1,6 @@
 import Glibc
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Managed processes")
 struct ManagedProcessTests {

@@ -2,15 +2,17 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A TCP server that answers each blank line (the end of a request's header section) with fixed bytes.
+/// A TCP server that responds to each blank line (the end of a request's header section) with fixed bytes.
 struct ReplyingServer {
     let port: Int
     private let channel: any Channel
 
+    /// Starts the server.
+    ///
     /// - Parameters:
-    ///   - reply: Sent for each request.
-    ///   - closes: Whether the connection is closed behind the first reply.
-    /// - Returns: The server, listening.
+    ///   - reply: The response to each request.
+    ///   - closes: Whether the server closes the connection after the first response.
+    /// - Returns: The listening server.
     /// - Throws: An error of the socket.
     static func start(reply: String, closes: Bool = false) async throws -> ReplyingServer {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

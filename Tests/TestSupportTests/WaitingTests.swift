@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Waiting with a deadline")
 struct WaitingTests {
@@ -40,7 +40,7 @@ struct WaitingTests {
         #expect(error?.description.contains("/no-such-product is not there") == true)
     }
 
-    // The environment is the whole process's.
+    // The environment belongs to the whole process, so the test runs in a process of its own.
     @Test("a product is taken from the folder that the environment names, unless it is older than the sources")
     func chosenProduct() async {
         await #expect(processExitsWith: .success) {

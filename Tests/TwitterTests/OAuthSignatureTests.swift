@@ -1,12 +1,13 @@
+import Domain
+import Encodings
 import Testing
-import Vocabulary
-
 @testable import Twitter
 
 @Suite("Signatures of OAuth 1.0a")
 struct OAuthSignatureTests {
-    /// Credentials and signatures of Twitter's own documentation, and ours for the two requests that we send
-    /// (docs/protocols/twitter.md §5).
+    /// Credentials and signatures of Twitter's documentation, and ours for the two requests of the service.
+    ///
+    /// See docs/protocols/twitter.md §5.
     private static let vectors: [(String, String, [OAuthParameter], hasToken: Bool, String)] = [
         ("POST", "https://api.twitter.com/1/statuses/update.json", status, true, "tnnArxj06cWHq44gCs1OSKk/jLY="),
         ("POST", "https://api.twitter.com/1.1/statuses/update.json", status, true, "hCtSmYh+iHYCEqBWrE7C7hYmtUk="),
@@ -84,7 +85,7 @@ struct OAuthSignatureTests {
         )
     }
 
-    /// Computed with Python's hmac.
+    /// The expected signatures come from Python's hmac.
     @Test("other alphabets, plus, tilde and percent, in values and in secrets; sorting by encoded bytes")
     func characters() {
         let oauth = [

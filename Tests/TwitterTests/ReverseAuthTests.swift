@@ -1,7 +1,6 @@
+import Domain
 import GraphSimulator
 import Testing
-import Vocabulary
-
 @testable import Twitter
 
 @Suite("The request-token leg of reverse auth")

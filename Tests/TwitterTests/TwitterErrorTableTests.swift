@@ -1,8 +1,8 @@
+import Domain
+import Encodings
 import GraphSimulator
+import Providers
 import Testing
-import Upstream
-import Vocabulary
-
 @testable import Twitter
 
 @Suite("What Twitter's errors mean")

@@ -1,14 +1,13 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Mapping
+import Testing
+import TestSupport
 @testable import Twitter
 
 @Suite("What a mapping can read of a person at Twitter")
 struct TwitterFieldsTests {
-    /// The rows below the heading, up to the next one: fields, and what JSON they are.
+    /// Returns the rows of the table below the heading: the fields, and their form in JSON.
     private static func table() throws -> [(fields: [String], form: Substring)] {
         let page = try String(contentsOfFile: PackageLayout.path("docs/mapping.md"), encoding: .utf8)
         let lines = page.split(separator: "\n")

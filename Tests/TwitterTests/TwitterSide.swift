@@ -1,11 +1,10 @@
 import Curl
+import Domain
 import GraphSimulator
 import NIOConcurrencyHelpers
-import Vocabulary
-
 @testable import Twitter
 
-/// A client, and the Twitter that it asks.
+/// A Twitter client and the simulated Twitter that it calls.
 struct TwitterSide: Sendable {
     static let consumer = GraphSimulator.TwitterConsumer(key: "consumer-key", secret: "consumer+secret&1")
     static let other = GraphSimulator.TwitterConsumer(key: "other-key", secret: "other-secret")
@@ -16,9 +15,11 @@ struct TwitterSide: Sendable {
     let token: GraphSimulator.TwitterToken
     private let offset: NIOLockedValueBox<Int64>
 
-    /// Runs a closure with a Twitter of its own, where Ann and Bob have accounts.
+    /// Runs a closure with a new Twitter on which Ann and Bob have accounts.
+    ///
+    /// The timeouts are many times those of the service: on a busy machine a call ends in time, and is retried.
     static func run(
-        callTimeout: Duration = .milliseconds(2500),
+        callTimeout: Duration = .seconds(30),
         path: String = "",
         _ body: (TwitterSide) async throws -> Void
     ) async throws {
@@ -63,20 +64,20 @@ struct TwitterSide: Sendable {
         self.offset = offset
     }
 
-    /// Sets our clock wrong.
+    /// Sets the client's clock wrong.
     func shiftClock(bySeconds seconds: Int64) {
         offset.withLockedValue { $0 = seconds }
     }
 
     var requests: [GraphSimulator.LoggedRequest] { simulator.requests() }
 
-    /// Verifies Ann's token unless told otherwise.
+    /// Verifies Ann's token by default.
     func verify(
         token: String? = nil,
         secret: String? = nil,
         consumer: GraphSimulator.TwitterConsumer = consumer,
         application: String = "demo",
-        deadline: Duration = .seconds(5)
+        deadline: Duration = .seconds(60)
     ) async -> Result<TwitterUser, Failure> {
         do throws(Failure) {
             return .success(
@@ -96,7 +97,7 @@ struct TwitterSide: Sendable {
 
     func reverseAuth(
         consumer: GraphSimulator.TwitterConsumer = consumer,
-        deadline: Duration = .seconds(5)
+        deadline: Duration = .seconds(60)
     ) async -> Result<String, Failure> {
         do throws(Failure) {
             return .success(
@@ -118,13 +119,13 @@ struct TwitterSide: Sendable {
     }
 }
 
-extension Result where Failure == Vocabulary.Failure {
-    var failure: Vocabulary.Failure? {
+extension Result where Failure == Domain.Failure {
+    var failure: Domain.Failure? {
         guard case .failure(let failure) = self else { return nil }
         return failure
     }
 
-    var reason: Vocabulary.Failure.Reason? { failure?.reason }
+    var reason: Domain.Failure.Reason? { failure?.reason }
 
     var value: Success? { try? get() }
 }

@@ -1,8 +1,7 @@
+import Domain
 import GraphSimulator
+import Providers
 import Testing
-import Upstream
-import Vocabulary
-
 @testable import Twitter
 
 @Suite("When Twitter does not work")
@@ -64,7 +63,7 @@ struct TwitterTroubleTests {
             twitter.simulator.add(.init(.interrupt(.request, .hang), path: TwitterSide.path))
             let started = ContinuousClock.now
             #expect(await twitter.verify(deadline: .seconds(60)).reason == .providerTimeout)
-            // By the limit of the call, not by the deadline of the login.
+            // The timeout of the call ended the wait, not the deadline of the login.
             #expect(ContinuousClock.now - started < .seconds(20))
             #expect(twitter.requests.count == 1)
             #expect(await twitter.verify(deadline: .milliseconds(5)).reason == .providerTimeout)

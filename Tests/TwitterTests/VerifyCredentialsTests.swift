@@ -1,7 +1,7 @@
+import Domain
+import Encodings
 import GraphSimulator
 import Testing
-import Vocabulary
-
 @testable import Twitter
 
 @Suite("Whose token it is, asked of Twitter")

@@ -1,10 +1,9 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
-
+import TestSupport
 @testable import WebAuthn
 
-/// Whatever arrives, it is read or refused; the process goes on, and so does the time.
+/// Tests with any bytes: each input is accepted or refused, and none crashes or blocks the process.
 @Suite("Any bytes")
 struct AnyBytesTests {
     @Test("responses that end at any byte, or are for another RP id, are refused")
@@ -27,7 +26,7 @@ struct AnyBytesTests {
             for end in whole.indices {
                 #expect(try verdict(Array(whole[..<end])) != nil, "\(algorithm) ends at \(end)")
             }
-            // Where the hash of the RP id stands, in all of the three.
+            // With all three algorithms these bytes belong to the hash of the RP id.
             for index in 31..<62 {
                 var bytes = whole
                 bytes[index] ^= 1
@@ -70,7 +69,7 @@ struct AnyBytesTests {
             let bytes =
                 round % 5 == 4 ? Mutation.random(&random) : Mutation.mutated(seeds[round % seeds.count], &random)
             var reader = CBORReader(bytes[...])
-            // What is left after an item lies within what there was.
+            // The remainder after an item is shorter than the input.
             if (try? reader.skip()) != nil { #expect(reader.remainder.count < bytes.count) }
             if let key = try? CredentialPublicKey(bytes) {
                 #expect(key.bytes.count == bytes.count)
@@ -85,7 +84,7 @@ struct AnyBytesTests {
                 taken += 1
             }
         }
-        // Mutations that leave everything broken would show nothing.
+        // Tests of mutations that are all invalid would show nothing.
         #expect(taken > 1000)
     }
 
@@ -115,7 +114,7 @@ struct AnyBytesTests {
         }
     }
 
-    /// Attestation objects, authenticator data and keys of all kinds.
+    /// Returns attestation objects, authenticator data and public keys of all kinds.
     private func seeds() throws -> [[UInt8]] {
         var seeds = try VectorTests.vectors.get().compactMap { $0.registration["attestationObject"] }
         seeds += try VectorTests.vectors.get().compactMap { $0.assertion["authenticatorData"] }

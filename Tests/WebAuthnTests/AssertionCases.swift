@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import WebAuthn
 
-/// Assertions, right ones and those with one thing wrong.
+/// Assertions: valid ones, and ones with a single error.
 enum AssertionCases {
     typealias Change = @Sendable (inout SoftAuthenticator.AssertionDraft) -> Void
     typealias Row = (name: String, expected: CeremonyError?, change: Change)
@@ -140,7 +140,7 @@ enum AssertionCases {
         { $0.rewriteSignature = change }
     }
 
-    /// Signatures of other keys and in other forms.
+    /// Returns signatures by other keys and in other forms.
     private static func otherKeys() throws -> [CeremonyCase] {
         let message = Array("another message".utf8)
         var cases: [CeremonyCase] = []
@@ -170,7 +170,7 @@ enum AssertionCases {
         return cases
     }
 
-    /// The signature with the order of the group added to its second half, which means the same modulo the order.
+    /// Returns the signature with the group's order added to its second half: the same number modulo the order.
     private static func addingOrder(_ signature: [UInt8]) -> [UInt8] {
         let order: [UInt8] =
             [
@@ -186,7 +186,7 @@ enum AssertionCases {
         return result
     }
 
-    /// What the authenticator's counter says, and what is stored.
+    /// Returns cases of the authenticator's counter and the stored counter.
     private static func counters() throws -> [CeremonyCase] {
         let rows: [(name: String, stored: UInt32, given: UInt32, expected: CeremonyError?)] = [
             ("both counters zero", 0, 0, nil), ("a counter begins", 0, 7, nil), ("a counter grows", 7, 8, nil),
@@ -200,7 +200,7 @@ enum AssertionCases {
         }
     }
 
-    /// Who the user is, by whose account.
+    /// Returns cases of the user handle, with and without a known user.
     private static func users() throws -> [CeremonyCase] {
         try [
             make("no handle of a user who is known") { $0.userHandle = nil },

@@ -3,7 +3,7 @@ import TestSupport
 @testable import WebAuthn
 
 extension RegistrationCases {
-    /// Attestation objects: what is around the authenticator data.
+    /// Attestation objects with changes around the authenticator data.
     static let objects: [Row] = [
         (
             "attestation that is not asked for", nil,
@@ -53,7 +53,7 @@ extension RegistrationCases {
             "members in another order", nil,
             { draft in
                 draft.rewrite = { object in
-                    // `fmt` and `attStmt` have 9 bytes each; the data follow.
+                    // `fmt` and `attStmt` have 9 bytes each; the authenticator data follow.
                     [0xA3] + object[19...] + object[1..<10] + object[10..<19]
                 }
             }
@@ -74,12 +74,12 @@ extension RegistrationCases {
         ("an object that is too long", .malformedCredential, other(CBORText.bytes(Array(repeating: 0, count: 33_000)))),
     ]
 
-    /// A map in CBOR.
+    /// Returns a map in CBOR.
     private static func map(_ members: [(String, [UInt8])]) -> [UInt8] {
         [0xA0 | UInt8(members.count)] + members.flatMap { CBORText.text($0.0) + $0.1 }
     }
 
-    /// A statement of an unknown format, with this under one name.
+    /// Returns a change to a statement of an unknown format, with this value as its only member.
     private static func other(_ value: [UInt8]) -> Change {
         { draft in
             draft.format = "another"
@@ -87,7 +87,7 @@ extension RegistrationCases {
         }
     }
 
-    /// A statement of so many lists and maps inside each other.
+    /// Returns a change to a statement of `depth` nested lists and maps.
     private static func nested(_ depth: Int) -> Change {
         other(Array(repeating: 0x81, count: depth - 2) + [0xA0])
     }

@@ -1,6 +1,5 @@
+import Encodings
 import Testing
-import Vocabulary
-
 @testable import WebAuthn
 
 @Suite("CBOR, item by item")
@@ -52,7 +51,7 @@ struct CBORReaderTests {
             } else {
                 #expect(throws: CBORError.self) { try text.text() }
             }
-            // Two pairs have four bytes at least, of which there are three.
+            // Two pairs have at least four bytes; this map has three.
             #expect(throws: CBORError.self) { try map.map() }
         }
         var map = try reader("a201020304")
@@ -73,7 +72,7 @@ struct CBORReaderTests {
         var reader = try reader(hexadecimal + "00")
         try reader.skip()
         #expect(reader.remainder == [0])
-        // Without its last byte it is none.
+        // The item without its last byte is incomplete.
         var short = CBORReader(try #require(Hexadecimal.decode(hexadecimal.utf8)).dropLast())
         #expect(throws: CBORError.self) { try short.skip() }
     }

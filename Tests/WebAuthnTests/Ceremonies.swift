@@ -1,9 +1,8 @@
+import Encodings
 import TestSupport
-import Vocabulary
-
 @testable import WebAuthn
 
-/// A relying party, a challenge and a passkey with which the tests begin.
+/// A relying party, a challenge and a passkey from which the tests start.
 enum Ceremonies {
     static let challenge = Array("sixteen bytes and more of it all".utf8)
     static let userHandle = Array("user-0001".utf8)
@@ -39,7 +38,7 @@ enum Ceremonies {
 }
 
 extension SoftAuthenticator {
-    /// The passkey as it is kept after its registration.
+    /// The passkey as the service stores it after the registration.
     var passkey: Passkey {
         Passkey(
             credentialID: credentialID,
@@ -51,7 +50,7 @@ extension SoftAuthenticator {
     }
 }
 
-/// A response and what it is held against, with the verdict that is right: nil where it counts.
+/// A response, the values to verify it against, and the expected error; nil for a valid response.
 struct CeremonyCase: Sendable {
     let name: String
     let response: String
@@ -59,12 +58,12 @@ struct CeremonyCase: Sendable {
     var relyingPartyID = "example.org"
     var origins = Ceremonies.origins
     var verification = RelyingParty.UserVerification.required
-    /// What an assertion is held against; nil for a registration.
+    /// The passkey to verify an assertion against; nil for a registration.
     var passkey: Passkey?
     var isUserKnown = true
     let expected: CeremonyError?
 
-    /// What the module says; nil where it takes the response.
+    /// Verifies the response and returns the error; nil when the response is accepted.
     func verdict() throws -> CeremonyError? {
         let relyingParty = RelyingParty(
             id: relyingPartyID,

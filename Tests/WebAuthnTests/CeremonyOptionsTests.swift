@@ -1,7 +1,6 @@
-import TestSupport
+import Encodings
 import Testing
-import Vocabulary
-
+import TestSupport
 @testable import WebAuthn
 
 @Suite("Options of both ceremonies")

@@ -1,7 +1,5 @@
-import TestSupport
 import Testing
-import Vocabulary
-
+import TestSupport
 @testable import WebAuthn
 
 @Suite("Both ceremonies of passkeys")

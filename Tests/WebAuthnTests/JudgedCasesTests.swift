@@ -1,11 +1,10 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
 import Testing
-import Vocabulary
-
+import TestSupport
 @testable import WebAuthn
 
-/// Cases with our verdicts, in a file for `scripts/passkey-judge`, which asks other libraries for theirs.
+/// Writes cases with our verdicts to a file for `scripts/passkey-judge`, which asks other libraries for theirs.
 @Suite("Cases for other judges")
 struct JudgedCasesTests {
     private static let path = ProcessInfo.processInfo.environment["FEDERATION_TEST_PASSKEY_CASES"]
@@ -36,9 +35,10 @@ struct JudgedCasesTests {
         try Data(lines.joined()).write(to: URL(filePath: try #require(Self.path)))
     }
 
-    /// Registrations whose attestation object, authenticator data or key has been changed somewhere.
+    /// Returns registrations and assertions with a random change.
     ///
-    /// Of an assertion nothing can be changed that is signed, so there are fewer of them.
+    /// A registration has the change in its attestation object, authenticator data or key. Any change to the signed
+    /// parts of an assertion makes it invalid, so there are fewer assertions.
     private func changed(_ count: Int) throws -> [CeremonyCase] {
         var random = SeededRandom(99)
         return try (0..<count).map { round in

@@ -1,12 +1,12 @@
 import TestSupport
 
-/// Bytes that are not what they were.
+/// Random bytes, and random changes of bytes.
 enum Mutation {
     static func random(_ random: inout SeededRandom) -> [UInt8] {
         (0..<Int.random(in: 0...96, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
 
-    /// The bytes with some of them changed, left out, repeated, or with the end cut off.
+    /// Returns the bytes with some of them changed, removed or repeated, or with the end cut off.
     static func mutated(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {

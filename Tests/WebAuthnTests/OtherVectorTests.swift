@@ -1,10 +1,9 @@
+import Encodings
 import FoundationEssentials
 import Testing
-import Vocabulary
-
 @testable import WebAuthn
 
-/// Responses of real authenticators (docs/protocols/webauthn.md §8).
+/// Tests with responses of real authenticators (docs/protocols/webauthn.md §8).
 @Suite("Vectors of other libraries")
 struct OtherVectorTests {
     static func cases() throws -> [CeremonyCase] {

@@ -2,9 +2,9 @@ import TestSupport
 
 @testable import WebAuthn
 
-/// COSE keys in registrations, and what is taken of them.
+/// COSE keys in registrations, with the verdict on each.
 enum PublicKeyCases {
-    /// The generator of P-256, which is a point as good as any.
+    /// The generator of P-256, which serves as any valid point.
     static let x: [UInt8] = [
         0x6B, 0x17, 0xD1, 0xF2, 0xE1, 0x2C, 0x42, 0x47, 0xF8, 0xBC, 0xE6, 0xE5, 0x63, 0xA4, 0x40, 0xF2, 0x77, 0x03,
         0x7D, 0x81, 0x2D, 0xEB, 0x33, 0xA0, 0xF4, 0xA1, 0x39, 0x45, 0xD8, 0x98, 0xC2, 0x96,
@@ -122,7 +122,7 @@ enum PublicKeyCases {
         SoftAuthenticator.Key.cose(modulus: modulus, exponent: exponent)
     }
 
-    /// A number of so many bytes, odd and with its first bit set.
+    /// Returns an odd number of that many bytes, with its first bit set.
     private static func modulus(_ count: Int = 256) -> [UInt8] { [UInt8](repeating: 0xC5, count: count) }
 
     private static func bytes(_ value: [UInt8]) -> [UInt8] { CBORText.bytes(value) }

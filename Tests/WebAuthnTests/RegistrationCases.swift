@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import WebAuthn
 
-/// Registrations, right ones and those with one thing wrong.
+/// Registrations: valid ones, and ones with a single error.
 enum RegistrationCases {
     typealias Change = @Sendable (inout SoftAuthenticator.RegistrationDraft) -> Void
     typealias Row = (name: String, expected: CeremonyError?, change: Change)
@@ -200,7 +200,7 @@ enum RegistrationCases {
 }
 
 extension SoftAuthenticator.RegistrationDraft {
-    /// Wherever the id stands.
+    /// Sets the credential id in both of its places.
     mutating func setCredentialID(_ id: [UInt8]) {
         credentialID = id
         data.credentialID = id

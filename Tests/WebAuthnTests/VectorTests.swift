@@ -1,11 +1,10 @@
 import Crypto
+import Encodings
 import FoundationEssentials
 import Testing
-import Vocabulary
-
 @testable import WebAuthn
 
-/// The test vectors of the specification (docs/protocols/webauthn.md §8).
+/// Tests with the vectors of the specification (docs/protocols/webauthn.md §8).
 @Suite("Test vectors of WebAuthn level 3")
 struct VectorTests {
     struct Vector: Sendable, CustomTestStringConvertible {
@@ -39,7 +38,7 @@ struct VectorTests {
         )
     }
 
-    /// Those of the specification as cases; what is asked of its authenticators is not to verify users.
+    /// Returns the specification's vectors as cases, in which user verification is discouraged.
     static func cases() throws -> [CeremonyCase] {
         try vectors.get().flatMap { vector in
             let isEmbedded = ["none.ES256.crossOrigin", "none.ES256.topOrigin"].contains(vector.name)

@@ -3,9 +3,16 @@
 
 # The flags of every build: with others the compiler would begin anew. More jobs than processors keep these busy where a
 # module waits for another. Debugging information is a fifth of the compilers' work; a failed test names its line
-# without it, and packages are stripped.
-SWIFT_BUILD=(--jobs "$((2 * $(nproc)))" -debug-info-format none)
+# without it, and packages are stripped. Editors index in a build of their own.
+SWIFT_BUILD=(--jobs "$((2 * $(nproc)))" -debug-info-format none --disable-index-store)
 readonly SWIFT_BUILD
+
+# Debug and release builds share what they compile of C.
+if command -v ccache >/dev/null; then
+    CC=$(cd "${BASH_SOURCE[0]%/*}" && pwd)/c-compiler
+    CCACHE_DIR=${CCACHE_DIR:-${CC%/scripts/*}/.build/ccache}
+    export CC CCACHE_DIR
+fi
 
 # build PRODUCT…: brings the debug build of the products up to date, and sets `binaries` to the folder that holds them.
 build() {
@@ -18,6 +25,7 @@ build() {
 # --release sets it, or that of the debug build, which is brought up to date.
 find_binaries() {
     binaries=${FEDERATION_TEST_BINARIES:-}
+    keep_from_service
     if [[ $binaries ]]; then return; fi
     step "Building"
     build "$@"

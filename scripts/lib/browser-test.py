@@ -317,7 +317,7 @@ def factor_by_redirect(client, secret=None):
         find(client, "button[name=goOn]").click()
     else:
         send_code(client, "000000" if code(secret) != "000000" else "111111")
-        find(client, "p[role=alert]")
+        find(client, "[role=alert]")
         send_code(client, code(secret))
     result, source = client.result()
     require(source == "login code" and result["status"] == 200, "the login code is refused", result)
@@ -384,7 +384,7 @@ def cloned_passkey(client, person):
     held, = client.cdp("WebAuthn.getCredentials", authenticatorId=client.authenticator)["credentials"]
     client.cdp("WebAuthn.removeCredential", authenticatorId=client.authenticator, credentialId=held["credentialId"])
     client.cdp("WebAuthn.addCredential", authenticatorId=client.authenticator, credential={**held, "signCount": 0})
-    refused_passkey(client, "the page refuses the clone", "p[role=alert]:not(#problem)")
+    refused_passkey(client, "the page refuses the clone", "[role=alert]:not(#problem)")
     client.cdp("WebAuthn.removeCredential", authenticatorId=client.authenticator, credentialId=held["credentialId"])
     client.cdp("WebAuthn.addCredential", authenticatorId=client.authenticator,
                credential={**held, "signCount": held["signCount"] + 10})

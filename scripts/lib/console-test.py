@@ -388,7 +388,7 @@ def main():
     try:
         look(console, "sign-in", "/console/sign-in")
         first_operator(console)
-        console.command("operator", "create", "vera", "--role", "viewer")
+        console.command("set", "operators/vera", "role=viewer")
         console.sign_in("ann")
         user = console.login("ann")
         for name, path in [

@@ -31,6 +31,10 @@ measured() {
     if [[ ${FEDERATION_RELIABILITY_FILE:-} ]]; then printf '%s\t%s\n' "$1" "$2" >>"$FEDERATION_RELIABILITY_FILE"; fi
 }
 
+# keep_from_service: what scripts/test tells a script under the service's prefix goes no further; the service would take
+# it for a misspelt variable of its own.
+keep_from_service() { export -n "${!FEDERATION_TEST_@}" FEDERATION_RELIABILITY_FILE; }
+
 # usage: prints the comment that opens the calling script, without its marks, and ends the script.
 usage() {
     sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2

@@ -204,7 +204,7 @@ def code(secret):
 
 def factors(console):
     """An operator enrols an app and a passkey, and shows it, also in the midst of what is done to many."""
-    console.command("operator", "create", "pat", "--role", "owner")
+    console.command("set", "operators/pat", "role=owner")
     console.sign_in("pat")
     console.cdp("WebAuthn.enable")
     authenticator = console.cdp("WebAuthn.addVirtualAuthenticator", options={

@@ -16,7 +16,8 @@ zlib1g-dev has_library:zlib'
 dpkg-dev has_command:dpkg-buildpackage
 git has_command:git
 python3 has_command:python3'
-    local run='postgresql has_postgres_server
+    local run='ccache has_command:ccache
+postgresql has_postgres_server
 curl has_command:curl
 jq has_command:jq
 util-linux has_command:setpriv'

@@ -1,13 +1,12 @@
 package import Applications
-package import KeptTokens
+package import Domain
 package import Logging
-import Mailing
-package import Notifications
+import Logins
+import Messaging
 import Passwords
-package import Store
-package import Vocabulary
+import Store
 
-/// Changes of an account that its former address takes back.
+/// The use case that undoes changes of an account for the reader of its former e-mail address.
 package struct ChangeReversal: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -17,42 +16,23 @@ package struct ChangeReversal: Sendable {
     let events: EventLog
     let limits: Limits
 
-    package init(
-        store: Store,
-        verifier: PasswordVerifier,
-        resets: PasswordReset,
-        notices: Notices,
-        revoker: PermissionRevoker,
-        events: EventLog,
-        limits: Limits
-    ) {
-        self.store = store
-        self.verifier = verifier
-        self.resets = resets
-        self.notices = notices
-        self.revoker = revoker
-        self.events = events
-        self.limits = limits
-    }
-
-    /// Undoes what has become of an account since the change that a notice told of, for whoever reads the mail of the
-    /// address of before.
+    /// Undoes all changes of an account since the change that a notice reported, for the reader of the former address.
     ///
-    /// The account has that address again, and a new password; sessions and links end, and identities are those of
-    /// then. Says in one log line how it went, and by mail, to the addresses of then and now, that the password is
-    /// another one.
+    /// The account gets that address again, and a new password. Sessions and links end, and the identities become the
+    /// former ones. One log line tells the outcome. A mail to the former and the present addresses tells that the
+    /// password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
-    ///   - password: What the person chose.
-    ///   - answer: The second factor, where the account has one that it had at the time of the change, too.
+    ///   - password: The user's new password.
+    ///   - answer: The second factor, if the account has one that it already had at the time of the change.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
-    /// - Returns: The providers of identities that could not be brought back: they are another account's by now, or
-    ///   others are in their place.
+    ///   - logger: The logger of the request.
+    /// - Returns: The providers of identities that could not be restored: they belong to another account now, or other
+    ///   identities are in their place.
     /// - Throws: `link_invalid`, `password_not_allowed`, `login_taken_by_other`, `overloaded`,
-    ///   `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but
-    ///   for the first.
+    ///   `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays valid after every
+    ///   error but the first.
     package func undoChange(
         by token: String,
         to password: Secret,

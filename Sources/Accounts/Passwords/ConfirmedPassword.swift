@@ -1,9 +1,9 @@
-package import Vocabulary
+package import Domain
 
 extension ConfirmedPassword {
-    /// What a client or a person sends; nil for neither of the two.
+    /// Creates the choice from the fields of a request; nil if both are absent.
     ///
-    /// - Throws: `malformed_request` for both.
+    /// - Throws: `malformed_request` if both are present.
     package init?(known: String?, new: String?, keepingIdentities: Bool) throws(Failure) {
         switch (known.flatMap(Self.present), new.flatMap(Self.present)) {
         case (nil, nil): return nil

@@ -1,19 +1,19 @@
 package import Applications
+package import Domain
 package import Logging
-package import Notifications
+package import Messaging
 import Passwords
-package import Store
-package import Vocabulary
+import Store
 
-/// What the reader of a confirmation's mail says of the password of the account.
+/// The password choice of a user who confirms an address by a mailed link.
 package enum ConfirmedPassword: Sendable {
-    /// The one that was chosen for it.
+    /// The present password of the account.
     case known(Secret)
-    /// Another, and whether the identities of the account are the reader's own.
+    /// A new password, and whether the account's identities are the reader's own.
     case new(Secret, keepingIdentities: Bool)
 }
 
-/// Addresses that their owners confirm.
+/// Confirmations of e-mail addresses by their owners.
 package struct EmailConfirmation: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -22,33 +22,16 @@ package struct EmailConfirmation: Sendable {
     let events: EventLog
     let limits: Limits
 
-    package init(
-        store: Store,
-        verifier: PasswordVerifier,
-        links: MailedLinks,
-        resets: PasswordReset,
-        events: EventLog,
-        limits: Limits
-    ) {
-        self.store = store
-        self.verifier = verifier
-        self.links = links
-        self.resets = resets
-        self.events = events
-        self.limits = limits
-    }
-
-    /// Sends a user the link that confirms an address that has just been given; asking for another mail is the way on
-    /// if that fails.
+    /// Sends a user the link that confirms a new address; after a failure, the user has to request another mail.
     ///
-    /// A user can give one again and again, in other letters, too: such a mail is counted like one that somebody asks
-    /// for, so that nobody's mailbox is filled.
+    /// A user can set an address repeatedly, in other spellings, too. Such a mail is counted like a requested one, so
+    /// that nobody's mailbox is flooded.
     ///
     /// - Parameters:
-    ///   - user: Whose address it is.
-    ///   - source: Where the change comes from; nil for a registration, whose mail is counted already, and a server.
+    ///   - user: The user of the address.
+    ///   - source: The source of the change; nil for a registration, whose mail is counted already, and for a server.
     ///   - loaded: The application.
-    ///   - logger: Gets a line when nothing comes of it.
+    ///   - logger: Gets a line after a failure.
     func sendConfirmation(
         to user: User,
         causedBy source: RequestSource? = nil,
@@ -66,10 +49,11 @@ package struct EmailConfirmation: Sendable {
         }
     }
 
-    /// Sends the owner of a login the link that confirms the address once more, if it is not confirmed; whether it is,
-    /// and whether there is such a login, shows in nothing.
+    /// Sends the confirmation link again to the user of a login, if the address is not confirmed.
     ///
-    /// - Throws: `confirmation_off` when the application asks nobody to confirm, `mail_off`, `too_many_attempts`,
+    /// The response shows neither whether the address is confirmed nor whether the login exists.
+    ///
+    /// - Throws: `confirmation_off` if the application requires no confirmation; `mail_off`, `too_many_attempts`,
     ///   `overloaded`.
     package func resendConfirmation(
         to identity: String,
@@ -83,19 +67,18 @@ package struct EmailConfirmation: Sendable {
         }
     }
 
-    /// Makes the link that confirms a user's address, for a server that sends its own mails, or for whoever has a key
-    /// where the application lets them.
+    /// Makes the link that confirms a user's address, for a server that sends its own mails.
     ///
-    /// These need not read the mail, so theirs is for users who wait for it alone, sets no password, and is counted
-    /// like a mail that somebody asks for.
+    /// If the application allows it, any client with a key gets such a link. A client need not read the mail, so its
+    /// link is for users with a pending confirmation alone, sets no password, and is counted like a requested mail.
     ///
     /// - Parameters:
     ///   - identity: The user's id, or the login.
-    ///   - server: Who asks; nil for a client.
-    ///   - source: Where the request comes from.
+    ///   - server: The server that makes the request; nil for a client.
+    ///   - source: The source of the request.
     ///   - loaded: The application.
     /// - Returns: The address of the page.
-    /// - Throws: `server_key_required`, `not_found`, `confirmation_off`, `too_many_attempts`, `mail_off` without a
+    /// - Throws: `server_key_required`, `not_found`, `confirmation_off`, `too_many_attempts`; `mail_off` without a
     ///   public URL.
     package func makeConfirmationURL(
         for identity: String,
@@ -127,23 +110,23 @@ package struct EmailConfirmation: Sendable {
         ).address
     }
 
-    /// Notes that the person whose link it is owns the address, and lets a user in who waited for that.
+    /// Confirms the address of a link's user, and enables a user whose confirmation was pending.
     ///
-    /// Somebody else may have registered the address and chosen the password, so the reader of the mail shows to know
-    /// it, or sets another one: that is a reset, and leaves nobody else a login method.
+    /// Another user may have registered the address and chosen the password. So the reader of the mail sends that
+    /// password or sets a new one. A new one is a reset, and leaves no login method to anyone else.
     ///
-    /// Says in one log line how it went.
+    /// One log line tells the outcome.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
-    ///   - choice: What becomes of the password; nil will do where there is none.
-    ///   - answer: The second factor, for another password of an account that has one; and where the request comes
-    ///     from.
+    ///   - choice: The present or the new password; nil is enough for an account without a password.
+    ///   - answer: The source of the request, and the second factor, which a new password requires if the account has
+    ///     one.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
+    ///   - logger: The logger of the request.
     /// - Throws: `link_invalid`, `password_missing`, `login_invalid`, `too_many_attempts`, `password_not_allowed`,
     ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays
-    ///   good then, but for the first.
+    ///   valid after every error but the first.
     package func confirmEmail(
         by token: String,
         password choice: ConfirmedPassword?,
@@ -179,7 +162,7 @@ package struct EmailConfirmation: Sendable {
         if isReset { await resets.notifyOfReset(by: emailToken, in: loaded, logger: logger) }
     }
 
-    /// The password of a user, which must be the one that was sent; nil where there is none.
+    /// Returns the password of a user, which must match the sent one; nil if the user has none.
     private func knownPassword(
         of user: ObjectID,
         _ choice: ConfirmedPassword?,

@@ -1,29 +1,29 @@
 import Applications
+package import Domain
+package import Encodings
 package import Factors
 package import Logins
-package import Notifications
+package import Messaging
 import Secrets
 package import Store
-package import Vocabulary
 
-/// What whoever sets a password by a link is asked besides the mail.
+/// The question for a second factor when a link sets a password.
 package struct LinkFactorQuestion: Sendable {
-    /// What waits, sealed: it comes back with the answer.
+    /// The encrypted pending operation, which the answer sends back.
     package let pending: Secret
     package let factor: Factor
-    /// Where a code was sent, so far as it may be shown.
+    /// The masked target of a sent code.
     package let sentTo: String?
-    /// What a browser needs to ask for a passkey.
+    /// The options with which a browser requests a passkey.
     package let publicKey: JSONObject?
     package let others: [Factor]
 }
 
-/// What somebody wants to be asked for, on the page of a link.
+/// The user's choice of a factor, on the page of a link.
 package struct LinkFactorWish: Sendable {
-    /// What waits, as the page had it.
+    /// The encrypted pending operation, as the page received it.
     package let pending: String
     package let factor: ObjectID
-    /// Whether a code is to be sent.
     package let sends: Bool
     package let source: RequestSource
 
@@ -35,12 +35,12 @@ package struct LinkFactorWish: Sendable {
     }
 }
 
-/// A second factor as it is shown with a password that a link sets.
+/// A second factor, sent with the password that a link sets.
 package struct LinkFactorAnswer: Sendable {
     package struct Shown: Sendable {
-        /// What waits.
+        /// The encrypted pending operation.
         let pending: String
-        /// Which factor it is; nil where a passkey says it.
+        /// The id of the factor; nil for a passkey, which identifies itself.
         let factor: ObjectID?
         let response: FactorResponse
 
@@ -51,7 +51,7 @@ package struct LinkFactorAnswer: Sendable {
         }
     }
 
-    /// Nil in the first request, which does not know yet that something is to be shown.
+    /// Nil in the first request, before the client knows that a factor is required.
     let shown: Shown?
     let keyLabel: String?
     let source: RequestSource
@@ -63,9 +63,9 @@ package struct LinkFactorAnswer: Sendable {
     }
 }
 
-/// The second factor of whoever sets a password by a link: a mailbox alone gives nobody an account that has one.
+/// The second factor for passwords set by a link: access to a mailbox alone does not open a protected account.
 ///
-/// A class, since what waits for a provider would have it in the frame of each function that waits.
+/// A class, since each function that waits for a provider would have a copy in its frame.
 package final class LinkFactors: Sendable {
     let store: Store
     let pendings: PendingSignIns
@@ -79,9 +79,9 @@ package final class LinkFactors: Sendable {
         self.hints = hints
     }
 
-    /// What the page of a link asks; nil for nothing.
+    /// Returns the question on the page of a link; nil if no factor is required.
     ///
-    /// - Throws: `factor_not_offered` when nothing that counts can be asked for, and what stands in the way of a code.
+    /// - Throws: `factor_not_offered` if no valid factor can be used; the errors of sending a code.
     func question(
         of link: Link,
         _ wish: LinkFactorWish?,
@@ -117,9 +117,9 @@ package final class LinkFactors: Sendable {
         )
     }
 
-    /// Makes sure that whoever has not shown a factor need not.
+    /// Requires a second factor of a request without one, if the account has one.
     ///
-    /// - Throws: `second_factor_required` with what it takes to go on.
+    /// - Throws: `second_factor_required` with the pending operation.
     func require(
         _ answer: LinkFactorAnswer,
         for link: Link,
@@ -139,7 +139,7 @@ package final class LinkFactors: Sendable {
         )
     }
 
-    /// The factor that was shown; nil where nothing was.
+    /// Checks the second factor of a request; returns nil if there is none.
     ///
     /// - Throws: `second_factor_invalid`, `pending_sign_in_invalid`, `too_many_attempts`.
     func check(
@@ -170,17 +170,17 @@ package final class LinkFactors: Sendable {
         )
     }
 
-    /// A link that came back.
+    /// A link that its reader has opened.
     struct Link {
         let hash: [UInt8]
         let token: EmailToken
         let purpose: EmailTokenPurpose
     }
 
-    /// The factors that count for a link; nil when none is asked for.
+    /// Returns the factors that are valid for a link; nil if none is required.
     ///
-    /// A code by mail does not count where it goes to the mailbox of the link, in whatever spelling of the address: it
-    /// would show the same once more.
+    /// A code by mail is not valid if it goes to the mailbox of the link, in any spelling of the address: it would only
+    /// show the access to that mailbox again.
     private func factors(of link: Link, in application: Application) async throws(Failure) -> [StoredFactor]? {
         let factors = try await store.factors(ofLink: link.hash, for: link.purpose, in: application)
         let mailbox = EmailAddress(link.token.email)?.mailbox

@@ -1,20 +1,20 @@
 package import Applications
+package import Domain
 package import Passwords
 import Secrets
 package import Store
-package import Vocabulary
 
 extension PasswordVerifier {
-    /// The password of a user as it is to be stored, after the policy has taken it.
+    /// Checks a new password against the policy and returns it hashed for storage.
     ///
     /// - Parameters:
-    ///   - password: What the person chose.
-    ///   - login: What the person will log in by.
-    ///   - user: Whose it is.
-    ///   - names: Of the person; whatever else an attacker would try first.
+    ///   - password: The user's choice.
+    ///   - login: The user's login.
+    ///   - user: The id of the user.
+    ///   - names: Names of the user, and other texts that an attacker would guess first.
     ///   - loaded: The application.
-    ///   - deadline: When nobody waits for it any more.
-    /// - Returns: What to store.
+    ///   - deadline: The deadline of the request.
+    /// - Returns: The password for storage.
     /// - Throws: `password_not_allowed`, `overloaded`.
     package func newPassword(
         _ password: Secret,
@@ -40,9 +40,9 @@ extension PasswordVerifier {
         )
     }
 
-    /// Whether it is the password; where there is none the same work is done, and nothing matches.
+    /// Verifies a password; without a stored password, does the same work and never matches.
     ///
-    /// - Throws: `overloaded`; `internal` when the stored hash is under a master key that is not at hand.
+    /// - Throws: `overloaded`; `internal` if the master key of the stored hash is missing.
     package func verify(
         _ password: Secret,
         against stored: StoredPassword?,

@@ -1,20 +1,20 @@
 package import Applications
-package import Limiting
+package import Domain
+import Limiting
 package import Logging
 package import Logins
-package import Notifications
+package import Messaging
 import Passwords
 import Secrets
-package import Store
-package import Vocabulary
+import Store
 
-/// What a client sends to log in with a password, parsed at the edge.
+/// A client's request to log in with a password, parsed at the edge.
 package struct PasswordLogin: Sendable {
-    /// Empty when the client sent none.
+    /// The login; empty if absent.
     package let login: String
-    /// Empty when the client sent none.
+    /// The password; empty if absent.
     package let password: Secret
-    /// The session that the client already has; it ends when it is the same user's.
+    /// The client's present session; the login ends that session if it belongs to the same user.
     package let previousToken: SessionToken?
     package let client: LoginClient
     package let source: RequestSource
@@ -34,7 +34,7 @@ package struct PasswordLogin: Sendable {
     }
 }
 
-/// Logins by the identity property, an e-mail address unless the application has another, and a password.
+/// Logins by login name and password; the login name is the e-mail address unless the application has another.
 package struct PasswordLogins: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -45,38 +45,18 @@ package struct PasswordLogins: Sendable {
     let limits: Limits
     let random: RandomSource
 
-    package init(
-        store: Store,
-        directory: ApplicationDirectory,
-        verifier: PasswordVerifier,
-        pendings: PendingSignIns,
-        admission: Admission,
-        log: LoginLog,
-        limits: Limits,
-        random: RandomSource
-    ) {
-        self.store = store
-        self.directory = directory
-        self.verifier = verifier
-        self.pendings = pendings
-        self.admission = admission
-        self.log = log
-        self.limits = limits
-        self.random = random
-    }
-
-    /// Logs a person in by a password.
+    /// Logs a user in by a password.
     ///
-    /// Whether there is such an account shows in nothing, not in text, status or time, until the password is right: a
-    /// login that is nobody's, and one of an account without a password, takes as long as a wrong password and is
-    /// counted like one.
+    /// Without the right password, neither text, status nor duration of the response shows whether the account exists.
+    /// A login of no account, or of an account without a password, takes as long as a wrong password and is counted
+    /// like one.
     ///
     /// - Parameters:
-    ///   - request: What the client sent.
+    ///   - request: The client's request.
     ///   - loaded: The application.
-    ///   - logger: Gets one line about how it went.
+    ///   - logger: Gets one line with the outcome.
     /// - Returns: The user and the session.
-    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`, and of those who know the password:
+    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`; and only with the right password:
     ///   `account_disabled`, `email_unconfirmed`, `second_factor_required`, `second_factor_enrolment_required`.
     package func logIn(
         _ request: PasswordLogin,
@@ -98,7 +78,7 @@ package struct PasswordLogins: Sendable {
         guard !request.login.utf8.isEmpty, request.password.byteCount > 0 else {
             throw Failure(.loginIncomplete, "A login needs login and password.")
         }
-        // Neither can be anybody's, so nothing is learnt from how fast that is said.
+        // No account can have such a login or password, so a fast response reveals nothing.
         guard let login = loaded.application.login(request.login), PasswordPolicy.canBePassword(request.password) else {
             throw Failure.loginInvalid
         }
@@ -116,7 +96,7 @@ package struct PasswordLogins: Sendable {
             previousTokenHash: request.previousToken?.hash,
             deviceHash: request.client.deviceHash
         )
-        // Nil: the password has been changed since it was checked.
+        // `opened` is nil if the password has changed since the check.
         let began = ContinuousClock.now
         let opened: User?
         do throws(Failure) {

@@ -1,29 +1,27 @@
 package import Applications
-package import KeptTokens
+package import Domain
 package import Logging
-import Mailing
-package import Notifications
+import Logins
+package import Messaging
 import Passwords
 import Secrets
 package import Store
-package import Vocabulary
 
-/// Where a link of a mail leads.
+/// The account of a mailed link.
 package struct LinkedAccount: Sendable {
     package let email: String
-    /// What it is logged in to by, where that is not the address.
+    /// The login if it is not the address.
     package let login: String?
-    /// Whether anybody can log in to it by a provider.
+    /// Whether a user can log in to the account by a provider.
     package let hasIdentities: Bool
-    /// Whether somebody has chosen a password.
     package let hasPassword: Bool
-    /// Whether the link gives it another one.
+    /// Whether the link sets a new password.
     package let setsPassword: Bool
-    /// What is asked besides where it does; nil for nothing.
+    /// The question for a second factor if the link sets a password; nil if none is required.
     package let question: LinkFactorQuestion?
 }
 
-/// Passwords set anew by whoever reads the mail of an account.
+/// Password resets by the reader of an account's mail.
 package struct PasswordReset: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -34,35 +32,14 @@ package struct PasswordReset: Sendable {
     let events: EventLog
     let limits: Limits
 
-    package init(
-        store: Store,
-        verifier: PasswordVerifier,
-        links: MailedLinks,
-        factors: LinkFactors,
-        notices: Notices,
-        revoker: PermissionRevoker,
-        events: EventLog,
-        limits: Limits
-    ) {
-        self.store = store
-        self.verifier = verifier
-        self.links = links
-        self.factors = factors
-        self.notices = notices
-        self.revoker = revoker
-        self.events = events
-        self.limits = limits
-    }
-
-    /// Whether the deployment can send links.
     package var canSend: Bool { links.canSend }
 
-    /// Sends the owner of a login a link under which to choose another password.
+    /// Sends the user of a login a link that sets a new password.
     ///
-    /// Whether there is one shows in nothing, unless the application wants it told. Somebody without a password gets
-    /// none: an address that a provider tells is unverified (decision D6).
+    /// The response does not show whether the login exists, unless the application allows that. A user without a
+    /// password gets no link: an address from a provider is unverified (decision D6).
     ///
-    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` where that is told.
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
     package func restorePassword(
         of identity: String,
         from source: RequestSource,
@@ -79,10 +56,10 @@ package struct PasswordReset: Sendable {
         ) { _ in true }
     }
 
-    /// The account to which a link leads; nothing is used up.
+    /// Returns the account of a link, without using up the link.
     ///
-    /// - Throws: `link_invalid`; where it is asked for a second factor, `factor_not_offered`,
-    ///   `pending_sign_in_invalid`, and what stands in the way of a code.
+    /// - Throws: `link_invalid`; with a question for a second factor, also `factor_not_offered`,
+    ///   `pending_sign_in_invalid`, and the errors of sending a code.
     package func linkedAccount(
         _ token: String,
         for purpose: EmailTokenPurpose,
@@ -102,20 +79,20 @@ package struct PasswordReset: Sendable {
         )
     }
 
-    /// Sets the password of the user whose link it is; ends all sessions and links, and removes identities, which
-    /// others may have linked.
+    /// Sets the password of a link's user, ends all sessions and links, and removes the identities.
     ///
-    /// Says in one log line how it went, and by mail that the password is another one.
+    /// The identities go since someone else may have linked them. One log line tells the outcome, and a mail tells that
+    /// the password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
-    ///   - password: What the person chose.
-    ///   - keepsIdentities: Whether the person has said that the identities of the account are their own.
-    ///   - answer: The second factor, where the account has one.
+    ///   - password: The user's new password.
+    ///   - keepsIdentities: Whether the user has stated that the account's identities are their own.
+    ///   - answer: The second factor, if the account has one.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
+    ///   - logger: The logger of the request.
     /// - Throws: `link_invalid`, `password_not_allowed`, `overloaded`, `second_factor_required`,
-    ///   `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but for the first.
+    ///   `second_factor_invalid`, `pending_sign_in_invalid`; the link stays valid after every error but the first.
     package func resetPassword(
         by token: String,
         to password: Secret,
@@ -138,10 +115,9 @@ package struct PasswordReset: Sendable {
         await notifyOfReset(by: emailToken, in: loaded, logger: logger)
     }
 
-    /// Says by mail that a link has given an account another password.
+    /// Tells by mail that a link has changed the password of an account.
     ///
-    /// The password counts by then, and the link does no more: what fails from here on must not tell the person
-    /// otherwise.
+    /// The password is already valid and the link is used up. So a failure here must not fail the request.
     func notifyOfReset(
         by emailToken: EmailToken,
         and others: [NoticeAddress] = [],
@@ -152,10 +128,10 @@ package struct PasswordReset: Sendable {
         await notices.notify(.passwordChanged(name: user.name), about: user, and: others, in: loaded, logger: logger)
     }
 
-    /// Sets the password of the user whose link it is.
+    /// Sets the password of a link's user.
     ///
-    /// - Throws: `link_invalid`, also of a link that whoever has it got without the mail; `password_not_allowed`,
-    ///   `conflict`, `overloaded`.
+    /// - Throws: `link_invalid`, also for a link that was not obtained by mail; `password_not_allowed`, `conflict`,
+    ///   `overloaded`.
     package func reset(
         by token: String,
         for purpose: EmailTokenPurpose,
@@ -201,12 +177,13 @@ package struct PasswordReset: Sendable {
         return emailToken
     }
 
-    /// What an account gets a password for by a link.
+    /// Returns the login for the password that a link sets.
     ///
-    /// The address to which the link went; where people log in by another property, what the user logs in by, or else
-    /// the property's value, and for who has neither the address.
+    /// That is the login of the link, if it has one. If the login name is not the e-mail address, it is the login of
+    /// the present password, or else the value of the user's property. Otherwise it is the address to which the link
+    /// was sent.
     ///
-    /// - Throws: `link_invalid` where that is no login.
+    /// - Throws: `link_invalid` if that address is not a valid login.
     func login(by emailToken: EmailToken, in loaded: LoadedApplication) async throws(Failure) -> Login {
         let application = loaded.application
         if let login = emailToken.login.flatMap({ application.login($0) }) { return login }
@@ -220,7 +197,7 @@ package struct PasswordReset: Sendable {
         return login
     }
 
-    /// The e-mail token of a link that came back.
+    /// Returns the stored token of a link that its reader has opened.
     package func emailToken(
         by token: String,
         for purpose: EmailTokenPurpose,

@@ -1,24 +1,24 @@
 package import Applications
-import Notifications
+import Domain
+import Messaging
 package import Passwords
 package import Secrets
 package import Store
-import Vocabulary
 
-/// A password that somebody claims to be that of a login.
+/// A guess at the password of a login.
 struct PasswordGuess: Sendable {
     let password: Secret
     /// `Login.key`.
     let login: String
     let source: RequestSource
 
-    /// For what it is counted.
+    /// The keys for which the guess is counted.
     var keys: AttemptKeys { AttemptKeys(source: source.attemptKey, account: Self.accountKey(of: login)) }
 
     static func accountKey(of login: String) -> [UInt8] { Digest.sha256("login " + login) }
 }
 
-/// Whether a password is the one, and what is stored of a new one.
+/// The verifier of passwords, which also hashes new ones for storage.
 package struct PasswordVerifier: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -40,17 +40,17 @@ package struct PasswordVerifier: Sendable {
         self.limits = limits
     }
 
-    /// The one place where a password is held against a stored one.
+    /// Checks a guess against the stored password; no other code does.
     ///
-    /// Counts the guess, then computes, then takes the count back if the guess was right, or nobody could look at it.
-    /// Every road goes through here, so no road leads around the limits (T-85).
+    /// Counts the guess, then computes the hash, then takes the count back if the guess was right or could not be
+    /// checked. Every path goes through here, so no path bypasses the limits (T-85).
     ///
     /// - Parameters:
-    ///   - guess: What is claimed.
-    ///   - application: Where.
-    ///   - deadline: When nobody waits for it any more.
-    ///   - find: Reads the stored password; nil where there is none, which takes as long as a wrong guess.
-    /// - Returns: The stored password, which the guess matches; nil when it does not.
+    ///   - guess: The guess.
+    ///   - application: The application.
+    ///   - deadline: The deadline of the request.
+    ///   - find: Reads the stored password; nil if there is none, which takes as long as a wrong guess.
+    /// - Returns: The stored password if the guess matches; nil otherwise.
     /// - Throws: `too_many_attempts`, `overloaded`.
     func check(
         _ guess: PasswordGuess,
@@ -79,7 +79,7 @@ package struct PasswordVerifier: Sendable {
         return isOutdated ? await hashedAnew(stored, guess.password, in: application, deadline: deadline) : stored
     }
 
-    /// The stored password if the one that was sent is the same; a guess like every other (T-85).
+    /// Returns the stored password if the sent one matches; the request counts as a guess (T-85).
     func match(
         _ sent: Secret,
         _ stored: StoredPassword?,
@@ -91,8 +91,9 @@ package struct PasswordVerifier: Sendable {
         return try await check(guess, in: application, deadline: .now + limits.login) { stored }
     }
 
-    /// The stored password under the parameters of new ones; as it was when that does not succeed, since the next login
-    /// tries again.
+    /// Hashes a password again under the current parameters.
+    ///
+    /// Returns the stored password unchanged after a failure, since the next login tries again.
     private func hashedAnew(
         _ stored: StoredPassword,
         _ password: Secret,

@@ -1,30 +1,18 @@
 package import Applications
-package import Logins
-package import Notifications
+package import Domain
+import Logins
+package import Messaging
 import Passwords
-package import Store
-package import Vocabulary
+import Store
 
-/// Whether whoever holds a session has shown of late to be its user.
+/// Recent authentications of sessions' users.
 package struct Reauthentication: Sendable {
     let store: Store
     let sessions: Sessions
     let verifier: PasswordVerifier
     let limits: Limits
 
-    package init(
-        store: Store,
-        sessions: Sessions,
-        verifier: PasswordVerifier,
-        limits: Limits
-    ) {
-        self.store = store
-        self.sessions = sessions
-        self.verifier = verifier
-        self.limits = limits
-    }
-
-    /// Whether the password is that of the session's user, who has then shown who they are.
+    /// Returns whether the password is that of the session's user; if so, records the authentication.
     ///
     /// - Throws: `session_invalid`, `too_many_attempts`, `overloaded`.
     package func verifyPassword(
@@ -37,7 +25,7 @@ package struct Reauthentication: Sendable {
         guard let token, PasswordPolicy.canBePassword(password) else { return false }
         let application = loaded.application
         let stored = try await store.password(of: user.objectID, in: application)
-        // Guesses through a session and guesses at the login are guesses at one password.
+        // Guesses within a session and guesses at a login count together, since they guess the same password.
         let guess = PasswordGuess(password: password, login: stored?.login ?? user.objectID.description, source: source)
         let matched = try await verifier.check(guess, in: application, deadline: .now + limits.login) { stored }
         guard matched != nil else { return false }
@@ -45,10 +33,9 @@ package struct Reauthentication: Sendable {
         return true
     }
 
-    /// Holds a session to an authentication of its person that is at most five minutes old, unless the application
-    /// takes any that lives.
+    /// Requires an authentication of the session's user that is at most five minutes old.
     ///
-    /// - Throws: `reauthentication_required`.
+    /// An application may accept any live session instead.
     package func require(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
         guard loaded.application.settings.reauthentication == .recent else { return }
         let isAuthenticated = try await store.isAuthenticated(

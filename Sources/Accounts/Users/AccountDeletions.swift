@@ -1,15 +1,12 @@
 package import Applications
-package import Deletions
-package import KeptTokens
+package import Domain
 package import Logging
-package import Logins
-import Mailing
-package import Notifications
+import Logins
+import Messaging
 import Secrets
-package import Store
-package import Vocabulary
+import Store
 
-/// Accounts that are deleted: by their users, as app stores demand of every app, or by servers.
+/// Deletions of accounts, by their users, as app stores require of every app, or by servers.
 package struct AccountDeletions: Sendable {
     let store: Store
     let sessions: Sessions
@@ -21,44 +18,22 @@ package struct AccountDeletions: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    package init(
-        store: Store,
-        sessions: Sessions,
-        collection: UserCollection,
-        notices: Notices,
-        erasures: Erasures,
-        revoker: PermissionRevoker,
-        banKey: BanKey,
-        clock: WallClock,
-        random: RandomSource
-    ) {
-        self.store = store
-        self.sessions = sessions
-        self.collection = collection
-        self.notices = notices
-        self.erasures = erasures
-        self.revoker = revoker
-        self.banKey = banKey
-        self.clock = clock
-        self.random = random
-    }
-
-    /// Deletes a user: the session's own, or any for a server.
+    /// Deletes a user: the session's own, or any user for a server.
     ///
-    /// Identities, sessions and password go with it, our permissions at providers are given up, and the user is told by
-    /// mail. The own account takes a session whose person has shown of late who they are; it ends at once with all
-    /// others, and the data wait as long as the provider among the login methods that lets erasures wait the longest
-    /// (`eraseAfterDays`), or until a link ends that takes the account back.
+    /// Deletes identities, sessions and password, revokes our permissions at providers, and tells the user by mail. To
+    /// delete their own account, a user needs a recent authentication. All sessions end at once. The data is erased
+    /// when the longest `eraseAfterDays` among the providers of the login methods has passed, and no link can restore
+    /// the account any more.
     ///
     /// - Parameters:
-    ///   - id: Whose account it is.
+    ///   - id: The id of the user.
     ///   - token: The session.
-    ///   - server: The server that calls; nil for everybody else.
+    ///   - server: The server that makes the request; nil for a client.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
-    /// - Returns: Milliseconds since 1970 UTC at which the data are or will be gone.
+    ///   - logger: The logger of the request.
+    /// - Returns: The time of the erasure, past or future, in milliseconds since 1970 UTC.
     /// - Throws: `session_invalid`, `reauthentication_required`; `deletion_forbidden` for every other id, whether it
-    ///   exists or not (T-117), and where the application does not let users delete their account; of servers
+    ///   exists or not (T-117), and if the application does not let users delete their account; for servers
     ///   `not_found`, and `conflict` while rows of the operator's own tables refer to the user.
     package func delete(
         _ id: ObjectID?,
@@ -105,8 +80,10 @@ package struct AccountDeletions: Sendable {
         return isGone ? clock.milliseconds : clock.milliseconds + 1000 * Int64(Store.secondsBetweenErasures)
     }
 
-    /// How many days the data wait: as long as the provider among the user's login methods that lets erasures wait the
-    /// longest, and until no link can take the account back any more.
+    /// Returns the days until the erasure.
+    ///
+    /// That is the longest delay among the providers of the user's login methods, and at least the time in which a link
+    /// can restore the account.
     private func waitingDays(
         of user: User,
         token: SessionToken,

@@ -1,13 +1,13 @@
 package import Applications
+package import Domain
+import Encodings
 package import Logging
-package import Logins
-import Mailing
-package import Notifications
+import Logins
+package import Messaging
 import Passwords
-package import Store
-package import Vocabulary
+import Store
 
-/// What users change of their own record; of other records, ``OtherRecords``.
+/// Changes of users to their own record; for other records, see ``OtherRecords``.
 package struct AccountUpdate: Sendable {
     let store: Store
     let others: OtherRecords
@@ -21,55 +21,28 @@ package struct AccountUpdate: Sendable {
     let events: EventLog
     let limits: Limits
 
-    package init(
-        store: Store,
-        others: OtherRecords,
-        directory: ApplicationDirectory,
-        sessions: Sessions,
-        verifier: PasswordVerifier,
-        reauthentication: Reauthentication,
-        notices: Notices,
-        confirmation: EmailConfirmation,
-        registrations: Registrations,
-        events: EventLog,
-        limits: Limits
-    ) {
-        self.store = store
-        self.others = others
-        self.directory = directory
-        self.sessions = sessions
-        self.verifier = verifier
-        self.reauthentication = reauthentication
-        self.notices = notices
-        self.confirmation = confirmation
-        self.registrations = registrations
-        self.events = events
-        self.limits = limits
-    }
-
-    /// Changes the session's own user, or another one where the application lets it; a server changes any.
+    /// Changes the session's own user, or another user if the application allows it; a server changes any user.
     ///
-    /// The whole object may come back: what a client may not write is passed over. The e-mail address, to which links
-    /// are mailed, what a password logs in by, if that is another property, and the password change only when the
-    /// session's person has just shown who they are, or sends `currentPassword` along, unless the application takes any
-    /// session. A password that is the account's already changes nothing: client SDKs go on sending the one that they
-    /// registered with. What comes to log in counts as a registration: whether it is taken is told as there. The former
-    /// address is told of it by a mail, with a link that brings it back.
+    /// A client may send the whole object: properties that the client may not write are ignored. The e-mail address, to
+    /// which links are mailed, the login name, and the password change only with a recent authentication of the
+    /// session's user or with `currentPassword`, unless the application accepts any session. The present password
+    /// changes nothing: client SDKs keep sending the password of the registration. A new login counts as a
+    /// registration, since the response tells whether it is taken. A mail tells the former address, with a link that
+    /// restores it.
     ///
     /// - Parameters:
-    ///   - id: Whose record the path names.
-    ///   - record: The user as the client writes it.
+    ///   - id: The user id in the path.
+    ///   - record: The record from the client.
     ///   - token: The session.
-    ///   - server: The server that calls; nil for everybody else.
-    ///   - source: Where the request comes from.
+    ///   - server: The server that makes the request; nil for a client.
+    ///   - source: The source of the request.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
-    /// - Returns: The user as it is afterwards, and what was not taken of the record.
+    ///   - logger: The logger of the request.
+    /// - Returns: The user after the change, and the ignored names of the record.
     /// - Throws: `session_invalid`; `not_own_record` for every id that may not be changed, whether it exists or not
-    ///   (T-117);
-    ///   `reauthentication_required`, `login_taken_by_other`, `email_invalid`, `login_missing`, `password_not_allowed`,
-    ///   `property_undeclared_in_update`, `value_not_convertible`, `property_missing`, `constraint_violation` and their
-    ///   like; nothing is written then.
+    ///   (T-117); `reauthentication_required`, `login_taken_by_other`, `email_invalid`, `login_missing`,
+    ///   `password_not_allowed`, `property_undeclared_in_update`, `value_not_convertible`, `property_missing`,
+    ///   `constraint_violation` and similar errors; nothing is written then.
     package func update(
         _ id: ObjectID?,
         with record: UserRecord,
@@ -121,7 +94,7 @@ package struct AccountUpdate: Sendable {
         }
     }
 
-    /// What the record does to the login by a password; nil when nothing.
+    /// Returns the record's change of the password login; nil for no change.
     private func loginChange(
         of user: User,
         by record: ClientRecord,
@@ -182,10 +155,11 @@ package struct AccountUpdate: Sendable {
 }
 
 extension Notices {
-    /// What the address from before a change is told of it: that the address becomes another, or else what the user
-    /// logs in by; nil of any other change.
+    /// Returns the announcement of a change for the user's former address.
     ///
-    /// - Throws: `email_invalid`, `value_not_convertible`, `store_unavailable` and its like.
+    /// It tells of a new address, or else of a new login; nil for any other change.
+    ///
+    /// - Throws: `email_invalid`, `value_not_convertible`, `store_unavailable` and similar errors.
     func announcement(
         of record: ClientRecord,
         to user: User,
@@ -205,7 +179,7 @@ extension Notices {
 }
 
 extension ClientRecord {
-    /// The e-mail address if it becomes another; with nothing in it when it is taken away.
+    /// Returns the new e-mail address if the record changes it; an empty value if the record removes it.
     ///
     /// - Throws: `email_invalid`.
     func newEmail(of user: User) throws(Failure) -> GivenProperties.Given<EmailAddress>? {
@@ -216,7 +190,7 @@ extension ClientRecord {
         return user.email?.hasSameBytes(as: text) == true ? nil : .value(try EmailAddress(client: text))
     }
 
-    /// The login if it becomes another; with nothing in it when it is taken away.
+    /// Returns the new login if the record changes it; an empty value if the record removes it.
     ///
     /// - Throws: `email_invalid`, `value_not_convertible`.
     func newLogin(

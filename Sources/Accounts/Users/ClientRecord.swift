@@ -1,38 +1,40 @@
 import Applications
+package import Domain
+import Encodings
 import Mapping
 import Store
-package import Vocabulary
 
-/// A user's record as an application takes it: what it gives to properties, and what is no property.
+/// A user's record as an application accepts it: values of properties, and members that are not properties.
 ///
-/// Who writes it decides what it can give: the user what is open to clients, another user only what others show of
-/// that, a server everything. Whole objects come back as they were received (docs/protocols/backendless.md §2.1), so
-/// whatever our own replies have is no mistake: the system's own members, in any spelling, are passed over, and so is
-/// what is not open to clients. What no reply has, since nobody has declared it, is refused, kept or dropped, as the
-/// application has it (decision D19).
+/// The writer decides which properties count: for the user those that clients may write, for another user only the
+/// visible ones among these, for a server all. Clients send whole objects back (docs/protocols/backendless.md §2.1). So
+/// members of our own responses are no error: the system's members, in any spelling, are ignored, as are properties
+/// that clients may not write. Undeclared names, which no response has, are refused, stored or dropped by a setting of
+/// the application (decision D19).
 struct ClientRecord {
     private let writer: Viewer
     private(set) var given = GivenProperties()
-    /// Names of what the client gives and the user does not have, in the order of the record: nothing becomes of it.
+    /// Names of sent values that differ from the user's and are not written, in the order of the record.
     private(set) var ignored: [String] = []
-    /// Undeclared properties that the application does not know yet.
+    /// Names of undeclared properties that are new to the application.
     private(set) var newDynamicNames: [PropertyName] = []
-    /// The password to have; nil when there is none, or an empty one.
+    /// The new password; nil if it is absent or empty.
     private(set) var password: Secret?
-    /// The password that the user has, as reauthentication.
+    /// The present password, as reauthentication.
     private(set) var currentPassword: Secret?
-    /// Whose record it is, as the client says.
+    /// The user id that the client sent.
     private(set) var objectID: JSONValue?
 
     /// Reads a record.
     ///
     /// - Parameters:
-    ///   - record: What the client writes.
-    ///   - user: Who is to be changed by it; nil at a registration.
+    ///   - record: The record from the client.
+    ///   - user: The user to change; nil at a registration.
     ///   - loaded: The application.
-    ///   - writer: Who writes it.
-    /// - Throws: `value_not_convertible` with the first property at fault; `property_undeclared`, or
-    ///   `property_undeclared_in_update`, with all that are; `malformed_request` for a password that is no text.
+    ///   - writer: The writer of the record.
+    /// - Throws: `value_not_convertible` with the first invalid property; `property_undeclared`, or
+    ///   `property_undeclared_in_update`, with all undeclared names; `malformed_request` for a password that is not a
+    ///   text.
     init(
         _ record: UserRecord,
         for user: User? = nil,
@@ -43,7 +45,7 @@ struct ClientRecord {
         password = try Self.password(record.password, "password")
         currentPassword = try Self.password(record.currentPassword, "currentPassword")
         objectID = record.objectID
-        // In which language somebody is written to is nobody else's to choose.
+        // Another user must not choose the language of a user's mails.
         if let locale = record.locale, writer != .other { takeLocale(locale) }
         var undeclared: [String] = []
         for member in record.properties.members {
@@ -69,11 +71,11 @@ struct ClientRecord {
             return try ClientValue.convert(member.value, to: property, offsetlessTimes: times)
         }
         if property.canBeWritten(by: writer, in: loaded.application) {
-            // An empty address, or login, is none.
+            // An empty address or login removes the value.
             let isNone = property.isLogin(in: loaded.application) && member.value.string?.isEmpty == true
             given.values.append((property, isNone ? nil : try value()))
         } else if !property.visibleTo.includes(writer) {
-            // Nobody learns by a guess what they may not see.
+            // A guessed value must not reveal an invisible property.
             ignored.append(member.key)
         } else {
             let stored = user?.properties.first { $0.name == property.name }?.value
@@ -85,23 +87,23 @@ struct ClientRecord {
         }
     }
 
-    /// Takes what nobody has declared.
+    /// Reads an undeclared property.
     ///
-    /// - Returns: Whether the record can be taken with it.
+    /// - Returns: Whether the record can be accepted with it.
     private mutating func take(undeclared member: JSONObject.Member, for user: User?, of loaded: LoadedApplication)
         -> Bool
     {
         let settings = loaded.application.settings
         let name = PropertyName(member.key)
         let stored = writer == .other ? nil : user?.dynamic[member.key]
-        // A login may have brought it in a moment ago, which the copy of the configuration does not know yet.
+        // A login may have just registered the name, and the cached configuration does not have the name yet.
         let isKnown = stored != nil || name.map(loaded.dynamicNames.contains) ?? false
         if settings.undeclared == .store, writer != .other, let name, isKnown || !name.isReserved {
             guard isKnown || !member.value.isNull else { return true }
             if !isKnown { newDynamicNames.append(name) }
             given.dynamic.append(name.text, member.value)
         } else if isKnown {
-            // Replies have it, those to others aside.
+            // Responses contain the name, except responses to other users.
             if writer == .other || member.value != stored ?? .null { ignored.append(member.key) }
         } else if !member.value.isNull {
             guard settings.undeclared == .drop else { return false }
@@ -110,9 +112,9 @@ struct ClientRecord {
         return true
     }
 
-    /// Takes the two letters of what a client's system calls the language, such as `en-US` or `pt_BR`.
+    /// Reads the two letters of a language from a client's locale, such as `en-US` or `pt_BR`.
     ///
-    /// What has none is no reason to refuse a user.
+    /// A locale without such letters is no reason to refuse a user.
     private mutating func takeLocale(_ value: JSONValue) {
         if value.isNull { given.locale = GivenProperties.Given<String>.none }
         if let letters = value.string.flatMap(LanguageTag.letters) { given.locale = .value(letters) }
@@ -126,22 +128,22 @@ struct ClientRecord {
         return text.isEmpty ? nil : Secret(text)
     }
 
-    /// Members that user objects have here or at Backendless and that are no properties, in small letters without what
-    /// joins words.
+    /// Members of user objects, here or at Backendless, that are not properties: in lower case, without `_` and `-`.
     private static let system: Set<String> = [
         "objectid", "ownerid", "created", "updated", "lastlogin", "userstatus", "socialaccount", "accounttype",
         "oauthidentities", "bluserlocale", "password", "currentpassword", "roles", "emailverified", "isemailconfirmed",
         "usertoken", "usercreated", "missingpermissions",
     ]
 
-    /// Whether a name is the system's, however it is spelt; what begins with two underscores, as `___class` does, is a
-    /// mark of client SDKs.
+    /// Returns whether a name is the system's, in any spelling.
+    ///
+    /// Names with two leading underscores, such as `___class`, are markers of client SDKs.
     private static func isSystem(_ name: String) -> Bool {
         let plain = name.utf8.lazy.filter { !$0.isOne(of: "_-") }.map(\.asciiLowercased)
         return name.utf8.starts(with: "__".utf8) || system.contains(String(decoding: Array(plain), as: UTF8.self))
     }
 
-    /// Sets what the user logs in by, whether clients may write that property otherwise or not.
+    /// Sets the user's login, even if clients may not write its property otherwise.
     mutating func setLogin(_ login: Login, of application: Application) {
         let name = application.settings.identityProperty
         guard let property = application.properties.first(where: { $0.name == name }) else { return }
@@ -150,7 +152,7 @@ struct ClientRecord {
         ignored.removeAll { $0.hasSameBytes(as: name.text) }
     }
 
-    /// The e-mail address that is given; nil when none is.
+    /// Returns the e-mail address of the record; nil if it is absent.
     ///
     /// - Throws: `email_invalid`.
     func email() throws(Failure) -> EmailAddress? {
@@ -158,7 +160,7 @@ struct ClientRecord {
         return try EmailAddress(client: text)
     }
 
-    /// Texts of the record that a password must not be.
+    /// Texts of the record that are forbidden as a password.
     var names: [String] {
         [PropertyName.name, .email].compactMap { name in
             guard case .value(.text(let text)) = given.given(name) else { return nil }
@@ -168,9 +170,9 @@ struct ClientRecord {
 }
 
 extension Login {
-    /// What a client gives a user to log in by.
+    /// Creates a login from a client's value.
     ///
-    /// - Throws: `email_invalid` where people log in by the e-mail address, `value_not_convertible` otherwise.
+    /// - Throws: `email_invalid` if the login name is the e-mail address; `value_not_convertible` otherwise.
     package init(client text: String, of property: PropertyName) throws(Failure) {
         guard property != .email else {
             self = Login(try EmailAddress(client: text))
@@ -196,15 +198,16 @@ extension Property {
         }
     }
 
-    /// Whether it is the address, or what people log in by instead: others never change it.
+    /// Returns whether the property is the e-mail address or the login name; other users never change these.
     func isLogin(in application: Application) -> Bool {
         [.email, application.settings.identityProperty].contains(name)
     }
 }
 
 extension JSONValue {
-    /// Whether it says how a value is to change, as client SDKs put an expression or a change of a part of a JSON value
-    /// (docs/protocols/backendless.md §3.5): stored as it is, it would take the place of the value.
+    /// Whether the value is an update operation of a client SDK: an expression, or a change of a part of a JSON value.
+    ///
+    /// Stored unchanged, the operation would replace the value (docs/protocols/backendless.md §3.5).
     fileprivate var isUpdate: Bool {
         guard let object else { return false }
         return object["___operation"] != nil || object["___class"]?.string == "BackendlessExpression"
@@ -220,10 +223,10 @@ extension Failure {
         )
     }
 
-    /// Names that a message repeats; `errorData` has all.
+    /// The maximum number of names in a message; `errorData` has all.
     private static let mostNames = 5
 
-    /// A record has properties that are none of the application's.
+    /// Returns the failure for a record with undeclared properties.
     fileprivate static func undeclared(_ names: [String], isUpdate: Bool) -> Failure {
         let some = names.prefix(mostNames).map { JSONValue.string($0).text }.joined(separator: ", ")
         let others = names.count > mostNames ? " and \(names.count - mostNames) more" : ""
@@ -239,7 +242,7 @@ extension Failure {
 }
 
 extension EmailAddress {
-    /// An address that a client gives.
+    /// Creates an address from a client's value.
     ///
     /// - Throws: `email_invalid`.
     package init(client text: String) throws(Failure) {

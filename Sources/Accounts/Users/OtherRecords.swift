@@ -1,12 +1,13 @@
 package import Applications
+package import Domain
+import Encodings
 package import Logging
-import Mailing
-package import Notifications
-package import Store
-package import Vocabulary
+import Messaging
+import Store
 
-/// Records of users as others write them: servers, which may write everything, and users whom the application lets
-/// change what others show.
+/// Records of users, written by a server or by another user.
+///
+/// A server may write everything. Another user, if the application allows it, may write visible properties.
 package struct OtherRecords: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -18,44 +19,22 @@ package struct OtherRecords: Sendable {
     let registrations: Registrations
     let limits: Limits
 
-    /// Users that one request may make.
+    /// The maximum number of users that one request may create.
     package static let mostAtOnce = 100
-
-    package init(
-        store: Store,
-        directory: ApplicationDirectory,
-        collection: UserCollection,
-        verifier: PasswordVerifier,
-        creation: UserCreation,
-        notices: Notices,
-        confirmation: EmailConfirmation,
-        registrations: Registrations,
-        limits: Limits
-    ) {
-        self.store = store
-        self.directory = directory
-        self.collection = collection
-        self.verifier = verifier
-        self.creation = creation
-        self.notices = notices
-        self.confirmation = confirmation
-        self.registrations = registrations
-        self.limits = limits
-    }
 
     // MARK: By servers
 
-    /// Makes users, all or none; nobody is logged in by it.
+    /// Creates users, all or none, without logging them in.
     ///
     /// - Parameters:
-    ///   - records: The users: every property may be given, and `userStatus`; a password is optional, an e-mail address
-    ///     only with one needed.
-    ///   - server: Who makes them.
+    ///   - records: The users, with any property and `userStatus`. A password is optional. An e-mail address is
+    ///     required only with a password.
+    ///   - server: The server that makes the request.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
-    /// - Returns: The users, in the order of the records, each with what was not taken of its record.
-    /// - Throws: `creation_forbidden` without a server's key, and what a registration throws, with the `position` of
-    ///   the record at fault; nothing is written then.
+    ///   - logger: The logger of the request.
+    /// - Returns: The users, in the order of the records, each with the ignored names of its record.
+    /// - Throws: `creation_forbidden` without a server's key; the errors of a registration, with the `position` of the
+    ///   invalid record. Nothing is written then.
     package func create(
         _ records: [UserRecord],
         by server: ServerCaller?,
@@ -71,7 +50,7 @@ package struct OtherRecords: Sendable {
         guard records.count <= Self.mostAtOnce else {
             throw Failure(.malformedRequest, "At most \(Self.mostAtOnce) users are made at once.")
         }
-        // Of all passwords together: a list keeps a request no longer than one user does.
+        // One deadline for all passwords: a list takes no longer than a single user.
         let deadline = ContinuousClock.now + limits.login
         var new: [UserCreation.NewLogin] = []
         for (position, record) in records.enumerated() {
@@ -104,7 +83,7 @@ package struct OtherRecords: Sendable {
 
     /// Changes any user for a server.
     ///
-    /// - Throws: `not_found`, and what a change of the own record throws.
+    /// - Throws: `not_found`, and the errors of a change of the user's own record.
     func update(
         _ id: ObjectID?,
         with record: UserRecord,
@@ -142,7 +121,7 @@ package struct OtherRecords: Sendable {
         return WrittenUser(user: changed, viewer: .server, ignored: client.ignored)
     }
 
-    /// What the record does to the login by a password; nil when nothing.
+    /// Returns the record's change of the password login; nil for no change.
     private func loginChange(
         of user: User,
         by record: ClientRecord,
@@ -175,7 +154,7 @@ package struct OtherRecords: Sendable {
         return UserUpdate.LoginChange(login: chosen.key, password: new, formerHash: stored?.hash)
     }
 
-    /// An update changes no status: what that ends and gives is another call's.
+    /// Refuses a changed status in an update: another endpoint changes the status, with its consequences.
     private static func refuseStatus(in record: UserRecord, of user: User) throws(Failure) {
         guard let value = record.properties.present("userStatus") else { return }
         guard value.string?.hasSameBytes(as: user.status.rawValue) ?? false else {
@@ -185,10 +164,10 @@ package struct OtherRecords: Sendable {
 
     // MARK: By users
 
-    /// Changes of another user what others show and clients may write.
+    /// Changes another user's properties that are visible to others and that clients may write.
     ///
-    /// - Throws: `not_own_record` where the application does not let this user, for the address, what the other logs in
-    ///   by, the password and the status, and for every id that is nobody's (T-117).
+    /// - Throws: `not_own_record` if the application does not allow it to this user; for the address, the login, the
+    ///   password and the status; and for every unknown id (T-117).
     func update(
         _ id: ObjectID?,
         with record: UserRecord,
@@ -203,7 +182,7 @@ package struct OtherRecords: Sendable {
         let client = try ClientRecord(record, for: other, of: loaded, by: .other)
         for property in loaded.application.properties where property.isLogin(in: loaded.application) {
             guard let sent = record.properties.present(property.name.text) else { continue }
-            // What others do not show is refused whatever it is: nobody learns by a guess what they may not see.
+            // An invisible property is refused with any value: a guessed value must not reveal it.
             guard property.visibleTo.includes(.other), let value = other.text(of: property.name),
                 sent.string?.hasSameBytes(as: value) ?? false
             else { throw Self.serversAlone }
@@ -227,7 +206,7 @@ package struct OtherRecords: Sendable {
 }
 
 extension Failure {
-    /// Says of a failure which element of a list it is about.
+    /// Adds the position in a list to a failure.
     fileprivate static func located<Value>(
         at position: Int,
         _ body: () async throws(Failure) -> Value

@@ -1,14 +1,15 @@
 package import Applications
-package import Limiting
+package import Domain
+import Encodings
+import Limiting
 package import Logging
 package import Logins
 import Mapping
-package import Notifications
+package import Messaging
 import Secrets
-package import Store
-package import Vocabulary
+import Store
 
-/// Accounts that people and guests make.
+/// Registrations of users and guests.
 package struct Registrations: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -22,50 +23,23 @@ package struct Registrations: Sendable {
     let limits: Limits
     let random: RandomSource
 
-    package init(
-        store: Store,
-        directory: ApplicationDirectory,
-        verifier: PasswordVerifier,
-        links: MailedLinks,
-        confirmation: EmailConfirmation,
-        attempts: AttemptCounter,
-        admission: Admission,
-        events: EventLog,
-        log: LoginLog,
-        limits: Limits,
-        random: RandomSource
-    ) {
-        self.store = store
-        self.directory = directory
-        self.verifier = verifier
-        self.links = links
-        self.confirmation = confirmation
-        self.attempts = attempts
-        self.admission = admission
-        self.events = events
-        self.log = log
-        self.limits = limits
-        self.random = random
-    }
-
-    /// Makes an account with a login, an e-mail address unless the application has another property for it, and a
-    /// password.
+    /// Registers a user with a login and a password.
     ///
-    /// Out of nothing, or out of the session's guest, who keeps id and properties. Opens no session. Says in one log
-    /// line how it went.
+    /// The login is the e-mail address unless the application has another login name. Creates a new user, or converts
+    /// the session's guest, who keeps id and properties. Opens no session. One log line tells the outcome.
     ///
     /// - Parameters:
-    ///   - record: The user as the client writes it: `email` and other properties, the password, and the id of a guest.
-    ///   - invitation: The invitation that the person presents.
+    ///   - record: The record from the client: `email` and other properties, the password, and the id of a guest.
+    ///   - invitation: The invitation that the user presents.
     ///   - token: The guest's session.
-    ///   - source: Where the request comes from.
+    ///   - source: The source of the request.
     ///   - loaded: The application.
-    ///   - logger: Of the request.
-    /// - Returns: The user, and what was not taken of the record.
+    ///   - logger: The logger of the request.
+    /// - Returns: The user, and the ignored names of the record.
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`, `registration_disabled`,
     ///   `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`, `login_taken`,
     ///   `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`, `guest_invalid`,
-    ///   `rate_limited`, `too_many_attempts` and their like; nothing is written then.
+    ///   `rate_limited`, `too_many_attempts` and similar errors; nothing is written then.
     package func register(
         _ record: UserRecord,
         invitation: InvitationToken? = nil,
@@ -118,7 +92,7 @@ package struct Registrations: Sendable {
         let guest = try client.guest(token)
         var confirmations: [AttemptCount] = []
         let user = try await counted(from: source, of: application) { () throws(Failure) in
-            // Nobody has passwords hashed who cannot become a user. Of a guest the write says so.
+            // Only a client that may register gets a password hashed. For a guest, the write checks that.
             if guest == nil {
                 try await store.requireAdmission(by: application.invitationClaim(invitation), to: application)
             }
@@ -163,7 +137,7 @@ package struct Registrations: Sendable {
         return WrittenUser(user: user, viewer: .owner, ignored: client.ignored)
     }
 
-    /// The offer of an invitation's page; nothing is used up.
+    /// Returns the offer of an invitation's page, without using up the invitation.
     ///
     /// - Throws: `invitation_invalid`, `new_users_closed`.
     package func offer(
@@ -182,10 +156,10 @@ package struct Registrations: Sendable {
         return InvitationOffer(email: email, takesPassword: application.settings.registration.enabled)
     }
 
-    /// Makes a guest, who has no way back in but the session that this opens.
+    /// Creates a guest and opens a session, which is the guest's only login method.
     ///
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`, `registration_disabled`;
-    ///   `property_missing` where a guest would lack a required property.
+    ///   `property_missing` if a guest would lack a required property.
     package func registerGuest(
         invitation: InvitationToken? = nil,
         from source: RequestSource,
@@ -211,7 +185,7 @@ package struct Registrations: Sendable {
         }
     }
 
-    /// Counts an account and makes it; the count is taken back where the service could not make it.
+    /// Counts an account and creates it; takes the count back if the service could not create it.
     ///
     /// - Throws: `rate_limited`.
     private func counted<Result>(
@@ -223,9 +197,9 @@ package struct Registrations: Sendable {
         return try await attempts.takingBack(counts, of: application, make)
     }
 
-    /// Counts an account that somebody is about to make, for the network that it comes from and for the application.
+    /// Counts a new account for its source network and for the application.
     ///
-    /// Nobody uses up what the application takes but from many networks.
+    /// The limit of a network keeps a client with few networks from using up the limit of the application.
     ///
     /// - Returns: The counts, which can be taken back.
     /// - Throws: `rate_limited`.
@@ -252,13 +226,13 @@ package struct Registrations: Sendable {
         )
     }
 
-    /// Registers names of undeclared properties that a client brings in, as logins do.
+    /// Registers new names of undeclared properties, as logins do.
     package func register(_ names: [PropertyName], of application: Application) async throws(Failure) {
         guard !names.isEmpty else { return }
         try await store.registerDynamicNames(names, of: application.id)
     }
 
-    /// What the account is logged in to by, whether clients may write that property otherwise or not.
+    /// Returns the login of a new account, even if clients may not write its property otherwise.
     private static func login(in record: UserRecord, of application: Application) throws(Failure) -> Login {
         let name = application.settings.identityProperty
         guard let value = record.properties.present(name.text), value.string?.isEmpty != true else {
@@ -276,11 +250,11 @@ package struct Registrations: Sendable {
     }
 }
 
-/// What somebody can do with an invitation on its page.
+/// The options on the page of an invitation.
 package struct InvitationOffer: Sendable {
-    /// The address that was invited.
+    /// The invited address.
     package let email: String?
-    /// Whether an account can be opened with a password.
+    /// Whether a user can register with a password.
     package let takesPassword: Bool
 }
 
@@ -294,7 +268,7 @@ extension Application {
 }
 
 extension ClientRecord {
-    /// The guest that becomes the user; nil when the record names none.
+    /// Returns the guest to convert; nil if the record names none.
     fileprivate func guest(_ token: SessionToken?) throws(Failure) -> (id: ObjectID, token: SessionToken)? {
         guard let objectID else { return nil }
         guard let id = objectID.string.flatMap({ ObjectID($0) }), let token else { throw .guestInvalid }

@@ -1,40 +1,32 @@
 package import Applications
-package import Logins
-package import Store
-package import Vocabulary
+package import Domain
+import Logins
+import Store
 
-/// Who calls by an API key, for what concerns other users than a session's own.
+/// A client with a server's API key, for operations on users other than the session's own.
 package struct ServerCaller: Sendable {
     package let actor: Actor
 
-    /// Nil unless the key is a server's.
+    /// Returns nil unless the key is a server's.
     package init?(key: APIKey?, source: String) {
         guard let key, key.isServer else { return nil }
         actor = Actor(name: "key:\(key.label)", source: source)
     }
 }
 
-/// Roles of users, and what servers do to users.
+/// Roles of users, and changes of users by servers.
 package struct Roles: Sendable {
     let store: Store
     let sessions: Sessions
 
-    package init(
-        store: Store,
-        sessions: Sessions
-    ) {
-        self.store = store
-        self.sessions = sessions
-    }
-
-    /// The session's own roles: the one that the system gives, and those that the user was given.
+    /// Returns the roles of the session's user: the system role, and the roles given to the user.
     package func ownRoles(token: SessionToken?, in loaded: LoadedApplication) async throws(Failure) -> [String] {
         let user = try await sessions.user(of: token, in: loaded)
         let given = try await store.roles(of: user.objectID, in: loaded.application)
         return loaded.application.roles(of: user, given: given)
     }
 
-    /// The roles of a user: the session's own, or any when a server asks.
+    /// Returns the roles of a user: the session's own, or any user for a server.
     ///
     /// - Throws: `not_found` for every other id, whether it exists or not.
     package func roles(
@@ -52,15 +44,15 @@ package struct Roles: Sendable {
         return loaded.application.roles(of: person.user, given: person.roles)
     }
 
-    /// Gives a user a role, or takes it away; what is so already stays so.
+    /// Gives a role to a user, or takes it away; idempotent.
     ///
     /// - Parameters:
-    ///   - role: One of the application's.
-    ///   - identity: The user's id, or what the user logs in by with a password.
-    ///   - isGiven: Whether the user shall have it.
-    ///   - server: Who does it.
+    ///   - role: A role of the application.
+    ///   - identity: The user's id, or the login of the user's password.
+    ///   - isGiven: Whether the user shall have the role.
+    ///   - server: The server that makes the request.
     ///   - loaded: The application.
-    /// - Throws: `role_assignment_forbidden` without a server's key, `role_unknown`, `role_fixed` or `role_permanent`,
+    /// - Throws: `role_assignment_forbidden` without a server's key; `role_unknown`, `role_fixed` or `role_permanent`,
     ///   `not_found`.
     package func setRole(
         _ role: String,
@@ -82,9 +74,9 @@ package struct Roles: Sendable {
         try await change(id, of: application, by: server) { _ in isGiven ? .giveRole(role) : .takeRole(role) }
     }
 
-    /// Disables a user, which ends the sessions, or enables one again.
+    /// Disables a user, which ends their sessions, or enables a user again.
     ///
-    /// - Throws: `server_key_required` without a server's key, `not_found`.
+    /// - Throws: `server_key_required` without a server's key; `not_found`.
     package func setStatus(
         _ status: UserStatus,
         of id: ObjectID?,

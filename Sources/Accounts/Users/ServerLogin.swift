@@ -1,10 +1,10 @@
 package import Applications
-package import Limiting
+package import Domain
+import Limiting
 package import Logging
 package import Logins
 import Secrets
-package import Store
-package import Vocabulary
+import Store
 
 /// Sessions that a server opens for a user.
 package struct ServerLogin: Sendable {
@@ -15,27 +15,11 @@ package struct ServerLogin: Sendable {
     let limits: Limits
     let random: RandomSource
 
-    package init(
-        store: Store,
-        directory: ApplicationDirectory,
-        admission: Admission,
-        log: LoginLog,
-        limits: Limits,
-        random: RandomSource
-    ) {
-        self.store = store
-        self.directory = directory
-        self.admission = admission
-        self.log = log
-        self.limits = limits
-        self.random = random
-    }
-
-    /// Opens a session of a user for a server, which has no credential of theirs.
+    /// Opens a session of a user for a server, which has no credential of the user.
     ///
-    /// Nobody has shown who they are: what needs that needs more than this session.
+    /// The session does not count as an authentication of the user: operations that require one need more.
     ///
-    /// - Throws: `object_login_forbidden` without a server's key, `not_found`, `account_disabled`, `email_unconfirmed`.
+    /// - Throws: `object_login_forbidden` without a server's key; `not_found`, `account_disabled`, `email_unconfirmed`.
     package func logIn(
         as id: ObjectID?,
         by server: ServerCaller?,

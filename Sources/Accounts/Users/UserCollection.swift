@@ -1,36 +1,31 @@
 package import Applications
-package import Logins
-package import Store
-package import Vocabulary
+package import Domain
+import Encodings
+import Logins
+import Store
 
-/// Who asks the users collection, and may.
+/// A server or user with the permission to query the users.
 package struct CollectionCaller: Sendable {
-    /// The server that calls; nil for a user.
+    /// The server that makes the request; nil for a user.
     let server: ServerCaller?
-    /// Whether the roles of others are told.
+    /// Whether the results contain the roles of other users.
     let seesRoles: Bool
-    /// By what the caller searches, for the audit log.
+    /// The kind of search, for the audit log.
     let means: String
-    /// What the caller sees of users, the own record aside.
+    /// The view of users, except of the searching user's own record.
     package var viewer: Viewer { server == nil ? .other : .server }
 }
 
-/// The users of an application as a collection that is asked.
+/// The users of an application as a searchable collection.
 ///
-/// Users see their own record, and of others what the application lets them; servers see all of them, and the audit log
-/// has it.
+/// Users see their own record, and of other users what the application allows. Servers see all users; the audit log
+/// records that.
 package struct UserCollection: Sendable {
     let store: Store
     let searches: UserSearches
     let sessions: Sessions
 
-    package init(store: Store, searches: UserSearches, sessions: Sessions) {
-        self.store = store
-        self.searches = searches
-        self.sessions = sessions
-    }
-
-    /// Who may search the users.
+    /// Returns the permission to search the users.
     ///
     /// - Throws: `session_invalid`, `query_forbidden`.
     package func searcher(
@@ -52,9 +47,9 @@ package struct UserCollection: Sendable {
         return CollectionCaller(server: nil, seesRoles: false, means: "query")
     }
 
-    /// Who may search the users by their roles.
+    /// Returns the permission to search the users by their roles.
     ///
-    /// - Throws: `server_key_required` without a server's key where clients may not ask.
+    /// - Throws: `server_key_required` without a server's key, if clients may not search by role.
     package func roleSearcher(
         server: ServerCaller?,
         in loaded: LoadedApplication
@@ -65,7 +60,7 @@ package struct UserCollection: Sendable {
         return CollectionCaller(server: server, seesRoles: true, means: "role")
     }
 
-    /// The users that a query is about, each with its roles if they are wanted.
+    /// Returns the users that match a query, each with its roles if requested.
     ///
     /// - Throws: `query_forbidden` for roles without a server's key.
     package func find(
@@ -90,7 +85,7 @@ package struct UserCollection: Sendable {
         return zip(users, given).map { ($0, application.roles(of: $0, given: $1)) }
     }
 
-    /// How many users a filter holds of.
+    /// Returns the number of users that match a filter.
     package func count(
         _ filter: UserFilter?,
         for caller: CollectionCaller,
@@ -101,10 +96,11 @@ package struct UserCollection: Sendable {
         return count
     }
 
-    /// One user, and as whom the caller sees it: the session's own, another's if the application lets it, or any when a
-    /// server asks.
+    /// Returns one user and the view of that user.
     ///
-    /// - Throws: `session_invalid`; `not_found`, which for those who may not read others says the same of every id,
+    /// A session reads its own user, and another user if the application allows it. A server reads any user.
+    ///
+    /// - Throws: `session_invalid`; `not_found`. Without the right to read others, the error is the same for every id,
     ///   whether it exists or not (T-117).
     package func user(
         _ id: ObjectID?,
@@ -119,14 +115,14 @@ package struct UserCollection: Sendable {
         }
         let user = try await sessions.user(of: token, in: loaded)
         if id == user.objectID { return (user, .owner) }
-        // Read by its key it waits for no search.
+        // A read by primary key does not wait for searches.
         guard let id, try await has(.readOthers, user, in: loaded),
             let other = try await store.person(id, of: loaded.application)?.user
         else { throw .notOwnUser(user) }
         return (other, .other)
     }
 
-    /// Whether the application gives a user a right; which roles the user has is looked up only where it matters.
+    /// Returns whether the application gives a user a right; looks up the user's roles only if they matter.
     package func has(
         _ right: CollectionRights.Right,
         _ user: User,

@@ -1,12 +1,13 @@
 package import Applications
+package import Domain
+import Encodings
 import Secrets
 package import Store
-package import Vocabulary
 
-/// Users that a server or an operator makes.
+/// The creation of users by a server or an operator.
 ///
-/// A record may hold what that of a registration may (`ClientRecord`). Its maker may write every property, and need not
-/// set a password.
+/// A record may have the members of a registration's record (`ClientRecord`). Its writer may write every property, and
+/// need not set a password.
 package struct UserCreation: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -28,8 +29,8 @@ package struct UserCreation: Sendable {
 
     /// Reads a record, and hashes its password.
     ///
-    /// - Throws: `malformed_request`, `login_missing`, `email_invalid`, `password_not_allowed`, and what else a
-    ///   registration throws of its record.
+    /// - Throws: `malformed_request`, `login_missing`, `email_invalid`, `password_not_allowed`, and other errors of a
+    ///   registration's record.
     package func login(
         of record: UserRecord,
         in loaded: LoadedApplication,
@@ -56,7 +57,7 @@ package struct UserCreation: Sendable {
         return NewLogin(id: id, status: status, password: stored)
     }
 
-    /// The user that a record makes, and the names of what is not taken of the record.
+    /// Returns the new user of a record, and the ignored names of the record.
     package func user(
         of record: UserRecord,
         with login: NewLogin,
@@ -82,7 +83,7 @@ package struct UserCreation: Sendable {
 }
 
 extension ClientRecord {
-    /// A record from a server or an operator, who may write every property.
+    /// Reads a record from a server or an operator, who may write every property.
     static func fromServer(
         _ record: UserRecord,
         for user: User? = nil,
@@ -94,7 +95,7 @@ extension ClientRecord {
         return client
     }
 
-    /// The login that the record gives the user; nil without one.
+    /// Returns the login in the record; nil without one.
     fileprivate func login(of application: Application) throws(Failure) -> Login? {
         let property = application.settings.identityProperty
         guard case .value(.text(let text)) = given.given(property) else { return nil }

@@ -1,19 +1,18 @@
-package import Vocabulary
+package import Encodings
 
-/// A user as a client writes one, at registration or in an update, in the terms of no protocol.
+/// A user's record from a client, at registration or in an update, independent of the protocol.
 ///
-/// The protocol's reader only sorts what it has received; whether the application takes a value is for the use cases to
-/// say.
+/// The protocol's parser only sorts the received members; the use cases decide whether the application accepts a value.
 package struct UserRecord: Sendable {
-    /// What is given to properties, by their names; `null` takes a value away.
+    /// The values of properties, by name; `null` removes a value.
     package var properties: JSONObject
-    /// The password to have; an empty text is none.
+    /// The new password; an empty text is none.
     package var password: JSONValue?
-    /// The password that the user has, as reauthentication; an empty text is none.
+    /// The present password, as reauthentication; an empty text is none.
     package var currentPassword: JSONValue?
-    /// Whose record it is, as the client says: at registration that of the guest who becomes the user.
+    /// The user id that the client sent; at registration, the id of the guest to convert.
     package var objectID: JSONValue?
-    /// The language of mails, such as `en-US`; `null` takes it away.
+    /// The language of mails, such as `en-US`; `null` removes it.
     package var locale: JSONValue?
 
     package init(properties: JSONObject = JSONObject(), password: JSONValue? = nil) {

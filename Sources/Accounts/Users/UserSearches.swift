@@ -1,12 +1,14 @@
 package import Applications
+import Domain
+import Encodings
 import Limiting
 package import Logging
 import NIOConcurrencyHelpers
 package import Store
-import Vocabulary
 
-/// Searches of users, of which those that take long are told to operators, with the properties of which an index would
-/// have served them.
+/// Searches of users.
+///
+/// Reports slow searches to operators, with the properties for which an index would help.
 package struct UserSearches: Sendable {
     let store: Store
     let logger: Logger
@@ -14,7 +16,7 @@ package struct UserSearches: Sendable {
     private let turns: FairQueue
     private let memory = NIOLockedValueBox(SlowSearches())
 
-    /// What takes more milliseconds is told.
+    /// Searches are reported beyond this duration in milliseconds.
     private static let long: Int64 = 250
     private static let mostWaiting = 256
 
@@ -29,9 +31,9 @@ package struct UserSearches: Sendable {
         )
     }
 
-    /// The users that a query is about.
+    /// Returns the users that match a query.
     ///
-    /// - Throws: `query_too_slow`, `query_too_large`; `overloaded` when as many searches as may be are under way;
+    /// - Throws: `query_too_slow`, `query_too_large`; `overloaded` if too many searches are running;
     ///   `store_unavailable`.
     func users(matching query: UserQuery, of application: Application) async throws(Failure) -> [User] {
         try await telling(query, application) { () throws(Failure) in
@@ -39,9 +41,9 @@ package struct UserSearches: Sendable {
         }
     }
 
-    /// How many users there are of whom a filter holds.
+    /// Returns the number of users that match a filter.
     ///
-    /// - Throws: The same.
+    /// - Throws: The same errors as `users(matching:of:)`.
     func userCount(matching filter: UserFilter?, of application: Application) async throws(Failure) -> Int64 {
         var query = UserQuery(limit: 1)
         query.filter = filter
@@ -67,9 +69,9 @@ package struct UserSearches: Sendable {
         }
     }
 
-    /// Searches when it is the application's turn.
+    /// Runs a search when it is the application's turn.
     ///
-    /// An application with no search under way waits longer: so long that a search of another one must have ended,
+    /// An application without a running search waits longer: long enough for a search of another application to end,
     /// however slow searches are.
     private func inTurn<Value: Sendable>(
         _ application: Application,
@@ -105,18 +107,20 @@ package struct UserSearches: Sendable {
     }
 }
 
-/// Which slow searches an operator has been told of: a line of the log for an application and its properties in an
-/// hour, and a row of the database brought up to date once a minute.
+/// The slow searches that operators have been told of.
+///
+/// For an application and its properties, the log gets a line per hour, and a row of the database is updated once a
+/// minute.
 struct SlowSearches {
     struct Search: Hashable {
         let application: ApplicationID
         let properties: [PropertyName]
     }
 
-    /// What is to be done about a slow search.
+    /// The pending reports of a slow search.
     struct Due {
         let line: Bool
-        /// What the row does not have yet.
+        /// The counts that the database row does not have yet.
         let tally: SlowSearchTally?
     }
 
@@ -128,7 +132,7 @@ struct SlowSearches {
 
     private var entries: [Search: Entry] = [:]
 
-    /// Clients choose what they search by.
+    /// A bound, since clients choose the properties of a search.
     private static let most = 1000
 
     mutating func note(_ search: Search, milliseconds: Int64, at now: ContinuousClock.Instant) -> Due {

@@ -1,10 +1,10 @@
-package import Vocabulary
+package import Domain
 
-/// A user as a client has written one.
+/// A user after a client has written the record.
 package struct WrittenUser: Sendable {
     package let user: User
-    /// For whom the reply is.
+    /// The receiver of the response.
     package let viewer: Viewer
-    /// Names of what the client gave and the user does not have: what is not open to clients, and what was dropped.
+    /// Names of sent values that were not written, since clients may not write them or since they were dropped.
     package let ignored: [String]
 }

@@ -1,10 +1,11 @@
 import Applications
+import Domain
+import Encodings
 import Store
-import Vocabulary
 
-/// Values of mappings/demo.json that no other application means, each by its place in a document.
+/// Values of mappings/demo.json that are wrong for any other application, each with its place in a document.
 enum DemoValues {
-    /// Those of the settings; a list counts when it is the same.
+    /// The demo values of settings; a list counts only when it is equal as a whole.
     static let settings: [(place: [String], value: JSONValue)] = [
         (["tokens", "audience"], .string("orders")),
         (["secondFactor", "passkeys", "rpId"], .string("localhost")),
@@ -15,7 +16,7 @@ enum DemoValues {
     static let apps = ["demoConsumerKey"]
     static let returnURL = "http://localhost:3000/done"
 
-    /// The places of an application at which such a value stands.
+    /// Returns the places of demo values in an application.
     static func places(in application: StoredApplication) -> [String] {
         let parsed = try? SettingsDocument.parse(stored: application.settings)
         let document = parsed.map { SettingsDocument.document(of: $0) }

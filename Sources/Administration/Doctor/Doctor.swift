@@ -1,12 +1,13 @@
 import Applications
+package import Domain
+package import Encodings
 import Providers
 import Secrets
 import Store
-package import Vocabulary
 
-/// Looks at all that the service stands on, and says what is wrong and what to do.
+/// A check of everything that the service depends on, with advice for each problem.
 ///
-/// It changes nothing. What cannot be looked at is a finding, too, and keeps nothing else from being looked at.
+/// It changes nothing. A failed check is a finding, too, and prevents no other check.
 package struct Doctor: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -15,29 +16,29 @@ package struct Doctor: Sendable {
     let changes: ApplicationChanges
     let secrets: SecretRotation
     let sendsMails: Bool
-    /// What this instance serves; nil where it serves nothing.
+    /// The configuration that this instance serves; nil in a process that serves nothing.
     let directory: ApplicationDirectory?
     let clock: WallClock
 
-    /// Applications whose providers and indexes are looked at when no one is named.
+    /// The number of applications whose providers and indexes are checked when none is named.
     static let mostApplications = 100
 
-    /// Looks at everything.
+    /// Checks everything.
     ///
     /// - Parameters:
-    ///   - application: The one to look at; all when nil, the first hundred of them.
-    ///   - askingProviders: Whether every app's id and secret is checked at its provider.
-    /// - Returns: What was found, what is well included.
+    ///   - application: The application to check; nil checks all, but only the first hundred of them.
+    ///   - askingProviders: Whether each app's id and secret is checked at its provider.
+    /// - Returns: All findings, those of severity `ok` included.
     /// - Throws: `not_found` when there is no such application.
     package func examine(application: String? = nil, askingProviders: Bool = true) async throws(Failure) -> [Finding] {
         var findings: [Finding] = []
         do throws(Failure) {
-            // PostgreSQL reads its clock somewhere between.
+            // PostgreSQL reads its clock between these two readings.
             let before = clock.milliseconds
             let facts = try await store.serverFacts()
             findings += facts.findings(now: before + (clock.milliseconds - before) / 2)
         } catch {
-            // Everything else would say the same.
+            // All other checks would fail for the same reason.
             return [Self.unseen(.database, error)]
         }
         do throws(Failure) {
@@ -63,7 +64,7 @@ package struct Doctor: Sendable {
         return findings + (try await applications(named: application, askingProviders: askingProviders))
     }
 
-    /// `{"worst": severity, "findings": [{"severity", "subject", "name"?, "text", "advice"?}]}`.
+    /// Returns `{"worst": severity, "findings": [{"severity", "subject", "name"?, "text", "advice"?}]}`.
     package static func document(_ findings: [Finding]) -> JSONValue {
         let worst = Finding.Severity.allCases.last { severity in findings.contains { $0.severity == severity } } ?? .ok
         return .object([
@@ -142,7 +143,9 @@ package struct Doctor: Sendable {
         } catch { return [Self.unseen(.indexes, error)] }
     }
 
-    /// How long Citus may hold up writes at the end of a move: it looks once a second whether the copy is complete.
+    /// The longest time for which Citus blocks writes at the end of a move.
+    ///
+    /// Citus checks once a second whether the copy is complete.
     private static let longestHold = Duration.seconds(3)
 
     private func patience() async -> [Finding] {
@@ -250,7 +253,7 @@ package struct Doctor: Sendable {
 
     private func findings(about application: StoredApplication, askingProviders: Bool) async -> [Finding] {
         let id = application.id.text
-        // Loaded as an instance loads it, so that the doctor and readiness have the same list of hindrances.
+        // Loaded as an instance does, so that the doctor and readiness list the same problems.
         let loaded = LoadedApplication(application, masterKeys: masterKeys, kinds: kinds)
         let served = try? directory?.application(id: id[...])
         let learnt = served?.application.revision == application.revision ? served?.refusedMappings ?? [] : []
@@ -260,7 +263,7 @@ package struct Doctor: Sendable {
                 .application,
                 of: id,
                 $0,
-                advice: "Apply its document again, or change what it says: federation application show \(id)."
+                advice: "Apply its document again, or change what it says: federation get applications/\(id)."
             )
         }
         if application.keys.isEmpty {
@@ -270,7 +273,7 @@ package struct Doctor: Sendable {
                     .application,
                     of: id,
                     "It has no API key: nobody can call it.",
-                    advice: "federation key create \(id) ios"
+                    advice: "federation set applications/\(id)/keys/ios"
                 )
             )
         }
@@ -321,7 +324,9 @@ package struct Doctor: Sendable {
         return findings
     }
 
-    /// What is known of a provider's settings without asking it, such as a version of its API that ends soon.
+    /// Returns warnings about a provider's options without a request to the provider.
+    ///
+    /// An example is an API version that expires soon.
     private func review(
         of provider: StoredApplication.Provider,
         named name: ProviderName,

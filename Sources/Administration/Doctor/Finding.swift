@@ -1,17 +1,18 @@
-package import Vocabulary
+import Domain
+package import Encodings
 
-/// One thing that somebody who looks after the service should know.
+/// One result of a check, for the operator of the service.
 package struct Finding: Sendable {
     package enum Severity: String, Sendable, CaseIterable {
-        /// All is well.
+        /// No problem.
         case ok
-        /// Should be changed, and keeps nobody from logging in.
+        /// Should be changed, but prevents no login.
         case warning
-        /// Keeps somebody from logging in, or may lose data.
+        /// Prevents logins, or may lose data.
         case error
     }
 
-    /// What was looked at.
+    /// The subject of a check.
     package enum Subject: String, Sendable, CaseIterable {
         case configuration
         case database
@@ -28,10 +29,10 @@ package struct Finding: Sendable {
 
     package let severity: Severity
     package let subject: Subject
-    /// Of what: an application, a table; nil where there is only one.
+    /// The name of the application, table or other object; nil where there is only one.
     package let name: String?
     package let text: String
-    /// What to do; nil where nothing is to be done.
+    /// What to do about the finding; nil where nothing is to be done.
     package let advice: String?
 
     package init(

@@ -1,16 +1,16 @@
+import Domain
 import Store
-import Vocabulary
 
 extension ServerFacts {
-    /// What is to be said of them, as a pure function.
+    /// Returns the problems that the facts show, as a pure function.
     ///
-    /// - Parameter now: The time of this machine, Unix milliseconds, when the facts were asked for.
-    /// - Returns: What is wrong; or that all is well.
+    /// - Parameter now: The time of this machine, Unix milliseconds, when the facts were read.
+    /// - Returns: The problems, or a finding that all is well.
     func findings(now: Int64) -> [Finding] {
         database + [clock(now)]
     }
 
-    /// The version that the statements are written for.
+    /// The oldest PostgreSQL version that the SQL statements support.
     static let oldestVersion = 150_000
 
     private var database: [Finding] {

@@ -1,36 +1,39 @@
 import Applications
+package import Description
+package import Domain
+package import Encodings
 package import Providers
 import Store
-package import Vocabulary
 
-/// An application as its operator writes it down: the document of mappings/README.md, checked as far as that needs no
-/// database.
+/// An application in the form that its operator writes: the document of mappings/README.md.
+///
+/// It has passed all checks that need no database.
 package struct ApplicationDocument: Sendable {
-    /// The kinds of providers that it can name.
+    /// The provider kinds that the document can name.
     let kinds: ProviderKinds
     package let id: ApplicationID
     package let name: String
-    /// The PostgreSQL schema for its users; the id unless told otherwise.
+    /// The PostgreSQL schema of the users; the id by default.
     package let schema: String
-    /// Where that schema is.
+    /// The database of that schema.
     package let database: GivenDatabase
     package let settings: ApplicationSettings
     package let keys: [Key]
     package let providers: [ProviderName: Provider]
-    /// Built-in properties in front, then the others in the order of the document.
+    /// Built-in properties first, then the others in the order of the document.
     package let properties: [Property]
-    /// The mapping for each provider as it was written.
+    /// The mapping of each provider as written.
     package let mappings: [ProviderName: JSONValue]
 
-    /// How a document says in which database the application's users are.
+    /// The database of the application's users, as a document states it.
     package enum GivenDatabase: Sendable {
-        /// Not at all: an application that exists stays where it is, and a new one comes into the main database.
+        /// Absent: an existing application stays in its database, and a new one gets the main database.
         case unsaid
         /// `null`.
         case main
         case own(DatabaseVariable)
 
-        /// The database, of an application that is as stored.
+        /// Returns the database for an application with this stored state.
         func database(of stored: StoredApplication?) -> DatabaseVariable? {
             switch self {
             case .unsaid: stored?.database
@@ -40,11 +43,11 @@ package struct ApplicationDocument: Sendable {
         }
     }
 
-    /// Where a document comes from: that decides how secrets stand in it.
+    /// The source of a document, which decides how secrets appear in it.
     package enum Origin: Sendable {
-        /// A file under version control holds the names of environment variables, never a secret.
+        /// A file under version control; it contains names of environment variables, never secrets.
         case file
-        /// A request may hold a secret itself; without it the stored one stays.
+        /// A request; it may contain a secret, and the stored one stays without it.
         case request
     }
 
@@ -52,18 +55,18 @@ package struct ApplicationDocument: Sendable {
     package struct Key: Sendable {
         package let label: String
         package let key: GivenSecret
-        /// Whether it is a server's.
+        /// Whether the key is a server key.
         package let server: Bool
     }
 
-    /// Settings of a provider, and its apps in the order in which they are asked.
+    /// A provider with its options, and its apps in the order in which logins try them.
     package struct Provider: Sendable {
-        /// The kind of provider that it is.
+        /// The provider kind.
         package let kind: ProviderName
         package let enabled: Bool
-        /// All of its options but the secret ones.
+        /// All options except the secret ones.
         package let options: JSONValue
-        /// The secret options by their names; what is stored of one that is not here stays.
+        /// The secret options by name; the stored secret of a missing option stays.
         package let secrets: [String: GivenSecret]
         package let apps: [App]
 
@@ -71,35 +74,37 @@ package struct ApplicationDocument: Sendable {
         package struct App: Sendable {
             package let id: ProviderAppID
             package let secret: GivenSecret
-            /// Which configuration at the provider the app's login dialog follows.
+            /// The configuration at the provider that the app's login dialog uses.
             package let configID: String?
         }
     }
 
-    /// How a document gives a key or a secret.
+    /// A key or a secret as a document gives it.
     package enum GivenSecret: Sendable {
         /// In the environment variable of that name.
         case variable(String)
         case value(Secret)
-        /// Not at all: what is stored stays. The variable is the one that the client names for it, if it names one.
+        /// Absent: the stored secret stays.
+        ///
+        /// `variable` is the name of the environment variable in the client's document, if any.
         case stored(variable: String? = nil)
-        /// Not at all, and what is stored goes.
+        /// Absent, and the stored secret is deleted.
         case removed
-        /// In a form that cannot be read, which has been reported.
+        /// Unreadable, which is already reported.
         case unreadable
     }
 
-    /// What an operator should know about the settings and the mappings.
+    /// Warnings for the operator about the settings and the mappings.
     package var warnings: [String] { DesiredApplication(self).warnings }
 
-    /// How many entries the mappings have.
+    /// The number of entries in all mappings.
     package var mappingEntryCount: Int {
         mappings.values.reduce(0) { $0 + ($1.object?.members.count ?? $1.array?.count ?? 0) }
     }
 
     /// Reads the text of a document.
     ///
-    /// - Throws: `DocumentProblems` with every problem and its place.
+    /// - Throws: `DocumentProblems` with all problems and their places.
     package init(text: [UInt8], origin: Origin = .file, kinds: ProviderKinds) throws(DocumentProblems) {
         let value: JSONValue
         do { value = try JSONParser.parse(text, limits: .document) } catch {
@@ -108,9 +113,9 @@ package struct ApplicationDocument: Sendable {
         try self.init(value, origin: origin, kinds: kinds)
     }
 
-    /// Reads a document and holds it to every rule that needs neither secrets nor a database.
+    /// Reads a document and checks all rules that need neither secrets nor a database.
     ///
-    /// - Throws: `DocumentProblems` with every problem and its place.
+    /// - Throws: `DocumentProblems` with all problems and their places.
     package init(
         _ value: JSONValue,
         origin: Origin = .file,
@@ -135,13 +140,13 @@ package struct ApplicationDocument: Sendable {
             at: document / "application",
             "must be 1 to 63 letters, digits, _ or -, beginning with a letter or digit"
         )
-        // The rest is read under any id, so that one reading finds every problem.
+        // Without a valid id, a placeholder lets one reading find all problems.
         guard let id = found ?? ApplicationID("unnamed") else { throw reader.problems }
         self.id = id
         name = reader.text(object["name"], at: document / "name") ?? id.text
         schema = reader.text(object["schema"], at: document / "schema") ?? id.text
         database = reader.database(object["database"], at: document / "database")
-        settings = SettingsDocument.parse(
+        settings = ApplicationSettings.description.read(
             object["settings"] ?? .object([:]),
             at: document / "settings",
             problems: &reader.problems
@@ -156,7 +161,7 @@ package struct ApplicationDocument: Sendable {
 }
 
 extension DesiredApplication {
-    /// What a document says, with nothing where a key or a secret will be.
+    /// Creates the desired application of a document, with empty keys and secrets.
     fileprivate init(_ document: ApplicationDocument) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         database = document.database.database(of: nil)

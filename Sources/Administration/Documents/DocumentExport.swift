@@ -1,13 +1,15 @@
 import Applications
+import Description
+import Domain
+import Encodings
 import Mapping
 import Providers
 import Store
-import Vocabulary
 
-/// Writes an application as the document that `apply` takes back.
+/// An export of an application as the document that `apply` reads.
 ///
-/// Keys and secrets are under the variables that a document named for them; what came by other ways gets a name here.
-/// Settings are complete, so that a later default changes nothing; elsewhere what equals its default is left out.
+/// Keys and secrets appear as the environment variables that a document named for them; other keys and secrets get
+/// names here. Settings are complete, so that a later default changes nothing. Elsewhere default values are left out.
 enum DocumentExport {
     static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
         let application = DesiredApplication(stored, kinds: kinds)
@@ -33,7 +35,7 @@ enum DocumentExport {
         }
         if !providers.isEmpty { document.append("providers", .object(JSONObject(providers))) }
         document.append("properties", properties(application.properties))
-        // What is left of a provider that has been removed is nothing.
+        // Leaves out empty mappings of removed providers with names of their own.
         let mapped = application.mappings.filter { name, mapping in
             application.providers[name] != nil || kinds.named(name) != nil || mapping != .array([])
         }
@@ -79,23 +81,16 @@ enum DocumentExport {
         let written = properties.filter { !Property.builtIn.contains($0) }
         return .object(
             JSONObject(
-                written.map { property in
-                    var declaration: JSONObject = ["type": .string(property.type.rawValue)]
-                    if property.required { declaration.append("required", .bool(true)) }
-                    if property.clientMappable { declaration.append("clientMappable", .bool(true)) }
-                    if property.visibleTo != .owner {
-                        declaration.append("visibleTo", .string(property.visibleTo.rawValue))
-                    }
-                    if property.indexed { declaration.append("indexed", .bool(true)) }
-                    return JSONObject.Member(property.name.text, .object(declaration))
-                }
+                written.map { JSONObject.Member($0.name.text, .object(Property.description.deviations(of: $0))) }
             )
         )
     }
 }
 
 extension DesiredApplication {
-    /// The variables of all keys and secrets, as an export names them: as a document did, or by names made here.
+    /// The environment variables of all keys and secrets in an export.
+    ///
+    /// The names come from a document, or are created here.
     var exportedVariables: DocumentVariables {
         var names = VariableNames(of: id, taken: variables.all)
         var exported = DocumentVariables()
@@ -117,24 +112,27 @@ extension DesiredApplication {
     }
 }
 
-/// Names of environment variables for the keys and secrets of one application, no name twice.
+/// Unique names of environment variables for the keys and secrets of one application.
 struct VariableNames {
     private let application: String
+    /// The prefix of every name: `_` or nothing.
+    private let mark: String
     private var taken: Set<String>
-    /// What a document may name.
+    /// The maximum length of a name in a document.
     private static let mostBytes = 128
 
     init(of application: ApplicationID, taken: Set<String> = []) {
         self.taken = taken
-        let name = Self.shellName(application.text)
-        // A shell takes no variable that begins with a digit.
-        self.application = name.utf8.first?.isASCIIDigit == true ? "_" + name : name
+        self.application = Self.shellName(application.text)
+        // A shell variable cannot begin with a digit, and names with the service's prefix are reserved for the service.
+        let isTaken = self.application.utf8.first?.isASCIIDigit == true
+        mark = isTaken || "\(self.application)_".hasPrefix(ServiceVariable.prefix) ? "_" : ""
     }
 
     mutating func next(_ part: String, _ suffix: String) -> String {
-        // A key with its application's name as label is SHOP_API_KEY, not SHOP_SHOP_API_KEY.
+        // The key labelled like its application `shop` is SHOP_API_KEY, not SHOP_SHOP_API_KEY.
         let part = Self.shellName(part)
-        let whole = part == application ? application : "\(application)_\(part)"
+        let whole = mark + (part == application ? application : "\(application)_\(part)")
         let start = String(whole.prefix(Self.mostBytes - suffix.utf8.count - 5))
         var name = "\(start)_\(suffix)"
         var count = 2
@@ -145,7 +143,7 @@ struct VariableNames {
         return name
     }
 
-    /// Upper case, with `_` for every byte that is no ASCII letter or digit.
+    /// Returns the text in upper case, with `_` for every byte that is no ASCII letter or digit.
     private static func shellName(_ text: String) -> String {
         String(decoding: text.utf8.map { $0.isASCIIAlphanumeric ? $0 : UInt8(ascii: "_") }, as: UTF8.self).uppercased()
     }

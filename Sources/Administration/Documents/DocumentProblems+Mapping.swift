@@ -1,22 +1,23 @@
+package import Description
+import Domain
+package import Encodings
 package import Mapping
 import Providers
-package import Vocabulary
 
 extension DocumentProblems {
-    /// Adds the problems of a mapping that stands at a place of the document.
+    /// Adds the problems of a mapping at a place of the document.
     package mutating func add(_ others: [MappingProblem], ofMappingAt place: JSONPointer) {
         for problem in others { add(place / problem.pointer, problem.message, entry: problem.entry?.json) }
     }
 }
 
 extension ProviderKinds {
-    /// What an operator should know about mappings that can be saved: fields that a provider is not known to have, each
-    /// with its place in an application document.
+    /// Returns warnings about valid mappings: fields that a provider is not known to have.
     ///
     /// - Parameters:
-    ///   - mappings: The mapping for each provider, in either form.
-    ///   - kind: Of which kind a provider is that the application has.
-    /// - Returns: A sentence for each.
+    ///   - mappings: The mapping of each provider, in either form.
+    ///   - kind: Returns the kind of a provider of the application.
+    /// - Returns: A sentence for each field, with its place in an application document.
     func mappingWarnings(
         _ mappings: [ProviderName: JSONValue],
         _ kind: (ProviderName) -> ProviderName?

@@ -1,9 +1,12 @@
+import Applications
+import Description
+import Domain
+import Encodings
 import Providers
-import Vocabulary
 
-/// Reads the parts of an application document and gathers what is wrong with their form.
+/// A reader of the parts of an application document, which collects problems of form.
 ///
-/// Rules that hold however a change comes in are not here but in `ConfigurationDifference`.
+/// Rules for changes from every source are in `ConfigurationDifference`.
 struct DocumentReader {
     let origin: ApplicationDocument.Origin
     var problems = DocumentProblems()
@@ -12,7 +15,7 @@ struct DocumentReader {
         self.origin = origin
     }
 
-    /// In which database an application's users are.
+    /// Reads the database of an application's users.
     mutating func database(_ value: JSONValue?, at place: JSONPointer) -> ApplicationDocument.GivenDatabase {
         guard let value else { return .unsaid }
         guard !value.isNull else { return .main }
@@ -28,7 +31,8 @@ struct DocumentReader {
             let label = object.flatMap { required($0["label"]?.string, at: place / "label", "must be a text") }
             let key = object.flatMap { secret($0["key"], at: place / "key") }
             let server = bool(object?["server"], at: place / "server") ?? false
-            // What cannot be read keeps its position, for the problems of the others; no text of JSON has a NUL in it.
+            // An unreadable key keeps its position, for the problems of later keys. No JSON text contains NUL, so the
+            // placeholder label is unique.
             return ApplicationDocument.Key(label: label ?? "\0\(index)", key: key ?? .unreadable, server: server)
         }
     }
@@ -51,7 +55,7 @@ struct DocumentReader {
         return read
     }
 
-    /// The name of a provider, which its operator chooses.
+    /// Reads the name of a provider, which its operator chooses.
     private mutating func providerName(_ text: String, at place: JSONPointer) -> ProviderName? {
         required(
             ProviderName(text).flatMap { $0 == .password ? nil : $0 },
@@ -60,9 +64,9 @@ struct DocumentReader {
         )
     }
 
-    /// Reads the settings of a provider.
+    /// Reads a provider.
     ///
-    /// `kind` says of which kind it is; one that is called as its kind is need not say so.
+    /// The member `kind` names the provider kind; it is optional for a provider with the name of its kind.
     mutating func provider(
         _ value: JSONValue,
         named name: ProviderName,
@@ -96,7 +100,7 @@ struct DocumentReader {
         let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
             app(element, in: kind.appTerms, at: place / "apps" / index, orElse: Self.unreadable(index))
         }
-        // An app that cannot be read is the problem then, not that an enabled provider has none.
+        // An unreadable app disables the provider here; otherwise a missing app would be reported, too.
         let areRead = problems.problems.count == before
         return ApplicationDocument.Provider(
             kind: kind.name,
@@ -107,7 +111,7 @@ struct DocumentReader {
         )
     }
 
-    /// How a document gives a secret option; nil when what is stored stays.
+    /// Reads a secret option; nil when the stored secret stays.
     private mutating func secret(
         _ option: SecretOption,
         _ value: JSONValue?,
@@ -115,7 +119,7 @@ struct DocumentReader {
     ) -> ApplicationDocument.GivenSecret? {
         guard let value else { return origin == .file ? .removed : nil }
         guard !value.isNull else { return .removed }
-        // A file may hold the text itself, since files of earlier versions do.
+        // A file may contain the secret itself, as files of earlier versions do.
         let given = value.string.map { .value(Secret($0)) } ?? secret(value, at: place) ?? .unreadable
         guard case .value(let text) = given, let problem = option.problem(of: text) else { return given }
         problems.add(place, problem)
@@ -131,22 +135,26 @@ struct DocumentReader {
         let object = object(value, at: place, known: [terms.id, terms.secret] + (terms.configID.map { [$0] } ?? []))
         let id = object.flatMap { object in
             required(
-                object[terms.id]?.string.flatMap { terms.isID($0) ? ProviderAppID($0) : nil },
+                object[terms.id]?.string.flatMap { terms.idRule.allows($0) ? ProviderAppID($0) : nil },
                 at: place / terms.id,
-                terms.idRule
+                terms.idRule.text
             )
         }
         let given = object.flatMap { secret($0[terms.secret], at: place / terms.secret) }
         let configID = terms.configID.flatMap { name -> String? in
             guard let value = object?.present(name) else { return nil }
-            return required(value.string.flatMap { terms.isID($0) ? $0 : nil }, at: place / name, terms.idRule)
+            return required(
+                value.string.flatMap { terms.idRule.allows($0) ? $0 : nil },
+                at: place / name,
+                terms.idRule.text
+            )
         }
         return (id ?? unreadable).map { id in
             ApplicationDocument.Provider.App(id: id, secret: given ?? .unreadable, configID: configID)
         }
     }
 
-    /// An id that no app has, so that an app which cannot be read keeps its position, for the problems of the others.
+    /// Returns an id that no app has: an unreadable app keeps its position, for the problems of later apps.
     private static func unreadable(_ index: Int) -> ProviderAppID? { ProviderAppID("-unreadable-\(index)") }
 
     mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {
@@ -163,21 +171,13 @@ struct DocumentReader {
                 at: place,
                 "a property's name is 1 to 63 ASCII letters, digits or _, beginning with a letter"
             )
-            guard let object = object(member.value, at: place, known: ["type"] + PropertyDeclaration.rules) else {
-                continue
-            }
-            let type = word(PropertyType.self, object["type"], at: place / "type", isRequired: true)
-            guard let name else { continue }
             let builtIn = Property.builtIn.firstIndex { $0.name == name }
-            let property = Property(
-                name: name,
-                // A type that cannot be read fits whatever the mapping writes, so that it is the only problem.
-                type: type ?? builtIn.map { Property.builtIn[$0].type } ?? .json,
-                required: bool(object["required"], at: place / "required") ?? false,
-                clientMappable: bool(object["clientMappable"], at: place / "clientMappable") ?? false,
-                visibleTo: word(Visibility.self, object["visibleTo"], at: place / "visibleTo") ?? .owner,
-                indexed: bool(object["indexed"], at: place / "indexed") ?? false
-            )
+            // An unreadable type becomes JSON, which every mapping entry may write, so that the type is the only
+            // problem.
+            let type = builtIn.map { Property.builtIn[$0].type } ?? .json
+            let base = name.map { Property(name: $0, type: type) }
+            let property = Property.description.read(member.value, at: place, onto: base, problems: &problems)
+            guard name != nil, member.value.object != nil else { continue }
             if let builtIn { properties[builtIn] = property } else { properties.append(property) }
         }
         return properties
@@ -198,7 +198,7 @@ struct DocumentReader {
 
     // MARK: Shapes
 
-    /// An object without members that nobody knows: a misspelt one would be silently ignored.
+    /// Reads an object and reports unknown members: a misspelt one would be ignored silently.
     mutating func object(_ value: JSONValue, at place: JSONPointer, known: [String]) -> JSONObject? {
         guard let object = value.object else {
             problems.add(place, "must be an object")
@@ -210,7 +210,7 @@ struct DocumentReader {
         return object
     }
 
-    /// The elements of a list with their positions; none when it is absent.
+    /// Reads the elements of a list with their positions; none when the list is absent.
     private mutating func elements(_ value: JSONValue?, at place: JSONPointer) -> [(Int, JSONValue)] {
         guard let value else { return [] }
         guard let elements = value.array else {
@@ -235,7 +235,7 @@ struct DocumentReader {
         return required(value.bool, at: place, "must be true or false")
     }
 
-    /// One of the words of an enumeration; nil when absent or wrong.
+    /// Reads a word of an enumeration; nil when absent or wrong.
     mutating func word<Words>(
         _ words: Words.Type,
         _ value: JSONValue?,
@@ -250,13 +250,16 @@ struct DocumentReader {
     private mutating func secret(_ value: JSONValue?, at place: JSONPointer) -> ApplicationDocument.GivenSecret? {
         switch origin {
         case .file:
-            let rule = "must be {\"env\": \"NAME\"}, the environment variable that holds the secret"
             let name = value?.object?.members.count == 1 ? value?.object?["env"]?.string : nil
+            let rule =
+                name?.hasPrefix(ServiceVariable.prefix) == true
+                ? "must name a variable that does not begin with \(ServiceVariable.prefix): only the service's own do"
+                : "must be {\"env\": \"NAME\"}, the environment variable that holds the secret"
             return required(name.flatMap(Self.variable).map { .variable($0) }, at: place, rule)
         case .request:
             guard let value, !value.isNull else { return .stored() }
             if let text = value.string ?? value.object?["value"]?.string { return .value(Secret(text)) }
-            // What was read is sent back: the name of a variable, or that the secret is set.
+            // A client may send back what it read: the name of a variable, or that the secret is set.
             let variable = value.object?["env"]?.string.flatMap(Self.variable)
             let isAsRead = value.object?["env"] != nil || value.object?["set"] != nil
             return required(
@@ -268,7 +271,7 @@ struct DocumentReader {
     }
 
     private static func variable(_ name: String) -> String? {
-        guard (1...128).contains(name.utf8.count),
+        guard (1...128).contains(name.utf8.count), !name.hasPrefix(ServiceVariable.prefix),
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") })
         else { return nil }
         return name

@@ -1,19 +1,21 @@
 import Applications
+import Description
+import Domain
+import Encodings
 import Providers
 import Secrets
 import Store
-import Vocabulary
 
-/// Turns the keys and secrets that a document gives into what is stored of them.
+/// A conversion of the keys and secrets of a document to their stored form.
 struct DocumentSecrets {
     let application: ApplicationID
-    /// The application as it is; nil when there is none.
+    /// The stored application; nil for a new one.
     let stored: StoredApplication?
     let masterKeys: MasterKeys
     let clock: WallClock
     let environment: @Sendable (String) -> String?
     var problems = DocumentProblems()
-    /// The variables that the document names; where it names none, that which was named before.
+    /// The environment variables that the document names; where it names none, the previous ones.
     private(set) var variables = DocumentVariables()
 
     init(
@@ -67,7 +69,7 @@ struct DocumentSecrets {
         )
     }
 
-    /// Notes the variable of a key or a secret at its place.
+    /// Records the environment variable of a key or a secret at its place.
     private mutating func note(_ given: ApplicationDocument.GivenSecret, at place: JSONPointer) {
         let former = DocumentVariables(stored: stored?.variables ?? .null)[place]
         switch given {
@@ -78,10 +80,10 @@ struct DocumentSecrets {
         }
     }
 
-    /// What is wrong with the text of an API key, for people; nil when nothing is.
+    /// Returns the problem of an API key's text, as a part of a message; nil when the key is valid.
     ///
-    /// Keys stand in URLs, so they hold only what needs no escape there; 16 characters are the least that cannot be
-    /// guessed.
+    /// Keys appear in URLs, so they contain only characters that need no escape there. With fewer than 16 characters a
+    /// key could be guessed.
     static func problem(ofKey key: Secret, from source: String = "") -> String? {
         let isURLSafe = key.reveal().utf8.allSatisfy {
             $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
@@ -120,7 +122,7 @@ struct DocumentSecrets {
         return masterKeys.desired(given.secret, of: app.id, at: name, in: application, stored: stored)
     }
 
-    /// What is stored of a secret option; nil when there shall be none.
+    /// Returns the stored form of a secret option; nil when it is to be absent.
     private mutating func option(
         _ option: SecretOption,
         given: ApplicationDocument.GivenSecret?,
@@ -132,12 +134,12 @@ struct DocumentSecrets {
         if case .stored = given, old == nil { problems.add(place, "must be given: none is stored") }
         switch given {
         case nil, .stored:
-            // The text itself goes with the first change.
+            // Any change encrypts a secret that an earlier version stored as plain text.
             return old.map { old in
                 old.json.string.map { masterKeys.stored(Secret($0), insteadOf: old, at: row, clock) } ?? old
             }
         case .some(let given):
-            // Nothing, too, for one that shall be removed.
+            // Also nil for `.removed`.
             guard let given = secret(given, at: place) else { return nil }
             if let problem = option.problem(of: given.secret, from: given.source) {
                 problems.add(given.place, problem)
@@ -147,7 +149,7 @@ struct DocumentSecrets {
         }
     }
 
-    /// The text itself, the place of what gave it, and the variable that it came from, for a sentence.
+    /// Returns the secret, its place in the document, and its environment variable as a part of a message.
     private mutating func secret(
         _ given: ApplicationDocument.GivenSecret,
         at place: JSONPointer

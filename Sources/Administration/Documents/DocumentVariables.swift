@@ -1,22 +1,25 @@
+import Domain
+import Encodings
 import Providers
-import Vocabulary
 
-/// The environment variables that a document named for keys and secrets, so that an export names the same.
+/// The environment variables that a document named for keys and secrets, so that an export uses the same names.
 ///
-/// Each stands by the place of the key or secret, told by the key's label and the app's id, which keep their meaning
-/// when others come and go.
+/// A place contains the label of the key or the id of the app, which stay correct when other ones are added or removed.
 struct DocumentVariables: Sendable, Equatable {
-    /// By the bytes of the place: labels that Unicode holds for equal are two labels.
+    /// Names by the bytes of the place: labels that are canonically equivalent in Unicode are two labels.
     private var names: [[UInt8]: String] = [:]
 
     init() {}
 
-    /// Reads what is stored; anything but a text counts as no name.
+    /// Reads the stored names; a name that documents may not use is ignored.
     init(stored: JSONValue) {
-        for member in stored.object?.members ?? [] { names[Array(member.key.utf8)] = member.value.string }
+        for member in stored.object?.members ?? [] {
+            guard let name = member.value.string, !name.hasPrefix(ServiceVariable.prefix) else { continue }
+            names[Array(member.key.utf8)] = name
+        }
     }
 
-    /// As it is stored.
+    /// The stored form.
     var json: JSONValue {
         let sorted = names.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         return .object(
@@ -31,7 +34,7 @@ struct DocumentVariables: Sendable, Equatable {
         set { names[Array(place.text.utf8)] = newValue }
     }
 
-    /// The variable of a place, as a document names it.
+    /// Returns the variable of a place in the form of documents.
     func named(_ place: JSONPointer) -> JSONValue { .object(["env": .string(self[place] ?? "")]) }
 
     static func key(_ label: String) -> JSONPointer { JSONPointer() / "keys" / label }

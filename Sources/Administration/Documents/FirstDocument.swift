@@ -1,22 +1,29 @@
+package import Description
+package import Domain
+package import Encodings
 import Mapping
 package import Providers
-package import Vocabulary
 
-/// The smallest document by which people log in: an API key, an app at one provider, and a mapping of two fields that
-/// every provider has.
+/// The smallest document that enables logins.
+///
+/// It has an API key, an app at one provider, and a mapping of two fields that every provider has.
 package struct FirstDocument: Sendable {
     package let json: JSONValue
-    /// The environment variables that the document names: the key's, and the app secret's.
+    /// The environment variables that the document names, for the key and for the app secret.
     package let variables: (key: String, secret: String)
 
-    /// - Throws: What is wrong with the id of the app.
+    /// Creates the document.
+    ///
+    /// - Throws: The problem of the app's id.
     package init(
         of application: ApplicationID,
         with app: String,
         at kind: any ProviderKind
     ) throws(DocumentProblems) {
         let terms = kind.appTerms
-        guard terms.isID(app) else { throw DocumentProblems(JSONPointer(), "the id of the app \(terms.idRule)") }
+        guard terms.idRule.allows(app) else {
+            throw DocumentProblems(JSONPointer(), "the id of the app \(terms.idRule.text)")
+        }
         var names = VariableNames(of: application)
         variables = (names.next(application.text, "API_KEY"), names.next(kind.name.text, "APP_SECRET"))
         func variable(_ name: String) -> JSONValue { .object(["env": .string(name)]) }

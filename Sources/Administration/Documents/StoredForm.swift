@@ -1,8 +1,9 @@
-import Vocabulary
+import Encodings
 
 extension JSONValue {
-    /// Whether the database, given this value, keeps the other one: jsonb writes numbers in its own way and knows no
-    /// order of members.
+    /// Returns whether PostgreSQL stores this value in the same form as the other one.
+    ///
+    /// The type jsonb normalizes numbers and ignores the order of members.
     func isStored(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let left), .number(let right)): return NumericText(left) == NumericText(right)
@@ -16,12 +17,12 @@ extension JSONValue {
     }
 }
 
-/// A number as PostgreSQL's `numeric` keeps it: `1e2` is `100`, `-0` is `0`, and `1.50` keeps both of its decimals.
+/// A number in the form of PostgreSQL's `numeric`: `1e2` is `100`, `-0` is `0`, and `1.50` keeps both decimals.
 private struct NumericText: Equatable {
-    /// Without leading zeros; without trailing ones, too, when there are no decimals.
+    /// The digits without leading zeros; without decimals, also without trailing zeros.
     private let digits: [UInt8]
     private let isNegative: Bool
-    /// Decimals, or below 0 the zeros that follow the digits.
+    /// The number of decimals; a negative number counts the zeros that follow the digits.
     private let scale: Int
 
     init(_ number: JSONNumber) {

@@ -1,29 +1,30 @@
+import Domain
+import Encodings
 import Import
 import Mapping
 import Store
-import Vocabulary
 
-/// A file on its way to the database: records in batches, of which four parts are converted at once.
+/// A reader of an import file, which converts the records of a batch in four concurrent parts.
 struct ImportReading {
     private var stream: RecordStream
     private let plan: ImportPlan
     private let sealing: HashSealing
     private let size: Int
-    /// Names of undeclared properties that the application has, or gets with what has been given out.
+    /// Names of the application's undeclared properties, including those of the batches returned so far.
     private var dynamicNames: Set<PropertyName>
-    /// Those that it does not know yet.
+    /// The names among them that are not yet registered for the application.
     private var newNames: Set<PropertyName> = []
-    /// How many records have been given out, or passed over.
+    /// The number of records returned in batches or skipped.
     private(set) var done = 0
-    /// What has been converted and is in no batch yet.
+    /// Converted records that are in no batch yet.
     private var waiting: ArraySlice<Converted> = []
     private var counts: [String: Int] = [:]
 
     private static let mostNames = 200
-    /// Bytes of the records that are held at once, whatever a batch may have.
+    /// The maximum size in bytes of the records held at once, whatever the batch size.
     private static let mostBytes = 8_388_608
 
-    /// What has become of a record.
+    /// The result of a record's conversion.
     private enum Converted: Sendable {
         case row(ImportRow, untaken: [String])
         case refusal(ImportRefusal)
@@ -36,12 +37,14 @@ struct ImportReading {
         }
     }
 
+    /// Opens a file.
+    ///
     /// - Parameters:
-    ///   - job: The file.
-    ///   - application: Whose users its records become.
-    ///   - dynamicNames: Of undeclared properties that the application has.
-    ///   - sealing: Makes hashes ready for storing.
-    /// - Throws: `document_invalid` for a mapping or a file that cannot be read.
+    ///   - job: The import.
+    ///   - application: The application for the users.
+    ///   - dynamicNames: The application's undeclared properties.
+    ///   - sealing: Encrypts password hashes.
+    /// - Throws: `document_invalid` for an unreadable mapping or file.
     init(
         _ job: ImportJob,
         of application: Application,
@@ -57,17 +60,17 @@ struct ImportReading {
         size = max(1, job.batch)
     }
 
-    /// The fields that have no property, those of most records first.
+    /// The fields without a property, the most frequent first, each with its number of records.
     var untaken: [(name: String, count: Int)] {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
     }
 
-    /// Passes over records that were done before.
+    /// Skips records that were processed before.
     ///
     /// - Parameters:
-    ///   - records: How many.
-    ///   - pass: Gets the user of each that is one.
-    /// - Throws: `document_invalid` for a file that cannot be read.
+    ///   - records: The number of records.
+    ///   - pass: Receives the user of each valid record.
+    /// - Throws: `document_invalid` for an unreadable file.
     mutating func skip(_ records: Int, _ pass: (ImportRow) -> Void) async throws {
         while done < records {
             if waiting.isEmpty { waiting = try await convert()[...] }
@@ -84,9 +87,9 @@ struct ImportReading {
         for name in names where counts[name] != nil || counts.count < Self.mostNames { counts[name, default: 0] += 1 }
     }
 
-    /// The next batch; nil at the end.
+    /// Returns the next batch; nil at the end.
     ///
-    /// It ends early in front of a user who has an id, a login or an identity of one before.
+    /// A batch ends before a user who shares an id, a login name or an identity with a previous user of the batch.
     mutating func next() async throws -> ImportBatch? {
         if waiting.isEmpty { waiting = try await convert()[...] }
         guard !waiting.isEmpty else { return nil }
@@ -113,15 +116,15 @@ struct ImportReading {
         }
     }
 
-    /// Names of undeclared properties of the batches since the last call that the application has to get.
+    /// Returns the names of undeclared properties to register since the last call.
     mutating func takeNewNames() -> [PropertyName] {
         defer { newNames = [] }
         return newNames.sorted()
     }
 
-    /// Takes undeclared properties from a row for which the application has no place left.
+    /// Removes undeclared properties from a row where the application has reached its limit of them.
     ///
-    /// - Returns: Their names.
+    /// - Returns: The removed names.
     private mutating func withoutPlace(_ row: inout ImportRow) -> [String] {
         var placeless: [String] = []
         for member in row.given.dynamic.members {
@@ -144,7 +147,7 @@ struct ImportReading {
         }
     }
 
-    /// Reads and converts as many records as a batch has, or fewer where these are large.
+    /// Reads and converts the records of a batch; fewer where the records are large.
     private mutating func convert() async throws -> [Converted] {
         var records: [SourceRecord] = []
         var bytes = 0
@@ -165,7 +168,7 @@ struct ImportReading {
         }
     }
 
-    /// Into how many parts a batch is divided.
+    /// The number of concurrent parts of a batch.
     private static let parts = 4
 
     private static func convert(_ record: SourceRecord, by plan: ImportPlan, _ sealing: HashSealing) -> Converted {
@@ -199,16 +202,16 @@ struct ImportReading {
     }
 }
 
-/// The users of a file until now, by what only one user can have; each id, login and identity is some bytes of a hash.
+/// The users of a file so far, as short hashes of their unique values: the id, the login name and the identities.
 ///
-/// The database cannot tell a record that repeats an earlier one of the file from a user who was there before the
-/// import: the first is refused, the second counts as existing.
+/// A record that repeats an earlier one of the file is refused; a user from before the import counts as existing. The
+/// database cannot tell these two cases apart.
 struct SeenUsers {
-    /// What is remembered of a user.
+    /// The values that are remembered of a user.
     enum Memory {
-        /// The id alone: the database says which logins and identities are taken.
+        /// The id alone: the database knows which login names and identities are taken.
         case byID
-        /// The id, the login and the identities, for users who are not written yet: those of a batch, and of a dry run.
+        /// The id, the login name and the identities, for users not yet written: of a batch, or of a dry run.
         case wholly
     }
 
@@ -231,12 +234,15 @@ struct SeenUsers {
 
     private func id(of row: ImportRow) -> Int { Key.id(row.objectID).hashValue }
 
-    /// Whether something of the user is another's already.
+    /// Returns whether the user shares a unique value with a remembered user.
     func knows(_ row: ImportRow) -> Bool {
         hashes.contains(id(of: row)) || logins(of: row).contains(where: hashes.contains)
     }
 
-    /// Remembers a user; of an existing one the id alone, since the stored login and identities count, not the file's.
+    /// Remembers a user.
+    ///
+    /// Only the id of an existing user is remembered: the stored login name and identities count, not those of the
+    /// file.
     mutating func add(_ row: ImportRow, isExisting: Bool = false) {
         hashes.insert(id(of: row))
         if !isExisting { hashes.formUnion(logins(of: row)) }
@@ -250,7 +256,7 @@ struct SeenUsers {
         }
     }
 
-    /// The batch with its repeated users refused.
+    /// Returns the batch with refusals in place of repeated users.
     func refusingRepetitions(in batch: ImportBatch) -> ImportBatch {
         var rows: [ImportRow] = []
         var refusals = batch.refusals

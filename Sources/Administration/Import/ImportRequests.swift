@@ -1,29 +1,31 @@
 import Applications
+import Description
+package import Domain
+package import Encodings
 import Import
 import Mapping
 import Passwords
 import Store
-package import Vocabulary
 
-/// Imports over the network, of files that are small enough for one call.
+/// Imports by the API, of files that fit into one request.
 extension UserImport {
-    /// Bytes of the largest call; larger files are the command line's.
+    /// The maximum size of a request in bytes; larger files need the command line.
     package static let mostBytes = 4_194_304
-    /// How many refused records an answer has; the list of them has all.
+    /// The maximum number of refused records in a response; `refusals` lists all.
     private static let mostRefusals = 200
 
-    /// Writes the users of a file, or looks at it.
+    /// Imports the users of a file, or checks the file in a dry run.
     ///
     /// - Parameters:
     ///   - document: `{"source", "file", "apps"?, "columns"?, "mapping"?, "hashConfig"?, "withoutPasswords"?,
-    ///     "withoutProviders"?, "withoutMembers"?, "former"?}`: `file` is the text of the file, the others are as the
-    ///     command has them, and `former` is `resume` or `restart`.
-    ///   - application: Whose users they become.
+    ///     "withoutProviders"?, "withoutMembers"?, "former"?}`: `file` is the text of the file, `former` is `resume` or
+    ///     `restart`, and the others are as in the command.
+    ///   - application: The application for the users.
     ///   - isDryRun: Whether nothing is written.
-    ///   - actor: For the audit log.
+    ///   - actor: The operator, for the audit log.
     /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "untaken": [{"field", "records"}],
     ///   "refusals": [{"record", "line", "reason", "message"}]}`.
-    /// - Throws: `document_invalid`, and what an import throws.
+    /// - Throws: `document_invalid`, and the errors of an import.
     package func run(
         _ document: JSONValue,
         of application: String,
@@ -51,17 +53,18 @@ extension UserImport {
         return .object(answer)
     }
 
-    /// The imports of an application that began last, those of the command line among them: `{"file", "source",
-    /// "records", "imported", "existing", "refused", "started", "finished"}`.
+    /// Returns the latest imports of an application, including those of the command line.
+    ///
+    /// An import is `{"file", "source", "records", "imported", "existing", "refused", "started", "finished"}`.
     package func list(of application: String) async throws(Failure) -> Page {
         let owner = try Application(try await changes.existing(application))
         let imports = try await store.imports(into: owner, limit: 50)
         return Page(items: imports.map { .object($0.json) }, next: nil)
     }
 
-    /// The records of a file that were refused, in its order: `{"record", "line", "reason", "message"}`.
+    /// Returns the refused records of a file in its order: `{"record", "line", "reason", "message"}`.
     ///
-    /// - Throws: `not_found` for what is no file.
+    /// - Throws: `not_found` for a text that is no file hash.
     package func refusals(of file: String, in application: String, _ page: PageRequest) async throws(Failure) -> Page {
         let owner = try Application(try await changes.existing(application))
         guard let hash = Hexadecimal.decode(file.utf8), hash.count == 32 else {
@@ -79,7 +82,7 @@ extension UserImport {
 }
 
 extension ImportSummary {
-    /// `{"records", "imported", "existing", "refused", "untaken": [{"field", "records"}]}`.
+    /// The summary: `{"records", "imported", "existing", "refused", "untaken": [{"field", "records"}]}`.
     package var json: JSONObject {
         [
             "records": .integer(Int64(counts.records)), "imported": .integer(Int64(counts.imported)),
@@ -92,7 +95,7 @@ extension ImportSummary {
 }
 
 extension ImportRefusal {
-    /// `{"record", "line", "reason", "message"}`.
+    /// The refusal: `{"record", "line", "reason", "message"}`.
     package var json: JSONObject {
         [
             "record": .integer(Int64(record)), "line": .integer(Int64(line)), "reason": .string(reason),
@@ -120,7 +123,9 @@ extension ImportJob {
         "withoutMembers", "former",
     ]
 
-    /// - Throws: `document_invalid` with everything that is wrong with the document.
+    /// Reads an import from a request.
+    ///
+    /// - Throws: `document_invalid` with all problems.
     fileprivate init(_ document: JSONValue, for application: String) throws(Failure) {
         guard let object = document.object else {
             throw DocumentProblems(JSONPointer(), "must be an object").failure

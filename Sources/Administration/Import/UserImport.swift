@@ -1,28 +1,29 @@
 import Applications
+package import Domain
+import Encodings
 package import Import
 package import Passwords
 import Providers
 import Secrets
 package import Store
-package import Vocabulary
 
-/// A file of users, and what is to be done with it.
+/// A file of users, with the options of its import.
 package struct ImportJob {
-    /// Gives the next bytes of the file; none at its end.
+    /// A closure that returns the next bytes of the file; none at its end.
     package typealias Reader = () throws -> [UInt8]
 
     package let application: String
     package let source: ImportSource
     package fileprivate(set) var options: ImportOptions
-    /// What hashes of Firebase are made with.
+    /// The parameters of Firebase's password hashes.
     package var firebase: FirebaseScryptParameters?
-    /// SHA-256 of the file.
+    /// The SHA-256 of the file.
     package let fileHash: [UInt8]
     /// Opens the file at its beginning.
     package let open: () throws -> Reader
-    /// What is to happen to an import of this file that did not come to its end.
+    /// The treatment of an unfinished previous import of this file.
     package var former = Former.refused
-    /// How many records are done together.
+    /// The number of records per batch.
     package var batch = 5000
 
     package enum Former: Sendable {
@@ -44,26 +45,26 @@ package struct ImportJob {
     }
 }
 
-/// What an import tells of itself while it goes on.
+/// The callbacks of a running import.
 package struct ImportListener {
-    /// What has become of the records until now, and how many of them are of this run.
+    /// Receives the counts so far, and the number of records of this run.
     package var progress: (ImportCounts, Int) -> Void = { _, _ in }
-    /// A record that was refused, in the order of the file.
+    /// Receives each refused record, in the order of the file.
     package var refused: (ImportRefusal) throws -> Void = { _ in }
-    /// PostgreSQL is still at a batch of the interrupted import, and its end is waited for.
+    /// Called when PostgreSQL still executes a batch of the interrupted import, which must end first.
     package var waiting: () -> Void = {}
 
     package init() {}
 }
 
-/// How an import has ended.
+/// The result of an import.
 package struct ImportSummary: Sendable {
     package let counts: ImportCounts
-    /// Fields with a value that were kept nowhere, since they have no property, with the number of records.
+    /// The fields that had values but no property, and so were not stored, with their numbers of records.
     package let untaken: [(name: String, count: Int)]
 }
 
-/// Users of other systems, brought along with passwords and identities (docs/migrating/README.md).
+/// Imports of users from other systems, with passwords and identities (docs/migrating/README.md).
 package struct UserImport: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -72,16 +73,16 @@ package struct UserImport: Sendable {
     let changes: ApplicationChanges
     let random: RandomSource
 
-    /// Writes the users of a file.
+    /// Imports the users of a file.
     ///
     /// - Parameters:
-    ///   - job: The file.
-    ///   - actor: Who brings them along; the audit log has the beginning and the end.
-    ///   - listener: Hears how it goes on.
-    /// - Returns: What became of the records.
-    /// - Throws: `conflict` while an import of this file is not at its end, unless the job says what to do with it;
-    ///   `document_invalid` for a mapping or a file that cannot be read; what writing throws. What was done until then
-    ///   stays done, and a job that resumes goes on from there.
+    ///   - job: The import.
+    ///   - actor: The operator; the audit log records the beginning and the end.
+    ///   - listener: Receives the progress.
+    /// - Returns: The counts of the records.
+    /// - Throws: `conflict` for an unfinished import of this file, unless the job resumes or restarts it;
+    ///   `document_invalid` for an unreadable mapping or file; the errors of writing. Written batches stay, and a
+    ///   resumed job continues after them.
     package func run(
         _ job: ImportJob,
         by actor: Actor,
@@ -113,7 +114,7 @@ package struct UserImport: Sendable {
         } else {
             try await store.resumeImport(key, from: source, by: actor)
         }
-        // While the database writes a batch, the next one is read.
+        // The next batch is read while the database writes the previous one.
         try await withThrowingTaskGroup(of: (ImportBatch, ImportOutcome).self) { group in
             func finish(_ written: (batch: ImportBatch, outcome: ImportOutcome)) {
                 seen.add(written.batch, written.outcome)
@@ -136,7 +137,7 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, untaken: reading.untaken)
     }
 
-    /// The application, if users can be brought into it.
+    /// Returns the application if it accepts imports.
     private func importable(_ id: String) async throws(Failure) -> StoredApplication {
         let stored = try await changes.existing(id)
         guard try await !store.isSharded(stored) else {
@@ -151,10 +152,9 @@ package struct UserImport: Sendable {
         return stored
     }
 
-    /// Says what would become of the records of a file; nothing is written.
+    /// Checks the records of a file as an import would, without writing anything.
     ///
-    /// Beside what a run throws away with each batch, it keeps some bytes for each user, to see who is in the file
-    /// twice.
+    /// Unlike an import, it keeps some bytes for each user until the end, to find repeated users.
     package func check(
         _ job: ImportJob,
         telling listener: ImportListener = ImportListener()
@@ -162,7 +162,7 @@ package struct UserImport: Sendable {
         let stored = try await importable(job.application)
         let application = try Application(stored)
         var reading = try await reading(job, stored, application)
-        // Where nobody is banned the key may not have been made, and is not made for a look.
+        // Without bans the key may not exist yet, and a dry run does not create it.
         var hash: IdentityHasher = { _ in [] }
         if try await store.bans(of: application, after: nil, limit: 1).first != nil {
             hash = try await banKey.hasher(of: application.id)
@@ -181,7 +181,7 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, untaken: reading.untaken)
     }
 
-    /// Seconds of waiting for a batch whose process may be dead: first in silence, then after saying so.
+    /// The seconds to wait for a batch whose process may be dead: first silently, then after a call of `waiting`.
     private static let patience: (first: Int64, second: Int64) = (1, 300)
 
     private func former(
@@ -253,13 +253,14 @@ package struct UserImport: Sendable {
     }
 }
 
-/// How hashes of passwords are made ready for storing.
+/// The encryption of imported password hashes.
 struct HashSealing: Sendable {
     let application: ApplicationID
     let masterKeys: MasterKeys
     let firebase: FirebaseScryptParameters?
-    /// The hash of a password that nobody knows, for those who have to restore theirs: to whoever tries one, they are
-    /// as all others.
+    /// The hash of a random password, for users who must reset theirs.
+    ///
+    /// A client that tries a password cannot tell these users from others.
     let nobodys: Secret
 
     func password(_ hash: ImportedHash?, login: String, of user: ObjectID) throws(RecordRefusal) -> StoredPassword {

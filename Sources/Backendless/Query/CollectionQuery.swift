@@ -1,14 +1,16 @@
-import Vocabulary
+import Description
+import Domain
+import Encodings
 
-/// A query of the users collection as client SDKs send it (docs/protocols/backendless.md §3.5), checked.
+/// A checked query of the users collection, as client SDKs send it (docs/protocols/backendless.md §3.5).
 ///
-/// A parameter that cannot be honoured is refused by its name (decision D19).
+/// Parameters that this service cannot honour are refused by name (decision D19).
 struct CollectionQuery {
     private(set) var users: UserQuery
     let projection: Projection
-    /// Whether each user is to come with its roles.
+    /// Whether the response has the roles of each user.
     private(set) var loadsRoles = false
-    /// Whether it says nothing of which users there are to be.
+    /// Whether the query has no `where`, `distinct`, `loadRoles` or positive `offset`, and so fits a single user.
     private(set) var isAboutMembersAlone = true
 
     private static let defaultPage: Int64 = 10
@@ -16,19 +18,19 @@ struct CollectionQuery {
     private static let mostOffset: Int64 = 1_000_000_000
     private static let mostOrders = 8
 
-    /// What other services of Backendless would do with these is outside a service of users.
+    /// Parameters for functions of Backendless that a service of users does not have.
     ///
-    /// As SDKs send them with nothing to do (`""`, `[]`, 0, false, `null`) they are passed over.
+    /// Empty values, which SDKs send (`""`, `[]`, 0, false, `null`), are ignored.
     private static let outside: Set<String> = ["having", "groupBy", "loadRelations", "fileReferencePrefix"]
-    /// How deep and how many of related records are loaded: Swift's SDK says so in every query, and users have none.
+    /// Depth and number of related records, which the Swift SDK sends in every query; users have no relations.
     private static let ofRelations: Set<String> = ["relationsDepth", "relationsPageSize"]
 
-    /// Reads the body of `find` and `count`; none is an empty one.
+    /// Reads the body of `find` or `count`; a request without a body counts as one with an empty object.
     ///
     /// - Parameters:
-    ///   - body: As received.
-    ///   - columns: What the caller may see.
-    ///   - isCount: Whether only the number of users is asked for.
+    ///   - body: The body, as received.
+    ///   - columns: The columns that the caller may see.
+    ///   - isCount: Whether the query asks only for the number of users.
     /// - Throws: `query_invalid`, `malformed_request`.
     init(body: JSONObject, columns: CollectionColumns, isCount: Bool = false) throws(Failure) {
         var parameters: [(name: String, texts: [String])] = []
@@ -43,7 +45,7 @@ struct CollectionQuery {
     /// - Throws: `query_invalid`, `malformed_request`.
     init(query: FormFields, columns: CollectionColumns, isCount: Bool = false) throws(Failure) {
         var parameters: [(name: String, texts: [String])] = []
-        // JavaScript's SDK ends an address with & where an app gives it an empty query.
+        // The JavaScript SDK ends the address with & when an app passes an empty query.
         for (name, value) in query.all where !(name.utf8.isEmpty && value.utf8.isEmpty) {
             if let index = parameters.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
                 parameters[index].texts.append(value)
@@ -76,7 +78,7 @@ struct CollectionQuery {
                 users.limit = try Self.number(try Self.one(texts, name), name, 1...Self.mostOfAPage)
             case "offset" where !isCount:
                 users.offset = try Self.number(try Self.one(texts, name), name, 0...Self.mostOffset)
-                // SDKs send 0 with everything.
+                // SDKs send an offset of 0 with every query.
                 if users.offset > 0 { isAboutMembersAlone = false }
             case "sortBy" where !isCount: users.order = try Self.orders(texts, columns)
             case "props" where !isCount, "property" where !isCount: included += Self.list(texts)
@@ -99,11 +101,11 @@ struct CollectionQuery {
         }
         projection = try Projection(included: included, excluded: excluded, columns: columns)
         (users.unread, users.readsUndeclared) = columns.unread(by: projection)
-        // Users as a whole are different from each other.
+        // Whole user objects always differ from each other.
         if isDistinct, !projection.hasEverything { try makeDistinct(columns) }
     }
 
-    /// Users who are alike in everything that is asked for become one.
+    /// Collapses users whose requested members are all equal into one.
     private mutating func makeDistinct(_ columns: CollectionColumns) throws(Failure) {
         for (index, member) in projection.members.enumerated() where member != "___class" {
             guard let column = columns.column(named: member) else {
@@ -118,7 +120,7 @@ struct CollectionQuery {
 
     // MARK: Values
 
-    /// The texts of a member: a text, a number, a truth value, or a list of these.
+    /// Returns the texts of a member, which is a text, a number, a Boolean, or a list of these.
     private static func texts(of value: JSONValue) throws(Failure) -> [String] {
         var texts: [String] = []
         for value in value.array ?? [value] {
@@ -158,7 +160,7 @@ struct CollectionQuery {
         return number
     }
 
-    /// The elements of lists with commas in them, without the spaces around each.
+    /// Splits texts at commas and trims the spaces around each element.
     private static func list(_ texts: [String]) -> [String] {
         texts.flatMap { $0.split(separator: ",", omittingEmptySubsequences: true).map(trimmed) }.filter {
             !$0.utf8.isEmpty
@@ -174,7 +176,7 @@ struct CollectionQuery {
 
     private static func saysNothing(_ text: String) -> Bool { ["", "0", "false"].contains(text) }
 
-    /// `name`, `name asc` or `name desc`, each with a comma behind it but the last.
+    /// Reads a list of orders, separated by commas: `name`, `name asc` or `name desc`.
     private static func orders(_ texts: [String], _ columns: CollectionColumns) throws(Failure) -> [UserOrder] {
         let elements = list(texts)
         guard elements.count <= mostOrders else {
@@ -194,7 +196,7 @@ struct CollectionQuery {
         return orders
     }
 
-    /// What is wrong with an element of a list of names.
+    /// Returns the failure for an invalid element of a list of names.
     static func refusal(_ name: String, at index: Int) -> Failure {
         Failure(
             .queryInvalid,
@@ -205,7 +207,7 @@ struct CollectionQuery {
 }
 
 extension UserColumn {
-    /// Whether users can be put in order by it.
+    /// Whether users can be sorted by the column.
     fileprivate var isOrdered: Bool {
         guard case .property(let property) = self else { return true }
         return property.type != .json

@@ -1,11 +1,12 @@
 import Applications
-import Vocabulary
+import Domain
+import Encodings
 
 /// The columns of the users collection that a caller may name and see.
 struct CollectionColumns {
     let viewer: Viewer
     private let properties: [Property]
-    /// What the caller may not see.
+    /// Properties that the caller may not see.
     private let hidden: [PropertyName]
     private let undeclared: [PropertyName]
 
@@ -16,12 +17,14 @@ struct CollectionColumns {
         undeclared = viewer == .other ? [] : loaded.undeclaredNames
     }
 
-    /// Whether user objects may have a member of a name; nobody can be searched by those that nobody declared.
+    /// Returns whether user objects may have a member of a name, undeclared properties included.
+    ///
+    /// Undeclared properties have no column, so that a query cannot search by them.
     func isMember(_ name: String) -> Bool {
         column(named: name) != nil || name == "___class" || undeclared.contains { $0.text.hasSameBytes(as: name) }
     }
 
-    /// The properties that a reply has nothing of, and whether it may have undeclared ones.
+    /// Returns the properties that a response does not contain, and whether it may contain undeclared ones.
     func unread(by projection: Projection) -> (properties: Set<PropertyName>, readsUndeclared: Bool) {
         let unwanted = properties.map(\.name).filter { projection.names(of: $0.text).isEmpty }
         return (
@@ -30,7 +33,7 @@ struct CollectionColumns {
         )
     }
 
-    /// The column of a name; nil when there is none.
+    /// Returns the column of a name; nil when the name is unknown or hidden from the caller.
     func column(named name: String) -> UserColumn? {
         switch name {
         case "objectId", "ownerId": .objectID
@@ -45,17 +48,17 @@ struct CollectionColumns {
     }
 }
 
-/// Which members of user objects a reply has, and under which names.
+/// The members of user objects that a response has, and their names there.
 struct Projection {
     let viewer: Viewer
-    /// Whether a reply has all that the viewer sees, each under its own name.
+    /// Whether a response has all members that the viewer may see, each under its own name.
     let hasEverything: Bool
-    /// What it has besides.
+    /// The explicitly requested members, each with its name in the response.
     private let included: [(member: String, name: String)]
     private let excluded: [String]
 
     private static let most = 512
-    /// Names under which one member comes back: a long one under hundreds would make a reply of many megabytes.
+    /// The most names of one member: a long value under hundreds of names would make a response of many megabytes.
     private static let mostNames = 4
 
     private init(viewer: Viewer) {
@@ -63,18 +66,18 @@ struct Projection {
         (hasEverything, included, excluded) = (true, [], [])
     }
 
-    /// All that somebody sees.
+    /// Returns the projection of all members that a viewer may see.
     static func everything(for viewer: Viewer) -> Projection { Projection(viewer: viewer) }
 
-    /// What was asked for, by the names of the members.
+    /// The explicitly requested members, by their names in user objects.
     var members: [String] { included.map(\.member) }
 
     /// - Parameters:
-    ///   - included: Names, each with `as` and another name behind it where the reply is to have that; none, or `*`
-    ///     among them, for all.
-    ///   - excluded: Names.
-    ///   - columns: What there is.
-    /// - Throws: `query_invalid` with the place of a name that nothing has.
+    ///   - included: Names of members, each with `as` and an alias behind it if the response shall have the alias; no
+    ///     name, or `*` among the names, means all members.
+    ///   - excluded: Names of members to leave out.
+    ///   - columns: The columns that the caller may name.
+    /// - Throws: `query_invalid` with the position of an invalid name.
     init(included: [String], excluded: [String], columns: CollectionColumns) throws(Failure) {
         guard included.count + excluded.count <= Self.most else {
             throw Failure(.queryInvalid, "props and excludeProps have at most \(Self.most) names.")
@@ -88,7 +91,7 @@ struct Projection {
                 words.count == 1 || PropertyName(words[2]) != nil
             else { throw CollectionQuery.refusal("props", at: index) }
             let name = words.count == 3 ? words[2] : words[0]
-            // With everything a member is there under its own name, which no other can have then.
+            // With all members included, each member has its own name, which no alias may then be.
             guard !hasEverything || words.count == 3 && !columns.isMember(name) else {
                 guard name.hasSameBytes(as: words[0]) else { throw CollectionQuery.refusal("props", at: index) }
                 continue
@@ -112,7 +115,7 @@ struct Projection {
             ? String(word.dropFirst().dropLast()) : String(word)
     }
 
-    /// The names under which a reply has a member; more than one where it was asked for under several.
+    /// Returns the names under which a response has a member; several when the query asks for several aliases.
     func names(of member: String) -> [String] {
         guard !excluded.contains(where: { $0.utf8.elementsEqual(member.utf8) }) else { return [] }
         let names = included.filter { $0.member.utf8.elementsEqual(member.utf8) }.map(\.name)

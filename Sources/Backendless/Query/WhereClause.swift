@@ -1,15 +1,16 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// Reads the where clause of Backendless' dialect (docs/protocols/backendless.md §3.6) into a checked tree.
+/// A parser of where clauses in Backendless' dialect (docs/protocols/backendless.md §3.6) into a checked tree.
 ///
-/// No text of a client goes further than into a value of the tree: columns are looked up among those that the caller
-/// may see, and the words and signs are ours.
+/// A client's text becomes at most a value of the tree. Columns are looked up among those that the caller may see, and
+/// keywords and operators become constants of this service.
 struct WhereClause {
-    /// Bytes of the longest clause.
+    /// The most bytes of a clause.
     static let mostBytes = 8192
-    /// How deep parentheses and `not` may be nested.
+    /// The deepest nesting of parentheses and `not`.
     static let mostDepth = 32
-    /// Conditions of one clause, each value of a list counted.
+    /// The most values of one clause; each value of a list counts.
     static let mostValues = 1000
 
     private let tokens: [WhereToken]
@@ -20,10 +21,10 @@ struct WhereClause {
     /// Reads a clause.
     ///
     /// - Parameters:
-    ///   - text: As received.
-    ///   - column: The column of a name; nil for one that there is not, or that the caller may not see.
+    ///   - text: The clause, as received.
+    ///   - column: Returns the column of a name; nil for a name that is unknown or hidden from the caller.
     /// - Returns: The tree; nil for a clause of nothing but spaces.
-    /// - Throws: `query_invalid` with the place in its details: `position`, the number of characters in front.
+    /// - Throws: `query_invalid` with `position` in its details, the number of characters in front of the error.
     static func read(_ text: String, column: @escaping (String) -> UserColumn?) throws(Failure) -> UserFilter? {
         do throws(WhereProblem) {
             guard text.utf8.count <= mostBytes else {
@@ -52,7 +53,7 @@ struct WhereClause {
     }
 }
 
-/// How many characters begin in front of a byte.
+/// Returns the number of Unicode scalars that begin in front of a byte.
 private func scalars(before offset: Int, in text: String) -> Int {
     var (bytes, scalars) = (0, 0)
     for scalar in text.unicodeScalars {
@@ -195,7 +196,7 @@ extension WhereClause {
     private mutating func pattern(for column: UserColumn) throws(WhereProblem) -> String {
         guard column.isText else { throw problem("like is for texts") }
         guard case .text(let pattern) = current.kind else { throw problem("a text in single quotes is expected") }
-        // PostgreSQL ends the search at a row that it reaches such a backslash with.
+        // PostgreSQL fails the query at the first row whose match reaches such a backslash.
         guard pattern.utf8.reversed().prefix(while: { $0 == UInt8(ascii: "\\") }).count.isMultiple(of: 2) else {
             throw problem("a pattern ends with a backslash that nothing follows; doubled it stands for itself")
         }

@@ -1,14 +1,14 @@
-import Vocabulary
+import Domain
 
-/// A value as a where clause spells it.
+/// A literal value of a where clause.
 enum WhereLiteral {
     case text(String)
     case number(String)
     case boolean(Bool)
 
-    /// What it is for a column; nil when it cannot be a value of it.
+    /// Returns the literal as a value of a column; nil when the column cannot have that value.
     ///
-    /// Numbers and truth values may stand in quotes, since apps quote whatever they put into a clause.
+    /// Numbers and Booleans may be quoted, since apps quote every value that they put into a clause.
     func value(for column: UserColumn) -> UserFilter.Value? {
         switch column {
         case .objectID: ObjectID(word).map(UserFilter.Value.objectID) ?? .property(.text(word))
@@ -36,7 +36,7 @@ enum WhereLiteral {
         }
     }
 
-    /// An exact integer, or a finite double.
+    /// The literal as an exact integer or a finite double.
     private var number: PropertyValue? {
         guard case .boolean = self else {
             if let integer = Int64(word) { return .integer(integer) }
@@ -54,7 +54,7 @@ enum WhereLiteral {
         }
     }
 
-    /// Milliseconds since 1970, or one of the forms of `WhereMoment`.
+    /// The literal as milliseconds since 1970, read from such a number or from a format of `WhereMoment`.
     private var moment: Int64? {
         switch self {
         case .boolean: nil
@@ -64,7 +64,7 @@ enum WhereLiteral {
         }
     }
 
-    /// The day in UTC.
+    /// The literal as a day in UTC.
     private var day: CalendarDate? { moment.flatMap(WhereMoment.day) }
 }
 
@@ -77,7 +77,7 @@ extension UserColumn {
         }
     }
 
-    /// What a value of it looks like, for messages.
+    /// The expected form of the column's values, for error messages.
     var valueRule: String {
         switch self {
         case .created, .updated, .lastLogin: Self.momentRule

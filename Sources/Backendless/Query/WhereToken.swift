@@ -1,13 +1,13 @@
-import Vocabulary
+import Encodings
 
-/// A piece of a where clause, with the byte at which it begins.
+/// A token of a where clause, with the offset of its first byte.
 struct WhereToken: Equatable {
     enum Kind: Equatable {
-        /// A name or a keyword, bare.
+        /// A name or a keyword without quotes.
         case word(String)
         /// A name in backquotes.
         case name(String)
-        /// A text in single quotes, without them; a doubled quote inside is one.
+        /// The content of a text in single quotes; a doubled quote in the text is one quote here.
         case text(String)
         /// Digits with an optional sign, fraction and exponent, as they were written.
         case number(String)
@@ -20,7 +20,7 @@ struct WhereToken: Equatable {
     let offset: Int
 }
 
-/// What is wrong with a where clause, and at which byte of it.
+/// An error in a where clause, with its byte offset.
 struct WhereProblem: Error, Equatable {
     let text: String
     let offset: Int
@@ -31,16 +31,16 @@ struct WhereProblem: Error, Equatable {
     }
 }
 
-/// Cuts a where clause into its pieces.
+/// A scanner that splits a where clause into tokens.
 ///
-/// It works on bytes: a text of combining marks would make comparing characters slow.
+/// The scanner works on bytes: a text of combining marks would make comparisons of characters slow.
 struct WhereScanner {
     private let bytes: [UInt8]
     private var position = 0
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// All pieces, with the end as the last one.
+    /// Returns all tokens of a text; the last one is `end`.
     static func tokens(of text: String) throws(WhereProblem) -> [WhereToken] {
         var scanner = WhereScanner(text)
         var tokens: [WhereToken] = []

@@ -1,49 +1,65 @@
 import Accounts
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
-import Vocabulary
+import PublicAPI
 
-/// The users collection as client SDKs ask it (docs/protocols/backendless.md §3.5): by `data/Users` and by `users`.
+/// The routes by which client SDKs query users, `data/Users` and `users` (docs/protocols/backendless.md §3.5).
 struct CollectionRoutes {
     let collection: UserCollection
 
     func mount(on routes: ApplicationRoutes) {
-        for base in ["data/:table", "users"] {
-            routes.on(.get, base) { request, context, application in
+        for (base, suffix) in [("data/:table", ""), ("users", "Too")] {
+            routes.on(.get, base, .findUsers.again("findUsers" + suffix)) { request, context, application in
                 try await find(.query(request), context, application)
             }
-            routes.on(.post, base + "/find") { request, context, application in
+            routes.on(.post, base + "/find", .findUsersByBody.again("findUsersByBody" + suffix)) {
+                request,
+                context,
+                application in
                 try await find(.body(request), context, application)
             }
-            routes.on(.get, base + "/count") { request, context, application in
+            routes.on(.get, base + "/count", .countUsers.again("countUsers" + suffix)) {
+                request,
+                context,
+                application in
                 try await count(.query(request), context, application)
             }
-            routes.on(.post, base + "/count") { request, context, application in
+            routes.on(.post, base + "/count", .countUsersByBody.again("countUsersByBody" + suffix)) {
+                request,
+                context,
+                application in
                 try await count(.body(request), context, application)
             }
-            routes.on(.get, base + "/:objectId") { request, context, application in
+            routes.on(
+                .get,
+                base + "/:objectId",
+                .readOwnUser.again(suffix.isEmpty ? "readOwnUser" : "readOwnUserProperties")
+            ) { request, context, application in
                 let fields = try FormFields(request.uri.query ?? "")
                 return try await record(context.objectID, fields, request, context, application)
             }
         }
-        routes.on(.get, "data/:table/pk") { request, context, application in
+        routes.on(.get, "data/:table/pk", .userByKey) { request, context, application in
             let fields = try FormFields(request.uri.query ?? "")
             let id = try fields.value("objectId").flatMap { ObjectID($0) }
             return try await record(id, fields.without("objectId"), request, context, application)
         }
-        routes.on(.get, "data/:table/first") { request, context, application in
+        routes.on(.get, "data/:table/first", .firstUser) { request, context, application in
             try await end(isLast: false, request, context, application)
         }
-        routes.on(.get, "data/:table/last") { request, context, application in
+        routes.on(.get, "data/:table/last", .lastUser) { request, context, application in
             try await end(isLast: true, request, context, application)
         }
-        routes.on(.get, "data/:table/properties") { _, context, application in
+        routes.on(.get, "data/:table/properties", .describeUsersToo) { _, context, application in
             try context.requireUsersTable()
             return .json(UserClass.write(application, for: context.server == nil ? .owner : .server))
         }
-        routes.on(.get, "users/role/:roleName") { request, context, application in
+        routes.on(.get, "users/role/:roleName", .findByRole) { request, context, application in
             let caller = try collection.roleSearcher(server: context.server, in: application)
             let role = try application.application.role(context.parameters.get("roleName") ?? "")
             let query = try await QuerySource.query(request).read(for: caller.viewer, in: application)
@@ -62,8 +78,9 @@ struct CollectionRoutes {
         return try await page(query.users, of: query, for: caller, in: application)
     }
 
-    /// Users as a reply, which may be megabytes: it is made on Swift's pool, since on the event loop everybody else's
-    /// requests would wait for it.
+    /// Returns a page of users as a response.
+    ///
+    /// Swift's pool makes the response, which may have megabytes: on the event loop, all other requests would wait.
     private func page(
         _ users: UserQuery,
         of query: CollectionQuery,
@@ -76,7 +93,7 @@ struct CollectionRoutes {
         }
     }
 
-    /// The first or the last user of those that the query is about, in its order or in that of their making.
+    /// Returns the first or the last user of a query, in the order of the query or by creation time.
     private func end(
         isLast: Bool,
         _ request: Request,
@@ -120,7 +137,7 @@ struct CollectionRoutes {
             in: application
         )
         let query = try CollectionQuery(query: fields, columns: CollectionColumns(of: application, for: viewer))
-        // What else a query says of rows would say nothing of one.
+        // Parameters that select rows mean nothing for a single row.
         guard query.isAboutMembersAlone else {
             throw Failure(
                 .malformedRequest,
@@ -130,7 +147,9 @@ struct CollectionRoutes {
         return .json(UserReply.write(user, projection: query.projection))
     }
 
-    /// Who asks, and what: nobody learns by a query which columns there are that they may not see.
+    /// Returns the caller and the query.
+    ///
+    /// The query is read with the caller's visible columns, so that no response reveals a hidden column.
     private func query(
         _ source: QuerySource,
         isCount: Bool = false,
@@ -147,7 +166,7 @@ struct CollectionRoutes {
     }
 }
 
-/// Where a query is: newer SDKs send it as a body.
+/// The part of a request that holds the query; newer SDKs send the query as a body.
 private enum QuerySource {
     case query(Request)
     case body(Request)
@@ -177,4 +196,204 @@ private enum QuerySource {
             )
         }
     }
+}
+
+extension Operation {
+    fileprivate static let findUsers = Operation(
+        "findUsers",
+        under: "server",
+        "Users that a query is about; with a server's key, or where the operator lets users search others.",
+        parameters: .query,
+        .users,
+        or: [.badRequest, .forbidden, .unprocessable]
+    )
+
+    fileprivate static let findUsersByBody = Operation(
+        "findUsersByBody",
+        under: "server",
+        "Users that a query is about; with a server's key, or where the operator lets users search others.",
+        body: .userQuery,
+        .users,
+        or: [.forbidden, .unprocessable]
+    )
+
+    fileprivate static let countUsers = Operation(
+        "countUsers",
+        under: "server",
+        "How many users a where clause is about; as GET data/Users.",
+        parameters: [.where],
+        .count,
+        or: [.badRequest, .forbidden, .unprocessable]
+    )
+
+    fileprivate static let countUsersByBody = Operation(
+        "countUsersByBody",
+        under: "server",
+        "The same, with the clause in the body.",
+        body: .userCount,
+        .count,
+        or: [.forbidden, .unprocessable]
+    )
+
+    fileprivate static let readOwnUser = Operation(
+        "readOwnUser",
+        under: "user",
+        "The session's own user, another where the operator lets users read others, or any with a server's key.",
+        marks: .session,
+        parameters: [.objectID] + .members,
+        .someMembers,
+        or: [.badRequest, .notFound, .unprocessable]
+    )
+
+    fileprivate static let userByKey = Operation(
+        "userByKey",
+        under: "user",
+        "The same as GET data/Users/{objectId}.",
+        marks: .session,
+        parameters: [Parameter("objectId", in: .query, .string, "The id of the user.", isRequired: true)] + .members,
+        .someMembers,
+        or: [.badRequest, .notFound, .unprocessable]
+    )
+
+    fileprivate static let firstUser = Operation(
+        "firstUser",
+        under: "server",
+        "The first user of a query, by when they were made unless it says otherwise.",
+        parameters: .query,
+        .someMembers,
+        or: [.badRequest, .forbidden, .notFound, .unprocessable]
+    )
+
+    fileprivate static let lastUser = firstUser.again("lastUser", "The last one.")
+
+    fileprivate static let describeUsersToo = describeUsers.again(
+        "describeUsersToo",
+        "The same as GET users/userclassprops."
+    )
+
+    fileprivate static let findByRole = Operation(
+        "findByRole",
+        under: "server",
+        "A page of the users who have a role; with a server's key, or any where clientKeys has findByRole.",
+        parameters: [Parameter("roleName", in: .path, .string, "One of the application's roles, or of the system's.")]
+            + .query,
+        .success("User objects, with roles if they were asked for.", .array(of: .user)),
+        or: [.badRequest, .forbidden, .notFound, .unprocessable]
+    )
+}
+
+extension [Parameter] {
+    /// The parameters of a query, for rows and for members.
+    fileprivate static let query: [Parameter] =
+        [.where, .sortBy, .pageSize, .offset] + members + [.distinct, .loadRoles]
+
+    fileprivate static let members: [Parameter] = [.props, .property, .excludeProps]
+}
+
+extension Parameter {
+    fileprivate static let `where` = Parameter(
+        "where",
+        in: .query,
+        .string.length(upTo: 8192),
+        "A [where clause](../api.md#search-users).",
+        example: "email = 'ann@example.com'"
+    )
+
+    fileprivate static let sortBy = Parameter(
+        "sortBy",
+        in: .query,
+        .strings.count(upTo: 8),
+        "Properties in the order in which they count, each with asc or desc behind it if wanted.",
+        marks: joined(example: ["created desc"])
+    )
+
+    fileprivate static let pageSize = Parameter(
+        "pageSize",
+        in: .query,
+        .integer.range(1...100).byDefault(.integer(10)),
+        "Objects on a page."
+    )
+
+    fileprivate static let offset = Parameter(
+        "offset",
+        in: .query,
+        .integer.from(0).byDefault(.integer(0)),
+        "Objects in front of the page."
+    )
+
+    fileprivate static let props = Parameter(
+        "props",
+        in: .query,
+        .strings,
+        "Names of the members to return; all of them when absent, empty, or with `*` among them.",
+        marks: joined(example: ["email", "name"])
+    )
+
+    fileprivate static let property = Parameter("property", in: .query, .strings, "The same, repeated.")
+
+    fileprivate static let excludeProps = Parameter(
+        "excludeProps",
+        in: .query,
+        .strings,
+        "Names of members that do not come back.",
+        marks: joined(example: ["name"])
+    )
+
+    fileprivate static let distinct = Parameter(
+        "distinct",
+        in: .query,
+        .boolean.byDefault(.bool(false)),
+        "true: users who are alike in all props are one."
+    )
+
+    fileprivate static let loadRoles = Parameter(
+        "loadRoles",
+        in: .query,
+        .boolean.byDefault(.bool(false)),
+        "true: each object has its roles; with a server's key."
+    )
+
+    /// Returns the marks of a list whose elements are separated by commas.
+    private static func joined(example: [String]) -> JSONObject {
+        ["style": .string("form"), "explode": .bool(false), "example": .array(example.map { .string($0) })]
+    }
+}
+
+extension Content {
+    fileprivate static let userQuery = Content(
+        .anyObject.adding(optional: [
+            "where": .string.nullable.length(upTo: 8192),
+            "sortBy": .strings.nullable.described(
+                "Columns, each with asc or desc behind a space. A text with commas between them counts like the list."
+            ),
+            "pageSize": .integer.nullable.range(1...100).byDefault(.integer(10)),
+            "offset": .integer.nullable.from(0).byDefault(.integer(0)),
+            "props": .strings.nullable.described("Columns. A text with commas between them counts like the list."),
+            "excludeProps": .strings.nullable.described(
+                "Columns. A text with commas between them counts like the list."
+            ),
+            "distinct": .boolean.nullable.byDefault(.bool(false)),
+            "loadRoles": .boolean.nullable.byDefault(.bool(false)),
+        ]),
+        examples: ["byAddress": #"{"where": "email = 'ann@example.com'", "props": ["email", "name"]}"#],
+        named: "UserQuery",
+        isRequired: false
+    )
+
+    fileprivate static let userCount = Content(
+        .anyObject.adding(optional: ["where": .string.nullable.length(upTo: 8192)]),
+        examples: ["since": #"{"where": "created after '2026-01-01'"}"#],
+        named: "UserCount",
+        isRequired: false
+    )
+}
+
+extension Reply {
+    fileprivate static let users = success(
+        "Users, or the members of them that were asked for.",
+        as: "Users",
+        .array(of: .anyObject)
+    )
+
+    fileprivate static let count = success("The number.", as: "Count", .integer.from(0))
 }

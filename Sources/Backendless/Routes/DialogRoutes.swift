@@ -1,38 +1,29 @@
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
-import Logins
-import Providers
-import Vocabulary
+import PublicAPI
 
-/// Login through the server: where a client gets the address that a browser opens, the page that leads from there to
-/// the provider's dialog, and where the dialog sends the browser back.
+/// The routes that begin a login through the server: they return the address that a browser opens.
+///
+/// `DialogPages` serves that address and the pages after it.
 struct DialogRoutes {
-    let dialog: LoginDialog
-    let factors: DialogFactors
+    let pages: DialogPages
     let address: PublicAddress
 
     func mount(on routes: ApplicationRoutes) {
-        for path in ["users/oauth/:provider/request_url", "users/social/oauth/:provider/request_url"] {
-            routes.on(.post, path) { request, context, application in
+        for (path, operation) in [
+            ("users/oauth/:provider/request_url", Operation.requestUrl),
+            ("users/social/oauth/:provider/request_url", .socialRequestUrl),
+        ] {
+            routes.on(.post, path, operation) { request, context, application in
                 try await open(request, context, application)
             }
         }
-        let refusals = routes.refusals
-        routes.on(.get, "users/oauth/:provider/start") { request, context, application in
-            await start(request, context, application, refusals)
-        }
-        for path in ["users/oauth/:provider/authorize", "users/social/:provider/authorize"] {
-            routes.on(.get, path) { request, context, application in
-                await close(request, context, application)
-            }
-        }
-        for path in ["users/oauth/:provider/", "users/social/:provider/"] {
-            routes.on(.post, path + FactorPage.path) { request, context, application in
-                await takeFactor(request, context, application)
-            }
-        }
+        pages.mount(on: routes, andReturnsTo: [("users/social/:provider", "social")])
     }
 
     private func open(
@@ -44,168 +35,64 @@ struct DialogRoutes {
         let base = try context.base(of: request)
         let body = try DialogBody(bytes, origin: request.headers[.origin])
         let provider = try context.provider()
-        let url = try await dialog.openDialog(body.dialog, of: provider, for: application) { () throws(Failure) in
-            try addresses(of: provider, at: base, domain: body.callbackURLDomain, for: application)
+        let url = try await pages.open(body.dialog, of: provider, for: application) { () throws(Failure) in
+            try self.base(base, domain: body.callbackURLDomain, of: application)
         }
         if body.redirect { return .seeOther(url) }
-        // Plain text: client SDKs take a JSON text with its quotes (docs/protocols/backendless.md §2.4).
+        // Plain text: client SDKs would keep the quotes of a JSON string (docs/protocols/backendless.md §2.4).
         return .text(url)
     }
 
-    /// The addresses for a dialog that was asked for by a base.
+    /// Returns the base of a dialog's pages: that of the request, or the domain that the client names.
     ///
-    /// A domain that the client names must be one that leads here by the configuration.
-    private func addresses(
-        of provider: ProviderName,
-        at base: PublicBase,
+    /// By the configuration, the domain must lead to this service.
+    private func base(
+        _ base: PublicBase,
         domain: String?,
-        for loaded: LoadedApplication
-    ) throws(Failure) -> DialogAddresses {
-        var base = base
-        if let domain {
-            if let name = loaded.application.settings.hostNames.first(where: { $0.hasSameBytes(as: domain) }) {
-                base = .host(name)
-            } else {
-                guard case .key = base, address.host?.hasSameBytes(as: domain) == true else {
-                    throw Failure(
-                        .malformedRequest,
-                        """
-                        callbackUrlDomain is not a host name of this application's. Leave it out, or ask the operator for the \
-                        names in the setting hostNames.
-                        """
-                    )
-                }
-            }
+        of loaded: LoadedApplication
+    ) throws(Failure) -> PublicBase {
+        guard let domain else { return base }
+        if let name = loaded.application.settings.hostNames.first(where: { $0.hasSameBytes(as: domain) }) {
+            return .host(name)
         }
-        guard let url = base.url(at: address, for: loaded) else {
+        guard case .key = base, address.host?.hasSameBytes(as: domain) == true else {
             throw Failure(
-                .providerNotConfigured,
-                "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL)."
+                .malformedRequest,
+                """
+                callbackUrlDomain is not a host name of this application's. Leave it out, or ask the operator for the \
+                names in the setting hostNames.
+                """
             )
         }
-        let pages = "\(url)/users/oauth/\(provider)"
-        return DialogAddresses(start: { "\(pages)/start?dialog=\($0)" }, redirectURI: "\(pages)/authorize")
-    }
-
-    /// A person looks at whatever comes of this and of `close`, so failures are pages.
-    private func start(
-        _ request: Request,
-        _ context: APIContext,
-        _ application: LoadedApplication,
-        _ refusals: RefusalLog
-    ) async -> Response {
-        let cookie = BrowserCookie.dialog(isSecure: address.isReachedByTLS)
-        do throws(Failure) {
-            let started = try await dialog.startDialog(
-                LenientQuery(request.uri.query)["dialog"] ?? "",
-                of: context.provider(),
-                in: cookie.value(in: request.headers),
-                for: application
-            )
-            var response = Response.seeOther(started.address)
-            response.headers[.setCookie] = cookie.header(started.browser, seconds: started.seconds)
-            return response
-        } catch {
-            let facts = RefusalLog.Facts(application: application.application.id)
-            let page = WebPage(of: application.application, for: request.headers)
-            return page.failure(refusals.logged(error, facts, in: context), .login, by: Problem())
-        }
-    }
-
-    private func close(
-        _ request: Request,
-        _ context: APIContext,
-        _ application: LoadedApplication
-    ) async -> Response {
-        await respond(context, request, application) { (browser) throws(Failure) in
-            try await dialog.closeDialog(
-                DialogAnswer(LenientQuery(request.uri.query)),
-                of: context.provider(),
-                from: browser,
-                client: context.client(trustedDevice: nil),
-                in: application,
-                logger: context.logger
-            )
-        }
-    }
-
-    /// Takes what the page has sent that asks for a second factor.
-    private func takeFactor(
-        _ request: Request,
-        _ context: APIContext,
-        _ application: LoadedApplication
-    ) async -> Response {
-        await respond(context, request, application) { (browser) throws(Failure) in
-            let form = try await request.formBody(upTo: FactorPage.formLimit)
-            return try await factors.take(
-                FactorPage.answer(form),
-                of: try form.value("login") ?? "",
-                at: context.provider(),
-                from: browser,
-                client: context.client(trustedDevice: nil),
-                source: context.source,
-                in: application,
-                logger: context.logger
-            )
-        }
-    }
-
-    private func respond(
-        _ context: APIContext,
-        _ request: Request,
-        _ application: LoadedApplication,
-        _ end: (_ browser: String?) async throws(Failure) -> DialogOutcome
-    ) async -> Response {
-        let cookie = BrowserCookie.dialog(isSecure: address.isReachedByTLS)
-        let browser = cookie.value(in: request.headers)
-        let page = WebPage(of: application.application, for: request.headers)
-        let outcome: DialogOutcome
-        do throws(Failure) {
-            outcome = try await end(browser)
-        } catch {
-            return page.failure(error, .login, by: Problem())
-        }
-        switch outcome {
-        case .redirect(let url, .success(let code)):
-            return .seeOther(Self.adding([("loginCode", code.reveal())], to: url))
-        case .redirect(let url, .failure(let failure)):
-            let code = String(Problem.row(of: failure.reason).code)
-            return .seeOther(Self.adding([("error", code), ("reason", failure.reason.rawValue)], to: url))
-        case .popup(let origin, .success(let signedIn)):
-            return page.handOver(UserReply.writeWithHeaders(signedIn).bytes, to: origin, succeeded: true)
-        case .popup(let origin, .failure(let failure)):
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.key("fault")
-                Problem().write(failure, requestID: context.requestID, into: &writer)
-            }
-            return page.handOver(writer.bytes, to: origin, succeeded: false)
-        case .question(let question):
-            var response = FactorPage(question, page).response()
-            if let browser, let seconds = question.browserSeconds {
-                response.headers[.setCookie] = cookie.header(Secret(browser), seconds: seconds)
-            }
-            return response
-        }
-    }
-
-    /// The address with parameters behind those that it has; an address of the operator's has no fragment.
-    static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
-        var url = url
-        for (name, value) in parameters {
-            let separator =
-                !url.utf8.contains(UInt8(ascii: "?")) ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
-            url += separator + name + "=" + PercentEncoding.encode(value)
-        }
-        return url
+        return base
     }
 }
 
-extension APIContext {
-    /// The provider that the path names, in any case, as client SDKs write it.
-    ///
-    /// - Throws: `not_found` for what can be no provider's name.
-    func provider() throws(Failure) -> ProviderName {
-        try ProviderName(inPath: parameters.get("provider"))
-    }
+extension Operation {
+    fileprivate static let requestUrl = Operation(
+        "requestUrl",
+        under: "login",
+        "Begins a login through the server: gives the address that a browser opens.",
+        more: """
+            A server's key is refused, since the address would show it. The body may be empty. Where the login ends is \
+            decided here: at redirectAfterLoginUrl, which must be one of the application's returnUrls; else, for a \
+            page of one of its allowedOrigins that sends no codeChallenge, by a message to that page; else at the \
+            first of the returnUrls. With a codeChallenge the address is that of Facebook's login dialog; without one \
+            it is that of /users/oauth/facebook/start.
+            """,
+        body: .dialog,
+        Reply(
+            200,
+            as: "DialogAddress",
+            "The address that a browser opens to get to Facebook's login dialog.",
+            headers: [.requestID],
+            [Content(.string.format("uri"), as: "text/plain")]
+        ),
+        or: [.redirect]
+    )
+
+    fileprivate static let socialRequestUrl = requestUrl.again(
+        "socialRequestUrl",
+        "The same, by a path of client SDKs."
+    )
 }

@@ -1,18 +1,21 @@
+import Description
+import Domain
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
-import KeptTokens
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// What a user can do with the own login methods: list, link and unlink them, and use what is kept of the one that
-/// opened the session.
+/// The routes of a user's own login methods.
+///
+/// A user lists, links and unlinks login methods, and uses the kept provider token of the one that opened the session.
 struct IdentityRoutes {
     let linking: Linking
     let providerTokens: ProviderTokens
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.get, "users/identities") { request, _, application in
+        routes.on(.get, "users/identities", .listIdentities) { request, _, application in
             let methods = try await linking.loginMethods(ofUserOf: request.userToken, in: application)
             var writer = JSONWriter(capacity: 64 + 224 * methods.count)
             writer.array { writer in
@@ -20,9 +23,9 @@ struct IdentityRoutes {
             }
             return .json(writer)
         }
-        routes.on(.post, "users/identities/:provider") { request, context, application in
+        routes.on(.post, "users/identities/:provider", .linkIdentity) { request, context, application in
             let provider = try context.provider()
-            // JSON only: no form of another site can bring the header along (T-41).
+            // JSON only: a form of another site cannot send the header `user-token` (T-41).
             let body = try await LoginBody.read(request)
             let login = try LoginBody.parse(
                 body,
@@ -39,7 +42,7 @@ struct IdentityRoutes {
             )
             return .json(UserReply.write(linked.user), headers: .missing(linked.missingPermissions))
         }
-        routes.on(.delete, "users/identities/:provider") { request, context, application in
+        routes.on(.delete, "users/identities/:provider", .unlinkIdentity) { request, context, application in
             let method = LoginMethodSelection(
                 provider: try Self.loginMethod(context.parameters.get("provider")),
                 app: request.uri.queryParameters.get("appId")
@@ -52,7 +55,7 @@ struct IdentityRoutes {
             )
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
         }
-        routes.on(.get, "users/identities/:provider/token") { request, context, application in
+        routes.on(.get, "users/identities/:provider/token", .readKeptToken) { request, context, application in
             let given = try await providerTokens.keptToken(
                 ofSession: request.userToken,
                 at: context.provider(),
@@ -69,7 +72,7 @@ struct IdentityRoutes {
             }
             return .json(writer)
         }
-        routes.on(.post, "users/identities/:provider/refresh") { request, context, application in
+        routes.on(.post, "users/identities/:provider/refresh", .refreshProfile) { request, context, application in
             let refreshed = try await providerTokens.refreshProfile(
                 ofSession: request.userToken,
                 at: context.provider(),
@@ -79,7 +82,7 @@ struct IdentityRoutes {
         }
     }
 
-    /// A provider's name, or the password's.
+    /// Returns the name of a provider, or `password`.
     private static func loginMethod(_ name: String?) throws(Failure) -> String {
         if let name, name.utf8.count == 8, name.lowercased().hasSameBytes(as: ProviderName.password.text) {
             return ProviderName.password.text
@@ -98,4 +101,102 @@ struct IdentityRoutes {
             writer.member("revoked", .bool(method.isRevoked))
         }
     }
+}
+
+extension Operation {
+    fileprivate static let listIdentities = Operation(
+        "listIdentities",
+        under: "user",
+        "The login methods that the session's user has: identities of providers, and the password.",
+        marks: .session,
+        .success("The oldest first.", .array(of: .loginMethod))
+    )
+
+    fileprivate static let linkIdentity = Operation(
+        "linkIdentity",
+        under: "user",
+        "Links the identity that a fresh credential stands for to the session's user.",
+        more: """
+            The body is that of a login. The mapping writes as at a login by that identity, but what is written at the \
+            first login alone fills what is empty. The session's person counts as reauthenticated. identity_taken says \
+            by errorData.owner whose the identity, or the place for one, is.
+            """,
+        marks: .session,
+        body: .login,
+        .refreshedUser,
+        or: [.conflict, .unprocessable, .timeout]
+    )
+
+    fileprivate static let unlinkIdentity = Operation(
+        "unlinkIdentity",
+        under: "user",
+        "Removes a login method of the session's user, but never the last one.",
+        more: """
+            Needs that the person has shown who they are within the last five minutes. The sessions that it opened \
+            end, but for the one that asks.
+            """,
+        marks: .session,
+        parameters: [
+            Parameter(
+                "provider",
+                in: .path,
+                .providerInPath.examples("facebook", "password"),
+                "A provider, or `password`; in any case."
+            ), Parameter("appId", in: .query, .string, "Which of several identities of the provider."),
+        ],
+        .success("It is no login method any more.", status: 204),
+        or: [.badRequest, .conflict]
+    )
+
+    fileprivate static let readKeptToken = Operation(
+        "readKeptToken",
+        under: "user",
+        "The provider token that is kept of the identity by which the session was opened.",
+        more: "Only where the application keeps tokens and gives them back; 404 otherwise.",
+        marks: .session,
+        .success("The token.", .keptToken)
+    )
+
+    fileprivate static let refreshProfile = Operation(
+        "refreshProfile",
+        under: "user",
+        "Reads the profile of the session's own identity again and writes it by the stored mapping.",
+        more: "Needs a kept access token; 404 without one. It is no login: no session is opened, and lastLogin stays.",
+        marks: .session,
+        .refreshedUser,
+        or: [.badRequest, .unprocessable, .timeout]
+    )
+}
+
+extension Schema {
+    fileprivate static let loginMethod = object([
+        "provider": .string.examples("facebook", "password", "passkey"),
+        "appId": .string.nullable.described(
+            "The provider's app that knows the person by this subject; null for Twitter, passwords and passkeys."
+        ),
+        "subject": .string.described(
+            "The provider's id of the person; of a password the login, of a passkey the id of the factor."
+        ),
+        "created": .moment.described("Milliseconds since 1970 UTC; of a password when it was set."),
+        "lastUsed": .moment.nullable.described("The last login by it; null for a password."),
+        "current": .boolean.described("Whether the session that asks was opened by it."),
+        "revoked": .boolean.described("Whether the provider has ended our access; the next login by it clears that."),
+    ]).named("LoginMethod")
+
+    fileprivate static let keptToken = object([
+        "provider": .string.const("facebook"),
+        "appId": .string.described("The Facebook app that the token is for."),
+        "token": .string,
+        "kind": .oneOf("access", "id").described("A token for Graph, or one of Limited Login."),
+        "expires": .moment.nullable.described("Milliseconds since 1970 UTC; null when never or unknown."),
+    ]).named("KeptToken")
+}
+
+extension Reply {
+    fileprivate static let refreshedUser = success(
+        "The user, with what the profile holds.",
+        as: "RefreshedUser",
+        headers: [.missingPermissions],
+        .user
+    )
 }

@@ -1,18 +1,21 @@
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import Hummingbird
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// Nonces for logins with an ID token.
+/// The routes that issue nonces for logins with an ID token.
 struct NonceRoutes {
     let nonces: Nonces
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.post, "users/nonce") { _, _, application in
+        routes.on(.post, "users/nonce", .makeNonce) { _, _, application in
             try reply(by: .facebookPath, for: application)
         }
-        routes.on(.post, "users/oauth/:provider/nonce") { _, context, application in
+        routes.on(.post, "users/oauth/:provider/nonce", .makeNonceOf) { _, context, application in
             try reply(by: try context.provider(), for: application)
         }
     }
@@ -26,4 +29,29 @@ struct NonceRoutes {
         }
         return .json(writer)
     }
+}
+
+extension Operation {
+    fileprivate static let makeNonce = Operation(
+        "makeNonce",
+        under: "login",
+        "Gives out a nonce for one login with an ID token.",
+        more: """
+            For applications whose policy is `serverIssued`; others may use it, too. The app hands it to the Facebook \
+            SDK, which puts it into the ID token. It counts once, for ten minutes, in this application, at the \
+            provider called `facebook`.
+            """,
+        .success(
+            "The nonce.",
+            as: "Nonce",
+            .object(["nonce": .string.pattern("^[A-Za-z0-9_-]{43}$"), "expires": .moment])
+        ),
+        or: [.badRequest]
+    )
+
+    fileprivate static let makeNonceOf = makeNonce.again(
+        "makeNonceOf",
+        "The same for the provider that the path names.",
+        more: "A nonce counts for the provider that it was given out for, and for no other of the application."
+    )
 }

@@ -1,14 +1,17 @@
+import Description
+import Domain
+import Encodings
 import HTTP
 import Hummingbird
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// What a user can do with the own sessions: see them, and end them.
+/// The routes by which a user lists and revokes their own sessions.
 struct OwnSessionRoutes {
     let sessions: Sessions
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.get, "users/sessions") { request, _, application in
+        routes.on(.get, "users/sessions", .listSessions) { request, _, application in
             let sessions = try await sessions.sessions(ofSession: request.userToken, in: application)
             var writer = JSONWriter(capacity: 64 + 384 * sessions.count)
             writer.array { writer in
@@ -16,11 +19,11 @@ struct OwnSessionRoutes {
             }
             return .json(writer)
         }
-        routes.on(.delete, "users/sessions") { request, _, application in
+        routes.on(.delete, "users/sessions", .endOtherSessions) { request, _, application in
             let count = try await sessions.endOtherSessions(ofSession: request.userToken, in: application)
             return Self.ended(count)
         }
-        routes.on(.delete, "users/sessions/:sessionId") { request, context, application in
+        routes.on(.delete, "users/sessions/:sessionId", .endSession) { request, context, application in
             let id = context.parameters.get("sessionId") ?? ""
             try await sessions.endSession(id, ofSession: request.userToken, in: application)
             return Self.ended(1)
@@ -45,4 +48,57 @@ struct OwnSessionRoutes {
         writer.object { $0.member("ended", Int64(count)) }
         return .json(writer)
     }
+}
+
+extension Operation {
+    fileprivate static let listSessions = Operation(
+        "listSessions",
+        under: "session",
+        "The user's own live sessions, at most 1000.",
+        marks: .session,
+        .success("The session that asks first, then the newest first.", .array(of: .ownSession))
+    )
+
+    fileprivate static let endOtherSessions = Operation(
+        "endOtherSessions",
+        under: "session",
+        "Ends all sessions of the user but the one that asks.",
+        marks: .session,
+        .success("How many have ended.", .endedSessions)
+    )
+
+    fileprivate static let endSession = Operation(
+        "endSession",
+        under: "session",
+        "Ends one of the user's own sessions.",
+        marks: .session,
+        parameters: [Parameter("sessionId", in: .path, .string.pattern("^[0-9a-f]{32}$"), "As the list names it.")],
+        .success("It has ended.", .endedSessions),
+        or: [.notFound]
+    )
+}
+
+extension Schema {
+    fileprivate static let ownSession = object([
+        "id": .string.pattern("^[0-9a-f]{32}$"),
+        "created": .moment,
+        "lastSeen": .moment,
+        "expires": .moment,
+        "provider": .string.nullable.described("By what the session was opened."),
+        "source": .string.nullable.described(
+            """
+            From which address it was opened; null where the log of logins does not tell, and for a login by a server \
+            of the application's.
+            """
+        ),
+        "userAgent": .string.nullable.described(
+            """
+            With what it was opened: the header User-Agent, at most 200 bytes; null where the log of logins does not \
+            tell.
+            """
+        ),
+        "current": .boolean.described("Whether it is the one that asks."),
+    ]).named("OwnSession")
+
+    fileprivate static let endedSessions = object(["ended": .integer]).named("EndedSessions")
 }

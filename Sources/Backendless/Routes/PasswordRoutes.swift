@@ -1,17 +1,21 @@
 import Accounts
+import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
-import Vocabulary
+import PublicAPI
 
-/// Login by e-mail address and password, and the question whether a password is right.
+/// The routes that log in by e-mail address and password, and that check a password.
 struct PasswordRoutes {
     let serverLogin: ServerLogin
     let passwordLogins: PasswordLogins
     let reauthentication: Reauthentication
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.post, "users/login") { request, context, application in
+        routes.on(.post, "users/login", .logIn) { request, context, application in
             let body = try await request.jsonObject()
             if let id = body.present("objectId"), body.present("login") == nil {
                 let signedIn = try await serverLogin.logIn(
@@ -26,7 +30,7 @@ struct PasswordRoutes {
             let login = PasswordLogin(
                 login: try PasswordBody.login(in: body),
                 password: try PasswordBody.password("password", in: body),
-                // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse.
+                // SDKs still send the token of an ended session with a login; an invalid token is no reason to refuse.
                 previousToken: request.userToken,
                 client: context.client(trustedDevice: try body.text("trustedDevice")),
                 source: context.source
@@ -35,8 +39,8 @@ struct PasswordRoutes {
             return .signedIn(signedIn)
         }
         let refusals = routes.refusals
-        // The spelling is that of client SDKs (docs/protocols/backendless.md §1.3).
-        routes.on(.post, "users/verifypassowrd") { request, context, application in
+        // Client SDKs spell the path like this (docs/protocols/backendless.md §1.3).
+        routes.on(.post, "users/verifypassowrd", .verifyPassword) { request, context, application in
             let body = try await request.jsonObject()
             let isValid = try await reauthentication.verifyPassword(
                 try PasswordBody.password("password", in: body),
@@ -44,10 +48,49 @@ struct PasswordRoutes {
                 from: context.source,
                 in: application
             )
-            if !isValid { refusals.log(.loginInvalid, request.facts(application), in: context) }
+            if !isValid {
+                let facts = RefusalLog.Facts(
+                    application: application.application.id,
+                    session: request.headers[.userToken]
+                )
+                refusals.log(.loginInvalid, facts, in: context)
+            }
             var writer = JSONWriter(capacity: 24)
             writer.object { $0.member("valid", .bool(isValid)) }
             return .json(writer)
         }
     }
+}
+
+extension Operation {
+    fileprivate static let logIn = Operation(
+        "logIn",
+        under: "login",
+        "Logs a person in by e-mail address and password, or a user by a server.",
+        more: """
+            Whether there is such an account shows in nothing until the password is right. With objectId alone, and a \
+            server's key, the user of that id is logged in.
+            """,
+        parameters: [.previousUserToken],
+        body: Content(
+            .anyObject.adding(optional: [
+                "login": .string.described("The e-mail address, in any case. A number counts like its text."),
+                "password": .string.length(upTo: 256),
+                "objectId": .uuid,
+                "trustedDevice": .trustedDevice,
+            ])
+        ),
+        .signedIn,
+        or: [.forbidden]
+    )
+
+    fileprivate static let verifyPassword = Operation(
+        "verifyPassword",
+        under: "session",
+        "Says whether a password is that of the session's user.",
+        more: "Spelt as client SDKs spell it. It is a guess like a login.",
+        marks: .session,
+        body: Content(.anyObject.adding(optional: ["password": .string])),
+        .success("Whether it is.", .object(["valid": .boolean]))
+    )
 }

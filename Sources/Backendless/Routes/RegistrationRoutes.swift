@@ -1,15 +1,18 @@
 import Accounts
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import Hummingbird
-import Vocabulary
+import PublicAPI
 
-/// Accounts that people make for themselves.
+/// The routes by which users and guests create their own accounts.
 struct RegistrationRoutes {
     let registrations: Registrations
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.post, "users/register") { request, context, application in
+        routes.on(.post, "users/register", .register) { request, context, application in
             var body = try await request.jsonObject(limits: .record)
             let invitation = try body.takeInvitation(to: application.application)
             let user = try await registrations.register(
@@ -22,7 +25,7 @@ struct RegistrationRoutes {
             )
             return .written(user)
         }
-        routes.on(.post, "users/register/guest") { request, context, application in
+        routes.on(.post, "users/register/guest", .registerGuest) { request, context, application in
             let bytes = try await request.jsonBodyIfAny(upTo: Request.bodyLimit)
             let body = try bytes.map { bytes throws(Failure) in try JSONObject(body: bytes) }
             let guest = try await registrations.registerGuest(
@@ -34,4 +37,29 @@ struct RegistrationRoutes {
             return .signedIn(guest)
         }
     }
+}
+
+extension Operation {
+    fileprivate static let register = Operation(
+        "register",
+        under: "user",
+        "Makes an account with an e-mail address and a password.",
+        more: """
+            With the objectId of a guest and the guest's session the guest becomes the user. Opens no session. \
+            `invitation` is the token of an invitation's link, unless the application has a property of that name.
+            """,
+        parameters: [.previousUserToken],
+        body: .userRecord,
+        .ownUser,
+        or: [.forbidden, .conflict, .unprocessable]
+    )
+
+    fileprivate static let registerGuest = Operation(
+        "registerGuest",
+        under: "user",
+        "Makes a guest with a session.",
+        body: Content(.anyObject.adding(optional: ["invitation": .invitation]), isRequired: false),
+        .signedIn,
+        or: [.forbidden, .unprocessable]
+    )
 }

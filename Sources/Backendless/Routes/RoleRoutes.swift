@@ -1,17 +1,20 @@
 import Accounts
+import Description
+import Domain
+import Encodings
 import HTTP
 import Hummingbird
-import Vocabulary
+import PublicAPI
 
-/// Roles of users.
+/// The routes that read, assign and unassign roles of users.
 struct RoleRoutes {
     let roles: Roles
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.get, "users/userroles") { request, _, application in
+        routes.on(.get, "users/userroles", .readOwnRoles) { request, _, application in
             .json(Self.list(try await roles.ownRoles(token: request.userToken, in: application)))
         }
-        routes.on(.get, "users/userroles/:objectId") { request, context, application in
+        routes.on(.get, "users/userroles/:objectId", .readRoles) { request, context, application in
             let roles = try await roles.roles(
                 of: context.objectID,
                 token: request.userToken,
@@ -20,8 +23,10 @@ struct RoleRoutes {
             )
             return .json(Self.list(roles))
         }
-        for (path, isGiven) in [("users/assignRole", true), ("users/unassignRole", false)] {
-            routes.on(.post, path) { request, context, application in
+        for (path, isGiven, operation) in [
+            ("users/assignRole", true, Operation.assignRole), ("users/unassignRole", false, .unassignRole),
+        ] {
+            routes.on(.post, path, operation) { request, context, application in
                 let body = try await request.jsonObject()
                 guard let user = try body.text("user"),
                     let role = try body.text("roleName")
@@ -43,4 +48,38 @@ struct RoleRoutes {
         writer.array { writer in for role in roles { writer.string(role) } }
         return writer
     }
+}
+
+extension Operation {
+    fileprivate static let readOwnRoles = Operation(
+        "readOwnRoles",
+        under: "user",
+        "The session's own roles.",
+        marks: .session,
+        .success("Names of roles.", .strings)
+    )
+
+    fileprivate static let readRoles = Operation(
+        "readRoles",
+        under: "user",
+        "The roles of a user: the session's own, or any with a server's key.",
+        marks: .session,
+        parameters: [.objectID],
+        .success("Names of roles.", .strings),
+        or: [.notFound]
+    )
+
+    fileprivate static let assignRole = Operation(
+        "assignRole",
+        under: "server",
+        "Gives a user a role; with a server's key.",
+        body: Content(.anyObject.adding(["user": .string, "roleName": .string])),
+        .success("Done; the body is empty."),
+        or: [.forbidden, .notFound]
+    )
+
+    fileprivate static let unassignRole = assignRole.again(
+        "unassignRole",
+        "Takes a role away from a user; with a server's key."
+    )
 }

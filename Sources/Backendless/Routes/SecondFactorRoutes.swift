@@ -1,11 +1,14 @@
+import Description
+import Domain
+import Encodings
 import Factors
 import HTTP
 import HTTPTypes
 import Hummingbird
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// The second step of a login, logins by a passkey, and the factors of the session's own user.
+/// The routes of second factors in logins, of logins with a passkey, and of the factors of the session's user.
 struct SecondFactorRoutes {
     let secondFactor: SecondFactor
     let ownFactors: OwnFactors
@@ -16,7 +19,7 @@ struct SecondFactorRoutes {
     }
 
     private func mountSteps(on routes: ApplicationRoutes) {
-        routes.on(.post, "users/secondFactor/start") { request, context, application in
+        routes.on(.post, "users/secondFactor/start", .startSecondFactor) { request, context, application in
             let body = try await FactorBody.read(request, mayBeEmpty: true)
             guard let pending = try body.text("pending") else {
                 let members = try await secondFactor.startReauthentication(
@@ -41,7 +44,7 @@ struct SecondFactorRoutes {
             }
             return .json(writer)
         }
-        routes.on(.post, "users/passkey/start") { request, context, application in
+        routes.on(.post, "users/passkey/start", .startPasskeyLogin) { request, context, application in
             let members = try secondFactor.startPasskeyLogin(
                 by: context.client(trustedDevice: nil),
                 previousToken: request.userToken,
@@ -49,8 +52,10 @@ struct SecondFactorRoutes {
             )
             return .json(members)
         }
-        for path in ["users/secondFactor/finish", "users/passkey/finish"] {
-            routes.on(.post, path) { request, context, application in
+        for (path, operation) in [
+            ("users/secondFactor/finish", Operation.finishSecondFactor), ("users/passkey/finish", .finishPasskeyLogin),
+        ] {
+            routes.on(.post, path, operation) { request, context, application in
                 let body = try await FactorBody.read(request)
                 let answer = FactorAnswer(
                     pending: try body.text("pending") ?? "",
@@ -76,7 +81,7 @@ struct SecondFactorRoutes {
     }
 
     private func mountFactors(on routes: ApplicationRoutes) {
-        routes.on(.get, "users/factors") { request, _, application in
+        routes.on(.get, "users/factors", .listFactors) { request, _, application in
             let (factors, offered) = try await ownFactors.factors(of: request.userToken, in: application)
             var writer = JSONWriter(capacity: 128 + 256 * factors.count)
             writer.object { writer in
@@ -88,7 +93,7 @@ struct SecondFactorRoutes {
             }
             return .json(writer)
         }
-        routes.on(.post, "users/factors") { request, context, application in
+        routes.on(.post, "users/factors", .beginFactor) { request, context, application in
             let body = try await FactorBody.read(request)
             let wish = try FactorBody.wish(in: body)
             let pending = try body.text("pending")
@@ -115,7 +120,7 @@ struct SecondFactorRoutes {
             )
             return .json(FactorBody.write(begun))
         }
-        routes.on(.post, "users/factors/:id/confirm") { request, context, application in
+        routes.on(.post, "users/factors/:id/confirm", .confirmFactor) { request, context, application in
             let body = try await FactorBody.read(request)
             let pending = try body.text("pending")
             let enrolled = try await ownFactors.confirm(
@@ -136,7 +141,7 @@ struct SecondFactorRoutes {
                 return .json(writer)
             }
         }
-        routes.on(.delete, "users/factors/:id") { request, context, application in
+        routes.on(.delete, "users/factors/:id", .removeFactor) { request, context, application in
             guard let id = context.parameters.get("id").flatMap({ ObjectID($0) }) else {
                 throw Failure.noSuchFactor
             }
@@ -146,17 +151,10 @@ struct SecondFactorRoutes {
     }
 }
 
-extension APIContext {
-    /// What the client says of itself with a login.
-    func client(trustedDevice: String?) -> LoginClient {
-        LoginClient(keyLabel: apiKey?.label, trustedDevice: trustedDevice.map(Secret.init))
-    }
-}
-
 extension Response {
-    /// The reply to a login that a second factor has finished: that of the login, with what is told once.
+    /// Returns the response to a login that a second factor finished, with the values that are shown once.
     ///
-    /// Names of properties have no hyphen, so no member stands in the way of another.
+    /// The added members have a hyphen, which no property name has, so members cannot collide.
     static func signedIn(_ finished: FinishedSignIn) -> Response {
         var more = JSONObject()
         if let device = finished.trustedDevice { more.append("trusted-device", .string(device.reveal())) }
@@ -171,4 +169,120 @@ extension Response {
         writer.value(.object(object))
         return .json(writer)
     }
+}
+
+extension Operation {
+    fileprivate static let startSecondFactor = Operation(
+        "startSecondFactor",
+        under: "secondFactor",
+        "Asks for one of the factors that a login was answered with, or begins a step-up of a session.",
+        more: """
+            With pending and factorId: of sms and email it sends the code, of a passkey it makes the options for the \
+            browser. Of totp and recoveryCode nothing happens, and a client may leave the call out. Without pending, \
+            with a session: a pending step-up and the user's factors.
+            """,
+        marks: .mayHaveSession,
+        body: Content(.factorStart, isRequired: false),
+        .success(
+            "What the person needs to show the factor; or the pending step-up.",
+            .either([.factorChallenge, .pendingStep])
+        ),
+        or: [.forbidden, .notFound]
+    )
+
+    fileprivate static let startPasskeyLogin = Operation(
+        "startPasskeyLogin",
+        under: "secondFactor",
+        "Begins a login by a passkey, whoever's it is.",
+        more: "Where the application has secondFactor.passkeys.login; factor_not_offered otherwise.",
+        parameters: [.previousUserToken],
+        .success("What the browser needs to have a passkey shown.", .passkeyLogin),
+        or: [.badRequest, .forbidden]
+    )
+
+    fileprivate static let finishSecondFactor = Operation(
+        "finishSecondFactor",
+        under: "secondFactor",
+        "Shows a factor: finishes the login, or the step-up of the session.",
+        more: """
+            The reply of a login is that of the login that was put off. Of a step-up it is empty. Five wrong answers \
+            end what was begun.
+            """,
+        marks: .mayHaveSession,
+        parameters: [.idempotencyKey],
+        body: Content(.factorAnswer),
+        .success(
+            "The user, with the session, of a login; nothing of a step-up.",
+            as: "FactorShown",
+            headers: [.userCreated, .missingPermissions],
+            .user
+        ),
+        or: [.forbidden, .conflict, .unprocessable, .timeout]
+    )
+
+    fileprivate static let finishPasskeyLogin = finishSecondFactor.again(
+        "finishPasskeyLogin",
+        "Logs in by a passkey.",
+        more: "The same as users/secondFactor/finish, under the name that goes with users/passkey/start."
+    )
+
+    fileprivate static let listFactors = Operation(
+        "listFactors",
+        under: "secondFactor",
+        "The second factors of the session's user, and the kinds that can be enrolled.",
+        more: "Secrets are in none of it.",
+        marks: .session,
+        .success(
+            "The factors, the oldest first.",
+            .object(["factors": .array(of: .factor), "kinds": .array(of: .factorKind)])
+        )
+    )
+
+    fileprivate static let beginFactor = Operation(
+        "beginFactor",
+        under: "secondFactor",
+        "Begins to enrol a factor, or gives new recovery codes.",
+        more: """
+            With a session that has shown of late who its person is and, of who has one, a factor; or with the pending \
+            sign-in of a login that waits for an enrolment. Nothing is kept before it is confirmed. Of recoveryCode, \
+            with a session, it is done at once: the reply has the codes.
+            """,
+        marks: .mayHaveSession,
+        body: Content(.factorWish),
+        .success("What the person needs to show that the factor is theirs.", .begunFactor),
+        or: [.forbidden, .conflict, .unprocessable]
+    )
+
+    fileprivate static let confirmFactor = Operation(
+        "confirmFactor",
+        under: "secondFactor",
+        "Enrols a factor that its person shows to hold.",
+        more: """
+            With the session, or the pending sign-in, by which it was begun. Of a pending sign-in it is the end of the \
+            login, and the reply is that of the login, with recovery-codes where they are new. The person is told by \
+            mail.
+            """,
+        marks: .mayHaveSession,
+        parameters: [Parameter("id", in: .path, .string, "What users/factors answered as id."), .idempotencyKey],
+        body: Content(.factorConfirmation),
+        .success(
+            "The factor, with recoveryCodes where it is the first one; or the user, with the session.",
+            .anyObject.open.described("A Factor; with pending a User.")
+        ),
+        or: [.forbidden, .notFound, .conflict, .unprocessable, .timeout]
+    )
+
+    fileprivate static let removeFactor = Operation(
+        "removeFactor",
+        under: "secondFactor",
+        "Removes a factor of the session's user.",
+        more: """
+            Needs what enrolling one does. With the last one go the recovery codes; the last one of a user whom the \
+            application requires one of stays: last_factor. No device is trusted any more. The person is told by mail.
+            """,
+        marks: .session,
+        parameters: [Parameter("id", in: .path, .string, "As the list names it.")],
+        .success("It is no factor any more.", status: 204),
+        or: [.notFound, .conflict]
+    )
 }

@@ -1,21 +1,24 @@
 import Accounts
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// The simple register contract that small apps know: one call, whatever a person comes by.
+/// The route of the simple register contract of small apps: one call for every login method.
 ///
-/// `access_type` says by what: 0 a password, 1 Facebook, 2 Twitter. `passkey` is the login, or the person's id or name
-/// at the provider, which nothing is believed of; `passcode` is the password, or the provider's token.
+/// `access_type` is the login method: 0 a password, 1 Facebook, 2 Twitter. `passkey` is the login name, or the user's
+/// id or name at the provider, which is not trusted. `passcode` is the password, or the provider's token.
 struct SimpleRegisterRoutes {
     let registrations: Registrations
     let signIn: SignIn
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.post, "register") { request, context, application in
+        routes.on(.post, "register", .simpleRegister) { request, context, application in
             let fields = try SimpleRegisterFields(try await members(of: request))
             switch fields.accessType {
             case .password: return try await registerByPassword(fields, request, context, application)
@@ -26,7 +29,7 @@ struct SimpleRegisterRoutes {
         }
     }
 
-    /// The fields of a form, or the members of a JSON object.
+    /// Returns the fields of a form, or the members of a JSON object.
     private func members(of request: Request) async throws(Failure) -> JSONObject {
         if let type = request.headers[.contentType], Request.essence(of: type, is: "application/x-www-form-urlencoded")
         {
@@ -105,7 +108,7 @@ struct SimpleRegisterRoutes {
     }
 }
 
-/// The three fields of the contract, and the invitation of a new person.
+/// The three fields of the contract, and the invitation of a new user.
 private struct SimpleRegisterFields {
     enum AccessType: String, CaseIterable {
         case password = "0"
@@ -121,7 +124,7 @@ private struct SimpleRegisterFields {
     static let names = ["access_type", "passkey", "passcode"]
     static let invitationName = "invitation"
 
-    /// - Throws: `malformed_request`, with the fields that are missing in `errorData.missing`.
+    /// - Throws: `malformed_request`, with the missing fields in `errorData.missing`.
     init(_ members: JSONObject) throws(Failure) {
         var texts: [String: String] = [:]
         for name in Self.names {
@@ -147,4 +150,39 @@ private struct SimpleRegisterFields {
         self.passcode = Secret(passcode)
         invitation = try members.text(Self.invitationName).map { InvitationToken($0) }
     }
+}
+
+extension Operation {
+    fileprivate static let simpleRegister = Operation(
+        "simpleRegister",
+        under: "user",
+        "The simple register contract: one call, by whatever a person comes.",
+        more: "A form (application/x-www-form-urlencoded) with the same members is taken as well.",
+        body: Content(
+            .anyObject.adding(
+                [
+                    "access_type": .oneOf("0", "1", "2").described(
+                        "0 a password, 1 Facebook, 2 Twitter. A number counts like its text."
+                    ),
+                    "passkey": .string.described("The e-mail address, or the person's id or name at the provider."),
+                    "passcode": .string.described(
+                        """
+                        The password, or the provider's access token; of Twitter token and secret with a colon between \
+                        them.
+                        """
+                    ),
+                ],
+                optional: ["invitation": .invitation]
+            ).named("SimpleRegister")
+        ),
+        .success("There is such an account already.", .simpleRegistration),
+        or: [.success("The account was made.", status: 201, .simpleRegistration), .forbidden, .unprocessable, .timeout]
+    )
+}
+
+extension Schema {
+    fileprivate static let simpleRegistration = object(
+        ["result": .oneOf("created", "existed")],
+        optional: ["user": .user]
+    ).named("SimpleRegistration")
 }

@@ -1,14 +1,17 @@
+import Description
+import Domain
+import Encodings
 import HTTP
 import Hummingbird
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// Signed tokens.
+/// The route that issues signed tokens.
 struct TokenRoutes {
     let tokens: TokenIssuer
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.get, "users/token") { request, _, application in
+        routes.on(.get, "users/token", .createSignedToken) { request, _, application in
             let token = try await tokens.signedToken(ofSession: request.userToken, in: application)
             var writer = JSONWriter(capacity: 1024)
             writer.object { writer in
@@ -18,4 +21,19 @@ struct TokenRoutes {
             return .json(writer)
         }
     }
+}
+
+extension Operation {
+    fileprivate static let createSignedToken = Operation(
+        "createSignedToken",
+        under: "session",
+        "A signed token of the session's user, for the application's other services.",
+        more: "Only where the application has switched it on; tokens_off otherwise.",
+        marks: .session,
+        .success(
+            "The token.",
+            .object(["token": .string.described("A JWT, signed by ES256."), "expires": .moment]).named("SignedToken")
+        ),
+        or: [.badRequest]
+    )
 }

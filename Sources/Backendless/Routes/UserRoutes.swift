@@ -1,17 +1,20 @@
 import Accounts
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import Hummingbird
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// Changes of users, by the paths that client SDKs use: the own record, and others where that is allowed.
+/// The routes that change users, by client SDKs' paths: the user's own record, and others where that is allowed.
 struct UserRoutes {
     let accountUpdate: AccountUpdate
     let otherRecords: OtherRecords
     let deletions: AccountDeletions
 
-    /// A body with many users at once, each bounded like one that comes alone.
+    /// The limits of a body with many users; each user in it has the limits of a single record.
     private static let manyUsers: JSONLimits = {
         var limits = JSONLimits.record
         limits.bytes = 1_048_576
@@ -22,13 +25,19 @@ struct UserRoutes {
     }()
 
     func mount(on routes: ApplicationRoutes) {
-        for base in ["data/:table", "users"] {
-            routes.on(.put, base + "/:objectId") { request, context, application in
+        for (base, suffix) in [("data/:table", ""), ("users", "Too")] {
+            routes.on(.put, base + "/:objectId", .updateOwnUser.again("updateOwnUser" + suffix)) {
+                request,
+                context,
+                application in
                 try context.requireUsersTableIfNamed()
                 let record = try await request.jsonObject(limits: .record)
                 return try await update(context.objectID, with: record, request, context, application)
             }
-            routes.on(.delete, base + "/:objectId") { request, context, application in
+            routes.on(.delete, base + "/:objectId", .deleteUser.again("deleteUser" + suffix)) {
+                request,
+                context,
+                application in
                 try context.requireUsersTableIfNamed()
                 let gone = try await deletions.delete(
                     context.objectID,
@@ -42,14 +51,14 @@ struct UserRoutes {
                 return .json(writer)
             }
         }
-        for path in ["data/:table", "data/:table/upsert", "data/:table/deep-save"] {
-            routes.on(.put, path, use: save)
-        }
-        routes.on(.post, "data/:table") { request, context, application in
+        routes.on(.put, "data/:table", .saveOwnUser, use: save)
+        routes.on(.put, "data/:table/upsert", .upsertUser, use: save)
+        routes.on(.put, "data/:table/deep-save", .upsertUser.again("deepSaveUser"), use: save)
+        routes.on(.post, "data/:table", .createUser) { request, context, application in
             try context.requireUsersTable()
             return try await create(try await request.jsonObject(limits: .record), context, application)
         }
-        routes.on(.post, "data/bulk/:table") { request, context, application in
+        routes.on(.post, "data/bulk/:table", .createUsers) { request, context, application in
             try context.requireUsersTable()
             let body = try await request.jsonBody(upTo: Self.manyUsers.bytes)
             guard let elements = try JSONParser.parse(body: body, limits: Self.manyUsers).array else {
@@ -69,7 +78,7 @@ struct UserRoutes {
         }
     }
 
-    /// A record with its id is changed; one without is a new user, which a server may make.
+    /// Updates the user whose id the record has; creates a user from a record without id, which a server may do.
     @Sendable private func save(
         _ request: Request,
         _ context: APIContext,
@@ -117,18 +126,95 @@ struct UserRoutes {
 }
 
 extension APIContext {
-    /// The user that the path names; nil when that cannot be one.
+    /// The user id in the path; nil when the text is not a valid id.
     var objectID: ObjectID? { parameters.get("objectId").flatMap { ObjectID($0) } }
 
-    /// Refuses every table but the users'.
+    /// Refuses every table but `Users`.
     func requireUsersTable() throws(Failure) {
         guard parameters.get("table") == "Users" else {
             throw Failure(.tableUnknown, "This is a service of users: it has the table Users and no other.")
         }
     }
 
-    /// The same where the path names a table at all.
+    /// Refuses every table but `Users` if the path names a table.
     func requireUsersTableIfNamed() throws(Failure) {
         if parameters.get("table") != nil { try requireUsersTable() }
     }
+}
+
+extension Operation {
+    fileprivate static let updateOwnUser = Operation(
+        "updateOwnUser",
+        under: "user",
+        "Changes the session's own user, another where the operator lets users do that, or any with a server's key.",
+        more: "The whole object may come back: what a client may not write is passed over.",
+        marks: .session,
+        parameters: [.objectID],
+        body: .userRecord,
+        .ownUser,
+        or: [.notFound, .conflict, .unprocessable]
+    )
+
+    fileprivate static let deleteUser = Operation(
+        "deleteUser",
+        under: "user",
+        "Deletes the session's own account, or any with a server's key.",
+        more: """
+            Sessions end at once; the data go at once or after the days that the operator lets erasures wait. Takes a \
+            login of the last five minutes.
+            """,
+        marks: .session,
+        parameters: [.objectID],
+        .success("When the data are gone, or will be.", .object(["deletionTime": .moment])),
+        or: [.badRequest, .notFound, .conflict]
+    )
+
+    fileprivate static let saveOwnUser = Operation(
+        "saveOwnUser",
+        under: "user",
+        """
+        Changes the user whose objectId the body has, as PUT data/Users/{objectId}; without one it makes a user, with \
+        a server's key.
+        """,
+        more: "The whole object may come back: what a client may not write is passed over.",
+        marks: .session,
+        body: Content(
+            .userRecord,
+            examples: ["plain": #"{"objectId": "1F7A0AE8-2B94-417C-9489-248860C19E87", "name": "Ann"}"#]
+        ),
+        .ownUser,
+        or: [.notFound, .conflict, .unprocessable]
+    )
+
+    fileprivate static let upsertUser = saveOwnUser.again("upsertUser", "The same as PUT data/Users.")
+
+    fileprivate static let createUser = Operation(
+        "createUser",
+        under: "server",
+        "Makes a user, who is not logged in by it; with a server's key.",
+        body: .userRecord,
+        .ownUser,
+        or: [.forbidden, .conflict, .unprocessable]
+    )
+
+    fileprivate static let createUsers = Operation(
+        "createUsers",
+        under: "server",
+        "Makes up to 100 users, all or none; with a server's key.",
+        body: Content(
+            .array(of: .userRecord).count(upTo: 100),
+            examples: ["two": #"[{"email": "ann@example.com", "name": "Ann"}, {"name": "Bob"}]"#]
+        ),
+        .success("The ids, in the order of the records.", .strings),
+        or: [.forbidden, .conflict, .unprocessable]
+    )
+}
+
+extension Parameter {
+    static let objectID = Parameter(
+        "objectId",
+        in: .path,
+        .uuid,
+        "The id of the session's user, in upper or lower case."
+    )
 }

@@ -1,25 +1,27 @@
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
 import Logins
 import Providers
-import Vocabulary
 
 /// The body of a request for the dialog's address, in every spelling that client SDKs use
 /// (docs/protocols/backendless.md §2.4).
 struct DialogBody {
     let dialog: DialogRequest
-    /// Under which host name the provider shall send the browser back.
+    /// The host name to which the provider redirects the browser back.
     let callbackURLDomain: String?
-    /// Whether the browser is to be sent to the dialog at once.
+    /// Whether the response redirects the browser to the dialog.
     let redirect: Bool
 
     private static let mostPermissions = 50
 
-    /// Reads a body; none at all is an empty object, and so is `null`, which JS SDK 3 sends for an app that asks for
-    /// nothing.
+    /// Reads a body.
     ///
-    /// `null` is absence, and so is an empty text. A member that is not known is an error, since what it asks for would
-    /// not happen.
+    /// No body counts as an empty object, and so does `null`, which JS SDK 3 sends for an app that sets no member.
+    /// A member that is `null` or an empty text counts as absent. An unknown member is an error, since the service
+    /// would not do what the member asks for.
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
     init(_ bytes: [UInt8]?, origin: String?) throws(Failure) {
@@ -50,7 +52,7 @@ struct DialogBody {
         "contentType",
     ]
 
-    /// Names of members that a message repeats; a name has at most 128 bytes of ASCII.
+    /// The most names of unknown members in an error message; a name has at most 128 bytes of ASCII.
     private static let mostNamed = 5
 
     private static func refuseUnknown(in body: JSONObject) throws(Failure) {
@@ -79,7 +81,7 @@ struct DialogBody {
         return flag
     }
 
-    /// A list of texts, or a text with commas or spaces between them.
+    /// Reads the permissions: a list of texts, or one text with commas or spaces between the names.
     private static func permissions(in body: JSONObject) throws(Failure) -> [String]? {
         guard let value = body.present("permissions") else { return nil }
         let names: [Substring]
@@ -112,7 +114,9 @@ struct DialogBody {
         return type
     }
 
-    /// S256 alone: with `plain`, whoever sees the challenge has the verifier (RFC 9700 §2.1.1).
+    /// Reads the code challenge.
+    ///
+    /// Only S256 is accepted: a `plain` challenge reveals the verifier to anyone who sees it (RFC 9700 §2.1.1).
     private static func codeChallenge(in body: JSONObject) throws(Failure) -> String? {
         let challenge = try text("codeChallenge", in: body)
         if let method = try text("codeChallengeMethod", in: body) {
@@ -132,4 +136,66 @@ struct DialogBody {
         }
         return challenge
     }
+}
+
+extension Schema {
+    fileprivate static let dialog = object(optional: [
+        "fieldsMapping": .fieldsMapping,
+        "fieldsMappings": .fieldsMapping,
+        "permissions": .array(of: .string.pattern("^[a-z0-9_]{1,64}$")).nullable.count(upTo: 50).described(
+            """
+            What the dialog asks for; without it the operator's choice. A text with commas or spaces between the names \
+            counts like the list.
+            """
+        ),
+        "redirect": .boolean.nullable.described("Whether the answer is a 303 to the dialog in place of its address."),
+        "redirectAfterLoginUrl": .string.nullable.described(
+            "Where the login ends: one of the application's returnUrls, to the byte."
+        ),
+        "callbackUrlDomain": .string.nullable.described(
+            "The host name by which Facebook sends the browser back: one of the application's, or the service's own."
+        ),
+        "codeChallenge": .string.nullable.pattern("^[A-Za-z0-9_-]{43}$").described(
+            "SHA-256 of the client's verifier as base64url; the loginCode then needs the verifier."
+        ),
+        "codeChallengeMethod": .oneOf("S256"),
+        "authType": .cases(of: DialogAuthType.self),
+        "appId": .string.nullable.described("Which of the application's Facebook apps the person logs in to."),
+        "linking": .boolean.nullable.described(
+            """
+            Whether the code at the end is for a session that links the identity: the dialog asks for no second factor \
+            then.
+            """
+        ),
+        "configId": .string.nullable.pattern("^([0-9]{1,32})?$").described(
+            """
+            The configuration of Facebook Login for Business that the dialog follows; without it the app's, if it has \
+            one. Nothing is asked for beside it unless permissions are given.
+            """
+        ),
+        "invitation": .invitation,
+        "contentType": .string.nullable.described("Is taken and means nothing."),
+    ]).described(
+        """
+        No body and `null` are an empty object; in it `null` and an empty text count as absent. A mapping has at most \
+        2048 bytes.
+        """
+    ).named("Dialog")
+}
+
+extension Content {
+    static let dialog = Content(
+        .dialog,
+        examples: [
+            "plain": #"{}"#,
+            "asked": """
+            {
+              "permissions": ["email", "user_birthday"], "redirectAfterLoginUrl": "https://app.example.com/done",
+              "codeChallenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "codeChallengeMethod": "S256"
+            }
+            """,
+        ],
+        named: "Dialog",
+        isRequired: false
+    )
 }

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 
 extension Response {
-    /// Nothing, with no content type: any text would be a fault to the Swift SDK (docs/protocols/backendless.md §2.3).
+    /// A response without body and content type; the Swift SDK takes any text for an error
+    /// (docs/protocols/backendless.md §2.3).
     static var empty: Response { Response(status: .ok, headers: [.cacheControl: "no-store"]) }
 }

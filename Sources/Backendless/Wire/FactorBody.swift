@@ -1,18 +1,21 @@
+import Description
+import Domain
+import Encodings
 import Factors
 import HTTP
 import Hummingbird
-import Vocabulary
+import PublicAPI
 
-/// The bodies of requests and replies about second factors.
+/// The bodies of requests and responses about second factors.
 enum FactorBody {
-    /// A pending sign-in holds what the provider has said of a person, sealed.
+    /// The limits of a body, which may hold a pending login with the provider's data about the user, encrypted.
     private static let limits = {
         var limits = JSONLimits.request
         limits.bytes = 524_288
         return limits
     }()
 
-    /// Reads a body; nothing will do where a session says all.
+    /// Reads a body, which may be absent where the session alone suffices.
     static func read(_ request: Request, mayBeEmpty: Bool = false) async throws(Failure) -> JSONObject {
         guard mayBeEmpty else {
             return try JSONObject(body: try await request.jsonBody(upTo: limits.bytes), limits: limits)
@@ -21,9 +24,9 @@ enum FactorBody {
         return try JSONObject(body: bytes, limits: limits)
     }
 
-    /// A factor that is there.
+    /// Returns the id of an enrolled factor.
     ///
-    /// - Throws: `malformed_request` without its id.
+    /// - Throws: `malformed_request` without a valid id.
     static func factor(in body: JSONObject) throws(Failure) -> ObjectID {
         guard let id = try body.text("factorId").flatMap({ ObjectID($0) }) else {
             throw Failure.noFactorNamed
@@ -31,9 +34,9 @@ enum FactorBody {
         return id
     }
 
-    /// What somebody shows: a code, or what an authenticator gave.
+    /// Returns the user's response to a factor: a code, or an authenticator's credential.
     ///
-    /// - Throws: `malformed_request` for neither and for both.
+    /// - Throws: `malformed_request` when the body has neither or both.
     static func response(in body: JSONObject) throws(Failure) -> FactorResponse {
         switch (try body.code, body.present("credential")) {
         case (let code?, nil): return .code(code)
@@ -43,7 +46,7 @@ enum FactorBody {
         }
     }
 
-    /// What somebody wants to enrol.
+    /// Returns the factor that a user wants to enrol.
     ///
     /// - Throws: `malformed_request`.
     static func wish(in body: JSONObject) throws(Failure) -> FactorWish {
@@ -86,7 +89,9 @@ enum FactorBody {
 }
 
 extension JSONObject {
-    /// A code as a text, or as a number, which some clients make of it: one that begins with zeros has lost them.
+    /// The code, as a text.
+    ///
+    /// Some clients send a number, which has lost the leading zeros of its code; the six digits are restored.
     var code: String? {
         get throws(Failure) {
             guard let number = present("code")?.integer, number >= 0 else { return try text("code") }
@@ -94,4 +99,117 @@ extension JSONObject {
             return String(repeating: "0", count: max(0, 6 - digits.utf8.count)) + digits
         }
     }
+}
+
+extension Schema {
+    static let factorStart = anyObject.adding(optional: [
+        "pending": .string.nullable.described("Of a login or a step-up; absent to begin a step-up of the session."),
+        "factorId": .uuid.nullable.described("One of the factors that were offered; must be there with pending."),
+    ]).named("FactorStart")
+
+    static let factorChallenge = object(
+        ["expires": .moment],
+        optional: [
+            "sentTo": .string.described("Where a code was sent, masked."),
+            "publicKey": .anyObject.described(
+                "PublicKeyCredentialRequestOptionsJSON (WebAuthn level 3 §5.1.9), for a passkey."
+            ),
+        ]
+    ).named("FactorChallenge")
+
+    static let pendingStep = object([
+        "pending": .string.pattern("^[A-Za-z0-9_-]+$"),
+        "factors": .array(of: .offeredFactor),
+        "expires": .moment,
+    ]).named("PendingStep")
+
+    static let passkeyLogin = object([
+        "pending": .string.pattern("^[A-Za-z0-9_-]+$"),
+        "publicKey": .anyObject.described("PublicKeyCredentialRequestOptionsJSON (WebAuthn level 3 §5.1.9)."),
+        "expires": .moment,
+    ]).named("PasskeyLogin")
+
+    static let factorAnswer = anyObject.adding(
+        ["pending": .string],
+        optional: [
+            "factorId": .uuid.nullable,
+            "code": .string.described(
+                """
+                Six digits, or a recovery code in any case, with or without its hyphens. A number counts like its \
+                text.
+                """
+            ),
+            "credential": .anyObject.described("AuthenticationResponseJSON (WebAuthn level 3 §5.1)."),
+            "trustDevice": .boolean.nullable.described(
+                "Whether the device is not to be asked again, for the days that the application says."
+            ),
+        ]
+    ).described(
+        "A code with the factor that it is of, or the credential of a passkey, which says itself which one it is."
+    ).named("FactorAnswer")
+
+    static let factorWish = anyObject.adding(
+        ["kind": .factorKind],
+        optional: [
+            "label": .string.nullable.length(1...200).described("What the person calls it."),
+            "phone": .string.nullable.examples("+41791234567").described(
+                "Of sms: the number, with + and the country's digits."
+            ),
+            "email": .string.nullable.described("Of email: the address; the user's own where it is absent."),
+            "pending": .string.nullable.described(
+                "Of a login that waits for an enrolment; without it the session counts."
+            ),
+        ]
+    ).named("FactorWish")
+
+    static let begunFactor = object(
+        [
+            "id": .string.pattern("^[A-Za-z0-9_-]+$").described(
+                """
+                What it is confirmed by: not the id that it will have. Of recoveryCode, which needs no confirmation, \
+                its id.
+                """
+            ),
+            "kind": .factorKind,
+        ],
+        optional: [
+            "otpauth": .string.described("Of totp: the address that authenticator apps take, with the secret."),
+            "qr": .string.rule("contentMediaType", .string("image/svg+xml")).described(
+                "Of totp: the same as a picture."
+            ),
+            "publicKey": .anyObject.described(
+                "Of passkey: PublicKeyCredentialCreationOptionsJSON (WebAuthn level 3 §5.1.8)."
+            ),
+            "sentTo": .string.described("Of sms and email: where the code was sent, masked."),
+            "recoveryCodes": .strings.rule("minItems", .integer(10)).count(upTo: 10).described(
+                "Of recoveryCode: shown this once."
+            ),
+            "expires": .moment.described(
+                "Until when it can be confirmed, in milliseconds since 1970 UTC; not of recoveryCode."
+            ),
+        ]
+    ).named("BegunFactor")
+
+    static let factorConfirmation = anyObject.adding(optional: [
+        "code": .string.described("What the app shows, or what was sent. A number counts like its text."),
+        "credential": .anyObject.described("RegistrationResponseJSON (WebAuthn level 3 §5.1)."),
+        "pending": .string.nullable.described("Of a login that waits for an enrolment; without it the session counts."),
+    ]).described("A code, or the credential of a passkey.").named("FactorConfirmation")
+
+    static let factor = object(
+        [
+            "id": .uuid,
+            "kind": .factorKind,
+            "label": .string.nullable.described("What the person calls it."),
+            "created": .moment,
+            "lastUsed": .moment.nullable,
+        ],
+        optional: [
+            "hint": .string.described("Where codes are sent, masked."),
+            "codesLeft": .integer.described("Of recoveryCode: how many have not been used."),
+            "recoveryCodes": .strings.rule("minItems", .integer(10)).count(upTo: 10).described(
+                "Of the first factor, when it is confirmed: shown this once."
+            ),
+        ]
+    ).named("Factor")
 }

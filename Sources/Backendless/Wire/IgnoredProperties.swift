@@ -1,11 +1,13 @@
 import Accounts
+import Description
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
-import Vocabulary
+import PublicAPI
 
 extension Response {
-    /// The reply to a record that a client has written: the user object, and in a header what was not taken of it.
+    /// Returns the response to a client's write of a record: the user object, and a header with the ignored properties.
     static func written(_ written: WrittenUser) -> Response {
         .json(
             UserReply.write(written.user, projection: .everything(for: written.viewer)),
@@ -15,12 +17,12 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// Bytes of names that the header holds: clients and proxies take a few thousand of all headers together.
+    /// The most bytes of names in the header: clients and proxies accept a few thousand bytes of all headers together.
     private static let mostIgnoredBytes = 1000
 
-    /// The header that names properties of which nothing became; none when there are none.
+    /// Returns the header that names the ignored properties; no header when there are none.
     ///
-    /// A list of RFC 9651, with the number of those that have no room at its end.
+    /// The value is a list of RFC 9651. If names do not fit, the last item is their number.
     static func ignored(_ names: [String]) -> HTTPFields {
         guard !names.isEmpty else { return [:] }
         var items: [String] = []
@@ -34,7 +36,7 @@ extension HTTPFields {
         return [.ignoredProperties: items.joined(separator: ", ")]
     }
 
-    /// A name as a token (RFC 9651 §3.3.4), or, where it is none, as a display string (RFC 9651 §3.3.8).
+    /// Returns a name as a token (RFC 9651 §3.3.4) if possible, or else as a display string (RFC 9651 §3.3.8).
     private static func item(of name: String) -> String {
         if name.utf8.first?.isASCIILetter == true,
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "_-.") })
@@ -47,4 +49,22 @@ extension HTTPFields {
         }
         return "%\"" + text.joined() + "\""
     }
+}
+
+extension Reply {
+    static let ownUser = success("The user.", as: "OwnUser", headers: [.ignoredProperties], .user)
+}
+
+extension ReplyHeader {
+    fileprivate static let ignoredProperties = ReplyHeader(
+        "Federation-Ignored-Properties",
+        as: "IgnoredProperties",
+        .string,
+        """
+        Properties that the record had and the user does not have: what is not open to clients, and what was dropped \
+        since nobody has declared it. A list of RFC 9651, at its end the number of names that had no room; absent when \
+        there are none.
+        """,
+        isRequired: false
+    )
 }

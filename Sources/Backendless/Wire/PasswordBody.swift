@@ -1,10 +1,12 @@
+import Domain
+import Encodings
 import HTTP
-import Vocabulary
 
-/// The members of bodies that carry a login or a password.
+/// The members of bodies that hold a login name or a password.
 enum PasswordBody {
-    /// What the person logs in with: a text, or a number, which client SDKs send as it was typed; empty when it is
-    /// absent.
+    /// Returns the login name; empty when the member is absent.
+    ///
+    /// The member is a text, or a number, which client SDKs send as the user typed it.
     static func login(in body: JSONObject) throws(Failure) -> String {
         guard let value = body.present("login") else { return "" }
         guard let text = value.string ?? value.integer.map(String.init) else {
@@ -13,7 +15,7 @@ enum PasswordBody {
         return text
     }
 
-    /// A password; empty when it is absent.
+    /// Returns a password; empty when the member is absent.
     static func password(_ key: String, in body: JSONObject) throws(Failure) -> Secret {
         Secret(try body.text(key) ?? "")
     }

@@ -1,10 +1,12 @@
 import Accounts
 import Applications
+import Description
+import Domain
+import Encodings
 import HTTP
-import Vocabulary
 
 extension UserRecord {
-    /// The user object that a client sends, in the spelling of client SDKs (docs/protocols/backendless.md §2.1).
+    /// Reads the user object that a client sends, in the spelling of client SDKs (docs/protocols/backendless.md §2.1).
     init(body: JSONObject) {
         self.init()
         for member in body.members {
@@ -20,10 +22,11 @@ extension UserRecord {
 }
 
 extension JSONObject {
-    /// Takes the member `invitation` out of the record of a registration; where the application has declared a property
-    /// of that name it is the property.
+    /// Removes the member `invitation` from the record of a registration, and returns it.
     ///
-    /// - Throws: `malformed_request` for one that is no text.
+    /// If the application has declared a property of that name, the member is that property and stays.
+    ///
+    /// - Throws: `malformed_request` for an invitation that is not a text.
     mutating func takeInvitation(to application: Application) throws(Failure) -> InvitationToken? {
         let name = "invitation"
         guard !application.properties.contains(where: { $0.name.text.hasSameBytes(as: name) }),
@@ -32,4 +35,35 @@ extension JSONObject {
         self = JSONObject(members.filter { !$0.key.hasSameBytes(as: name) })
         return InvitationToken(text)
     }
+}
+
+extension Schema {
+    static let userRecord = object(optional: [
+        "email": .string.nullable.length(upTo: 254),
+        "password": .string.nullable.length(upTo: 256),
+        "currentPassword": .string.nullable.described("In updates: reauthenticates the person."),
+        "objectId": .string.nullable.described(
+            """
+            At a registration: the guest who becomes the user. Where the path does not name the record to change: the \
+            session's own user.
+            """
+        ),
+        "invitation": .invitation,
+        "blUserLocale": .string.nullable.described("The language of e-mails; the first two letters count."),
+        "name": .string.nullable,
+    ]).open.described(
+        """
+        A user as a client writes one; further members are properties that are open to clients. What replies have and \
+        a client may not write is passed over; what nobody has declared is refused, kept or dropped, as the \
+        application has it (undeclaredProperties).
+        """
+    ).named("UserRecord")
+}
+
+extension Content {
+    static let userRecord = Content(
+        .userRecord,
+        examples: ["plain": #"{"email": "ann@example.com", "password": "four words of a song", "name": "Ann"}"#],
+        named: "UserRecord"
+    )
 }

@@ -1,5 +1,6 @@
 import Applications
-import Vocabulary
+import Domain
+import Encodings
 
 /// The description of user objects: one column for each member, as client SDKs read it
 /// (docs/protocols/backendless.md §3.4).
@@ -33,11 +34,11 @@ enum UserClass {
         ]
         let declared = loaded.application.properties.filter { $0.visibleTo.includes(viewer) }
             .map { Column($0.name.text, word($0.type), $0.required) }
-        // What nobody declared holds any JSON value.
+        // Undeclared properties hold any JSON value.
         return system + declared + loaded.undeclaredNames.map { Column($0.text, "UNKNOWN", false) }
     }
 
-    /// The SDKs' word for what replies hold of a type: they know no days, which are texts there.
+    /// Returns the SDKs' name for a type in responses; SDKs know no days, which are texts in responses.
     private static func word(_ type: PropertyType) -> String {
         switch type {
         case .date: PropertyType.string.rawValue

@@ -1,12 +1,15 @@
+import Description
+import Domain
+import Encodings
 import HTTP
 import HTTPTypes
 import Hummingbird
 import Logins
-import Vocabulary
+import PublicAPI
 
-/// The user object of replies.
+/// The user object of responses.
 enum UserReply {
-    /// Writes the object, with the `user-token` of a login, and only the members that were asked for.
+    /// Writes the user object with the requested members, and with the `user-token` of a login.
     static func write(
         _ user: User,
         token: SessionToken? = nil,
@@ -21,17 +24,17 @@ enum UserReply {
         return writer
     }
 
-    /// Writes the object of a user, with the roles if they were asked for.
+    /// Writes the user object, with the user's roles if they were requested.
     static func write(_ found: (user: User, roles: [String]?), projection: Projection) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         write(found.user, roles: found.roles, projection: projection, into: &writer)
         return writer
     }
 
-    /// Writes a list of objects.
+    /// Writes a list of user objects.
     ///
-    /// - Throws: `query_too_large` where they have more bytes than an answer may: what was read has fewer, and a member
-    ///   may come back under several names.
+    /// - Throws: `query_too_large` where the response would be too large: the rows that were read are smaller than the
+    ///   limit, but the response may have a member under several names.
     static func write(
         _ found: [(user: User, roles: [String]?)],
         projection: Projection
@@ -46,9 +49,9 @@ enum UserReply {
         return writer
     }
 
-    /// Writes the object of a login with what the headers of its reply tell, for a way that has none.
+    /// Writes the user object of a login with the values of the response's headers, for a channel without headers.
     ///
-    /// Names of properties have no hyphen, so no member stands in the way of another.
+    /// The added members have a hyphen, which no property name has, so members cannot collide.
     static func writeWithHeaders(_ signedIn: SignedIn) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
@@ -59,7 +62,7 @@ enum UserReply {
         return writer
     }
 
-    /// Writes the object inside another value, with the user's roles if they were asked for.
+    /// Writes the user object inside another value, with the user's roles if they were requested.
     static func write(
         _ user: User,
         token: SessionToken? = nil,
@@ -87,13 +90,14 @@ enum UserReply {
 }
 
 extension Response {
-    /// The reply to a login: the user object, and in headers whether the user is new and which permissions the mapping
-    /// missed.
+    /// Returns the response to a login.
+    ///
+    /// The body is the user object. Headers tell whether the user is new and which permissions the mapping missed.
     ///
     /// - Parameters:
     ///   - signedIn: The login.
-    ///   - more: Members behind those of the user.
-    /// - Returns: The reply.
+    ///   - more: Members that follow those of the user.
+    /// - Returns: The response.
     static func signedIn(_ signedIn: SignedIn, adding more: JSONObject = JSONObject()) -> Response {
         var headers = HTTPFields.missing(signedIn.missingPermissions)
         headers[.userCreated] = signedIn.created ? "true" : "false"
@@ -102,17 +106,17 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// The header that names permissions which the mapping missed; none when it missed none.
+    /// Returns the header that names the permissions that the mapping missed; no header when it missed none.
     static func missing(_ permissions: [String]) -> HTTPFields {
         permissions.isEmpty ? [:] : [.missingPermissions: permissions.joined(separator: ", ")]
     }
 }
 
 extension User {
-    /// Hands over the members of the user object that somebody sees, in their order: flat, as client SDKs expect it
-    /// (docs/protocols/backendless.md §3.1).
+    /// Calls a closure with each member of the user object that a viewer may see, in order.
     ///
-    /// A value that nobody asks for is not made.
+    /// The object is flat, as client SDKs expect it (docs/protocols/backendless.md §3.1). A value is computed only when
+    /// the closure uses it.
     func forEachMember(for viewer: Viewer, _ take: (_ key: String, _ value: @autoclosure () -> JSONValue) -> Void) {
         take("___class", .string("Users"))
         take("objectId", .string(objectID.description))
@@ -131,4 +135,73 @@ extension User {
         }
         if viewer != .other { for member in dynamic.members { take(member.key, member.value) } }
     }
+}
+
+extension Schema {
+    static let user = object(
+        [
+            "___class": .string.const("Users"),
+            "objectId": .uuid,
+            "ownerId": .uuid,
+            "created": .moment,
+            "updated": .moment.nullable,
+            "lastLogin": .moment.nullable,
+            "userStatus": .cases(of: UserStatus.self),
+            "socialAccount": .string.nullable.described(
+                """
+                BACKENDLESS for accounts with a password and guests; FACEBOOK or TWITTER for users who came by it, \
+                guests who became users by it included.
+                """
+            ),
+            "accountType": .string.nullable.described("The same."),
+            "blUserLocale": .string.nullable,
+            "email": .string.nullable,
+            "name": .string.nullable,
+        ],
+        optional: [
+            "user-token": .string.pattern("^[A-Za-z0-9_-]{43}$").described("Of a login: the session."),
+            "trusted-device": .string.pattern("^[A-Za-z0-9_-]{43}$").described(
+                """
+                Of a login that a second factor has finished, where trustDevice was true and the application trusts \
+                devices: send it with the next logins as trustedDevice.
+                """
+            ),
+            "recovery-codes": .strings.rule("minItems", .integer(10)).count(upTo: 10).described(
+                "Of a login that an enrolment has finished: shown this once."
+            ),
+        ]
+    ).open.described(
+        "The application's declared properties follow as further members; what has no value is null."
+    ).named("User")
+}
+
+extension Reply {
+    static let signedIn = success(
+        "The user, with the session in `user-token`.",
+        as: "SignedIn",
+        headers: [.userCreated, .missingPermissions],
+        .user
+    )
+
+    static let someMembers = success("The user, or the members that were asked for.", as: "SomeMembers", .anyObject)
+}
+
+extension ReplyHeader {
+    static let userCreated = ReplyHeader(
+        "Federation-User-Created",
+        as: "UserCreated",
+        .oneOf("true", "false"),
+        "Whether this login created the user."
+    )
+
+    static let missingPermissions = ReplyHeader(
+        "Federation-Missing-Permissions",
+        as: "MissingPermissions",
+        .string,
+        """
+        Permissions at the provider whose absence left mapped properties unfilled, separated by comma and space; \
+        absent when none did. A login with auth_type=rerequest asks for them again.
+        """,
+        isRequired: false
+    )
 }

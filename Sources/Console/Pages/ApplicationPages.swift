@@ -1,9 +1,10 @@
-import API
-import HTTP
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// Applications: what there is, one with its parts, and its document with what a change of it would do.
+/// The pages of applications: the list, one application with its parts, and its document with a preview of changes.
 extension Console {
     func mountApplications(on router: Router<ManagementContext>) {
         page("/console/applications", on: router) { visit in try await applications(visit) }
@@ -56,7 +57,7 @@ extension Console {
                 \(Self.cards(found.items))\(HTML.next(found.next, of: "/console/applications"))
                 \(making, if: visit.role >= .owner)
                 """,
-            command: "federation application list",
+            command: "federation list applications",
             call: "GET /admin/v1/applications"
         )
         return page.answering(refusal)
@@ -106,15 +107,15 @@ extension Console {
                 \(HTML.table("Providers", ["Provider", "On", "Graph version", "Apps", "Mapping"], rows, ifEmpty: "None yet."))
                 \("<p class=\"actions\">\(others)</p>", if: !absent.isEmpty && visit.role >= .owner)
                 """,
-            command: "federation application show \(id)",
+            command: "federation get applications/\(id)",
             call: "GET /admin/v1/applications/\(id)"
         )
     }
 
-    /// What is typed, with what it would change or why it cannot be.
+    /// A typed document, with its changes or the reason of its refusal.
     private struct Draft {
         let text: String
-        /// The tag of the document that it began with.
+        /// The tag of the document that the editing began with.
         let tag: String
         var plan: JSONObject?
         var refusal: Refusal?
@@ -177,7 +178,7 @@ extension Console {
         return .page(try await documentPage(visit, draft))
     }
 
-    /// The changes that a document stands for.
+    /// Returns the changes that a document would make.
     private static func plan(_ plan: JSONObject) -> HTML {
         let changes = plan["changes"]?.array?.compactMap(\.object) ?? []
         let warnings = plan["warnings"]?.array?.compactMap(\.string) ?? []
@@ -188,7 +189,7 @@ extension Console {
             """
     }
 
-    /// A row of what is changed, from what to what.
+    /// Returns a table row of a change, with the old and new value.
     static func change(_ change: JSONObject) -> [HTML] {
         [
             .value(change["action"]), .value(change["target"]), difference(change["from"]),

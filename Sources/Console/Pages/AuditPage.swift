@@ -1,9 +1,10 @@
-import API
-import HTTP
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The audit log with what was changed, from what to what.
+/// The page of the audit log, with the old and new value of each change.
 extension Console {
     func mountAudit(on router: Router<ManagementContext>) {
         page("/console/audit", on: router) { visit in
@@ -19,7 +20,7 @@ extension Console {
                 if filter.name == "application", let applications {
                     return HTML.choice(filter.name, label.1, applications, chosen: filter.value)
                 }
-                // What is on the page is offered; whatever else was ever done can be typed.
+                // The field suggests the values on the page; any other value can be typed.
                 let seen = Set(found.items.compactMap { $0[filter.name]?.string }).sorted()
                 return """
                     <label for="\(filter.name)">\(label.1)</label><input id="\(filter.name)" name="\(filter.name)" \
@@ -43,7 +44,7 @@ extension Console {
                     ], rows, ifEmpty: "There is nothing of that kind."))
                     \(HTML.next(found.next, of: "/console/audit", filters))
                     """,
-                command: "federation audit",
+                command: "federation list audit",
                 call: "GET /admin/v1/audit"
             )
         }

@@ -1,42 +1,36 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The page that erases the people of a list of ids, as providers send one.
+/// The page that erases the users of a list of provider ids, as providers send it.
 ///
-/// A list is erased part by part, and each part is a form. Where scripts run, one sends part after part.
+/// A list is erased in parts, each by a form. Where scripts run, a script sends part after part.
 extension Console {
     func mountErasureList(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/erase-list"
         page(path, on: router) { visit in try await erasureListPage(visit) }
-        action(path, on: router) { visit, form in
-            let application = visit.parameter("application")
+        action(path, on: router, again: { visit, form, _ in try await erasureListPage(visit, form) }) { visit, form in
             let isErased = try form.value("do") == "erase"
-            let apps = try form.value("app")?.split(whereSeparator: \.isWhitespace).map(String.init) ?? []
+            let apps = try form.text("app").split(whereSeparator: \.isWhitespace).map { JSONValue.string(String($0)) }
             var list: JSONObject = [
-                "provider": .string(try form.value("provider") ?? ""), "ids": .string(try form.value("ids") ?? ""),
-                "reason": .string(try form.value("reason") ?? ""),
+                "provider": .string(try form.text("provider")), "ids": .string(try form.text("ids")),
+                "reason": .string(try form.text("reason")),
                 "after": .integer(try form.value("after").flatMap { Int64($0) } ?? 0),
             ]
-            if !apps.isEmpty { list.append("apps", .array(apps.map(JSONValue.string))) }
-            let call = AdministrationCalls.Call(
+            if !apps.isEmpty { list.append("apps", .array(apps)) }
+            let part = try await visit.call(
                 .post,
-                ["applications", application, "erasures"],
-                query: isErased ? [("confirm", try form.value("confirm") ?? "")] : [("dryRun", "true")],
-                body: .object(list)
+                ["applications", visit.application, "erasures"],
+                list,
+                query: isErased ? [("confirm", try form.text("confirm"))] : [("dryRun", "true")]
             )
-            do {
-                let part = try await visit.call(call).body?.object ?? JSONObject()
-                return .page(try await erasureListPage(visit, form, part: part))
-            } catch let refusal as Refusal where !refusal.asksForFactor {
-                return .page(try await erasureListPage(visit, form, refusal))
-            }
+            return .page(try await erasureListPage(visit, form, part: part.object))
         }
     }
 
-    /// The words for an outcome.
+    /// Returns the text for an outcome.
     private static func title(_ outcome: String, isErased: Bool) -> String {
         switch outcome {
         case "user": isErased ? "The user is erased" : "The user would be erased"
@@ -52,72 +46,67 @@ extension Console {
     private func erasureListPage(
         _ visit: Visit,
         _ form: FormFields? = nil,
-        part: JSONObject? = nil,
-        _ refusal: Refusal? = nil
+        part: JSONObject? = nil
     ) async throws -> Page {
-        let application = visit.parameter("application")
-        guard visit.role >= .owner else {
-            throw Failure(.operatorForbidden, "This needs the role owner; yours is \(visit.role.rawValue).")
-        }
+        try visit.require(.owner)
+        let application = visit.application
         let path = consolePath("applications", application, "erase-list")
-        func typed(_ name: String) throws -> String { try form?.value(name) ?? "" }
-        let document = try await visit.read(["applications", application, "document"]).object
-        let providers = document?["providers"]?.object?.members.map(\.key) ?? []
-        let chosen = try typed("provider")
-        let options = HTML.options(providers.map { ($0, methodTitle($0)) }, chosen: chosen)
+        let providers = methods(of: try await visit.object(["applications", application, "document"]))
+        let named = form.typed("provider")
+        let provider = named.isEmpty ? providers.first?.value ?? "NAME" : named
+        let plain: HTML = "autocomplete=\"off\" spellcheck=\"false\""
         let fields: HTML = """
-            <p class="field"><label for="provider">Provider</label><select id="provider" name="provider">\(options)</select></p>
-            \(HTML.field("app", "App at the provider", value: try typed("app"), hint: """
+            \(HTML.select("provider", "Provider", providers, chosen: named))
+            \(HTML.field("app", "App at the provider", value: form.typed("app"), hint: """
             Its id, where the application has several apps there; several with a space between them.
-            """, attributes: """
-            autocomplete="off" spellcheck="false"
-            """))
-            \(HTML.field("reason", "Reason", value: try typed("reason"), hint: "The audit log has it.", attributes: """
+            """, attributes: plain))
+            \(HTML.field("reason", "Reason", value: form.typed("reason"), hint: "The audit log has it.", attributes: """
             required maxlength="500" autocomplete="off"
             """))
             \(HTML.file(into: "ids"))
-            <p class="field"><label for="ids">Ids</label><textarea id="ids" name="ids" rows="8" required spellcheck="false" \
-            autocomplete="off" aria-describedby="ids-hint">\n\(try typed("ids"))</textarea>\
-            <small id="ids-hint">An id on each line, and nothing else; at most 1 MB.</small></p>
+            \(HTML.area("ids", "Ids", form.typed("ids"), rows: 8, hint: """
+            An id on each line, and nothing else; at most 1 MB.
+            """, attributes: "required \(plain)"))
             """
+        let erase = HTML.grave(
+            "Erase those of the list",
+            "To erase them for good, type the application",
+            type: application,
+            HTML.submit("Erase for good", "class=\"danger\" name=\"do\" value=\"erase\"")
+        )
         let buttons: HTML = """
             <div class="actions"><button class="primary" name="do" value="look">Look, and erase nobody</button></div>
-            <details class="erase"><summary>Erase those of the list</summary>
-            \(HTML.field("confirm", "To erase them for good, type the application", hint: application, attributes: """
-            autocomplete="off" spellcheck="false"
-            """))
-            <p><button class="danger" name="do" value="erase">Erase for good</button></p></details>
+            \(erase)
             """
         return Page(
             title: "Erase by a list of ids",
             section: .applications,
             trail: Self.peopleTrail(of: application),
             content: """
-                \(refusal?.alert ?? "")
                 <p>Each id becomes a request for deletion, as by the provider's own callback: a user with another login \
                 method loses the login by this provider alone. The same list again does what is left of it.</p>
-                \(try part.map { try outcome($0, of: form, to: path, visit) } ?? "" as HTML)
+                \(part.map { outcome($0, of: form, to: path, visit) })
                 \(visit.form(to: path, class: "list", "\(fields)\(buttons)\(Self.progress)"))
                 """,
-            command: "federation user erase \(application) --provider facebook --ids ids.txt --reason list",
+            command: "federation user erase \(application) --provider \(provider) --ids ids.txt --reason list",
             call: "POST /admin/v1/applications/\(application)/erasures",
             scripts: [Assets.people, Assets.files, Assets.passkeys]
-        ).answering(refusal)
+        )
     }
 
-    /// What has become of the ids of a part, and the way on.
-    private func outcome(_ part: JSONObject, of form: FormFields?, to path: String, _ visit: Visit) throws -> HTML {
-        let isErased = try form?.value("do") == "erase"
-        let outcomes = part["outcomes"]?.array?.compactMap(\.object) ?? []
-        let rows = outcomes.map { outcome -> [HTML] in
+    /// Returns the outcomes of a part's ids, and the form for the next part.
+    private func outcome(_ part: JSONObject, of form: FormFields?, to path: String, _ visit: Visit) -> HTML {
+        let isErased = form.typed("do") == "erase"
+        let table = HTML.table("Outcome", of: part.objects("outcomes"), ifEmpty: "Nothing was left to do.") { outcome in
             [
-                "\(outcome["line"]?.integer ?? 0)", .value(outcome["appId"]),
-                "\(Self.title(outcome["outcome"]?.string ?? "", isErased: isErased))",
-                .value(outcome["confirmationCode"]), .value(outcome["hindrance"]),
+                ("Line", "\(outcome.integer("line"))"), ("App", .value(outcome["appId"])),
+                ("Outcome", "\(Self.title(outcome.string("outcome"), isErased: isErased))"),
+                ("Confirmation code", .value(outcome["confirmationCode"])),
+                ("What stands in the way", .value(outcome["hindrance"])),
             ]
         }
         let names = ["provider", "app", "reason", "ids", "confirm", "do"]
-        let kept = try names.map { HTML.hidden($0, try form?.value($0) ?? "") }
+        let kept = names.map { HTML.hidden($0, form.typed($0)) }
         let next = part["next"]?.integer.map { line -> HTML in
             visit.form(
                 to: path,
@@ -130,11 +119,9 @@ extension Console {
         return """
             <script type="application/json" class="part">\(HTML(json: Array(JSONValue.object(part).text.utf8)))</script>
             <h2>\(isErased ? "Done" : "What would become of them")</h2>
-            <p role="status">The list has \(part["ids"]?.integer ?? 0) ids.</p>
-            \(HTML.table("Outcome", ["Line", "App", "Outcome", "Confirmation code", "What stands in the way"], rows, ifEmpty: """
-            Nothing was left to do.
-            """))
-            \(next ?? "")
+            <p role="status">The list has \(part.integer("ids")) ids.</p>
+            \(table)
+            \(next)
             """
     }
 }

@@ -1,116 +1,99 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The second factors of the operator who looks at them: enrolled, and taken away.
+/// The page of the operator's own second factors, to enrol and remove them.
 extension Console {
     func mountFactors(on router: Router<ManagementContext>) {
         let path = RouterPath(FactorForm.ownPath)
+        let again: ShowAgain = { visit, _, _ in try await factorsPage(visit) }
         page(path, on: router) { visit in try await factorsPage(visit) }
-        action(path, on: router) { visit, form in
-            let label = try form.value("label") ?? ""
-            var wish: JSONObject = ["kind": .string(try form.value("kind") ?? "")]
+        action(path, on: router, again: again) { visit, form in
+            let label = try form.text("label")
+            var wish: JSONObject = ["kind": .string(try form.text("kind"))]
             if !label.isEmpty { wish.append("label", .string(label)) }
-            do {
-                let begun = try await visit.call(.init(.post, ["operator", "factors"], body: .object(wish)))
-                return .page(confirmationPage(begun.body?.object ?? JSONObject(), visit))
-            } catch let refusal as Refusal where !refusal.asksForFactor {
-                return .page(try await factorsPage(visit, refusal))
-            }
+            return .page(confirmationPage(try await visit.call(.post, ["operator", "factors"], wish).object, visit))
         }
-        action("\(path)/confirm", on: router) { visit, form in
-            let id = try form.value("id") ?? ""
+        let confirmed: ShowAgain = { visit, form, _ in
+            // The code of an app can be typed again; a passkey needs a new challenge.
+            guard try form.value("credential") == nil else { return try await factorsPage(visit) }
+            return confirmationPage(["id": .string(try form.text("id")), "kind": .string("totp")], visit)
+        }
+        action("\(path)/confirm", on: router, again: confirmed) { visit, form in
             var shown = JSONObject()
             if let credential = try form.value("credential") {
                 shown.append("credential", try Self.parsed(credential, "passkey's reply"))
             } else {
-                shown.append("code", .string((try form.value("code") ?? "").filter { $0 != " " }))
+                shown.append("code", .string(try form.text("code").filter { $0 != " " }))
             }
-            do {
-                let call = AdministrationCalls.Call(
-                    .post,
-                    ["operator", "factors", id, "confirm"],
-                    body: .object(shown)
-                )
-                let codes = Self.codes(in: try await visit.call(call).body?.object)
-                return codes.isEmpty ? .done(.enrolled, FactorForm.ownPath) : .page(codesPage(codes))
-            } catch let refusal as Refusal where !refusal.asksForFactor {
-                // The code of an app can be typed again; a passkey is asked for anew.
-                guard shown["code"] != nil else { return .page(try await factorsPage(visit, refusal)) }
-                let again: JSONObject = ["id": .string(id), "kind": .string("totp")]
-                return .page(confirmationPage(again, visit, refusal))
-            }
+            let call = ["operator", "factors", try form.text("id"), "confirm"]
+            let codes = try await visit.call(.post, call, shown).object.strings("recoveryCodes")
+            return codes.isEmpty ? .done(.enrolled, FactorForm.ownPath) : .page(codesPage(codes))
         }
-        action("\(path)/{id}/remove", on: router) { visit, _ in
-            do {
-                try await visit.call(.init(.delete, ["operator", "factors", visit.parameter("id")]))
-                return .done(.removed, FactorForm.ownPath)
-            } catch let refusal as Refusal where !refusal.asksForFactor {
-                return .page(try await factorsPage(visit, refusal))
-            }
+        action("\(path)/{id}/remove", on: router, again: again) { visit, _ in
+            try await visit.call(.delete, ["operator", "factors", visit.parameter("id")])
+            return .done(.removed, FactorForm.ownPath)
         }
     }
 
-    private func factorsPage(_ visit: Visit, _ refusal: Refusal? = nil) async throws -> Page {
-        let own = try await visit.read(["operator", "factors"]).object
-        let factors = own?["factors"]?.array?.compactMap(\.object) ?? []
-        let kinds = own?["kinds"]?.array?.compactMap(\.string) ?? []
-        let rows = factors.map { factor -> [HTML] in
+    private func factorsPage(_ visit: Visit) async throws -> Page {
+        let own = try await visit.object(["operator", "factors"])
+        let factors = own.objects("factors")
+        let table = HTML.table("Factors", of: factors, ifEmpty: "There is none.") { factor in
             let left = factor["codesLeft"]?.integer.map { "\($0) codes are left" }
             let remove = visit.form(
-                to: FactorForm.ownPath + "/\(factor["id"]?.string ?? "")/remove",
+                to: FactorForm.ownPath + "/\(factor.string("id"))/remove",
                 "<button class=\"danger\">Remove for good</button>"
             )
             return [
-                "\(FactorForm.kind(factor["kind"]?.string))",
-                .value((factor["label"]?.string ?? left).map(JSONValue.string)),
-                .moment(factor["created"]), .moment(factor["lastUsed"]),
-                "<details><summary>Remove</summary>\(remove)</details>",
+                ("Kind", "\(FactorForm.kind(factor["kind"]?.string))"),
+                ("Label", .value((factor["label"]?.string ?? left).map(JSONValue.string))),
+                ("Made", .moment(factor["created"])), ("Last used", .moment(factor["lastUsed"])),
+                ("Remove it", "<details><summary>Remove</summary>\(remove)</details>"),
             ]
         }
-        func enrolment(_ kind: String, _ label: String) -> HTML {
-            visit.form(
+        func enrolment(_ kind: String, _ title: HTML, _ content: HTML, _ button: HTML) -> HTML {
+            let form = visit.form(
                 to: FactorForm.ownPath,
-                """
-                \(HTML.hidden("kind", kind))<p class="field"><label for="label-\(kind)">What you call \
-                it</label><input id="label-\(kind)" name="label" maxlength="60" autocomplete="off"></p>
-                <p><button>\(label)</button></p>
-                """
+                "\(HTML.hidden("kind", kind))\(content)\(HTML.submit(button))"
             )
+            return "<section><h2>\(title)</h2>\(form)</section>"
         }
-        let codes = visit.form(
-            to: FactorForm.ownPath,
-            """
-            \(HTML.hidden("kind", "recoveryCode"))<p>Ten new ones, in place of those that are left.</p>
-            <p><button>Make recovery codes</button></p>
-            """
+        func label(_ kind: String) -> HTML {
+            let attributes: HTML = "maxlength=\"60\" autocomplete=\"off\""
+            return .field("label", "What you call it", id: "label-\(kind)", attributes: attributes)
+        }
+        let app = enrolment("totp", "Authenticator app", label("totp"), "Add an authenticator app")
+        let passkey = enrolment("passkey", "Passkey", label("passkey"), "Add a passkey")
+        let codes = enrolment(
+            "recoveryCode",
+            "Recovery codes",
+            "<p>Ten new ones, in place of those that are left.</p>",
+            "Make recovery codes"
         )
-        let page = Page(
+        return Page(
             title: "Your second factors",
             section: .operators,
             trail: [("Your sessions", "/console/sessions")],
             content: """
-                \(refusal?.alert ?? "")
                 <p>Once you have one, it is asked for when you sign in, and again for what cannot be undone.</p>
-                \(HTML.table("Factors", ["Kind", "Label", "Made", "Last used", "Remove it"], rows, ifEmpty: "There is none."))
-                <div class="pair"><section><h2>Authenticator app</h2>\(enrolment("totp", "Add an authenticator app"))</section>
-                \("<section><h2>Passkey</h2>\(enrolment("passkey", "Add a passkey"))</section>", if: kinds.contains("passkey"))
-                \("<section><h2>Recovery codes</h2>\(codes)</section>", if: !factors.isEmpty)</div>
+                \(table)
+                <div class="pair">\(app)\(passkey, if: own.strings("kinds").contains("passkey"))\
+                \(codes, if: !factors.isEmpty)</div>
                 """,
             call: "GET /admin/v1/operator/factors"
         )
-        return page.answering(refusal)
     }
 
-    /// What is left to do for a factor that was begun to enrol.
-    private func confirmationPage(_ begun: JSONObject, _ visit: Visit, _ refusal: Refusal? = nil) -> Page {
-        let codes = Self.codes(in: begun)
+    /// Returns the page that confirms a factor whose enrolment has begun.
+    private func confirmationPage(_ begun: JSONObject, _ visit: Visit) -> Page {
+        let codes = begun.strings("recoveryCodes")
         guard codes.isEmpty else { return codesPage(codes) }
         let secret = begun["otpauth"]?.string.map { address -> HTML in
             """
-            <figure class="qr">\(HTML(markup: begun["qr"]?.string ?? ""))\
+            <figure class="qr">\(HTML(markup: begun.string("qr")))\
             <figcaption>Read it with the app. On this device: <a href="\(address)">open the app</a>.</figcaption></figure>
             """
         }
@@ -121,36 +104,31 @@ extension Console {
         )
         let shown =
             begun["publicKey"].map { FactorForm.passkeyButton("create", $0, "Make the passkey", into: "credential") }
-            ?? "\(code)<p><button class=\"primary\">Confirm</button></p>"
-        let page = Page(
+            ?? "\(code)\(HTML.submit("Confirm", "class=\"primary\""))"
+        let form = visit.form(to: FactorForm.ownPath + "/confirm", "\(HTML.hidden("id", begun.string("id")))\(shown)")
+        return Page(
             title: "Confirm it",
             section: .operators,
-            trail: [("Your sessions", "/console/sessions"), ("Your second factors", FactorForm.ownPath)],
-            content: """
-                \(refusal?.alert ?? "")\(secret ?? "")
-                \(visit.form(to: FactorForm.ownPath + "/confirm", """
-                \(HTML.hidden("id", begun["id"]?.string ?? ""))\(shown)
-                """))
-                """,
+            trail: Self.factorsTrail,
+            content: "\(secret)\(form)",
             scripts: [Assets.passkeys]
         )
-        return page.answering(refusal)
     }
 
-    private static func codes(in reply: JSONObject?) -> [String] {
-        (reply?["recoveryCodes"]?.array ?? []).compactMap(\.string)
-    }
+    private static let factorsTrail = [
+        (title: "Your sessions", path: "/console/sessions"), ("Your second factors", FactorForm.ownPath),
+    ]
 
-    /// Recovery codes, which are shown this once.
+    /// Returns the page of recovery codes, which are shown only once.
     private func codesPage(_ codes: [String]) -> Page {
         Page(
             title: "Recovery codes",
             section: .operators,
-            trail: [("Your sessions", "/console/sessions"), ("Your second factors", FactorForm.ownPath)],
+            trail: Self.factorsTrail,
             content: """
                 <p>Each of them stands in for a lost factor, once. Write them down now: they are not shown again.</p>
                 <ul class="codes">\(codes.map { "<li><code>\($0)</code></li>" as HTML })</ul>
-                <p><a class="button" href="\(FactorForm.ownPath)">They are written down</a></p>
+                <p>\(HTML.button("They are written down", to: FactorForm.ownPath))</p>
                 """
         )
     }

@@ -1,35 +1,32 @@
-import API
-import HTTP
-import Vocabulary
+import AdministrationAPI
+import Domain
+import Encodings
+import Pages
 
-/// What an instance tells of itself, `GET instance`, and what the log says of providers beside it.
+/// The report of an instance, `GET instance`, and the providers' failures from the log.
 enum InstancePart {
     static func html(_ instance: JSONObject) -> HTML {
         """
-        <p class="fine">Counted by the instance that answers here, version \(instance["version"]?.string ?? ""), since \
+        <p class="fine">Counted by the instance that answers here, version \(instance.string("version")), since \
         \(HTML.moment(instance["since"])). Each counts for itself; <code>/metrics</code> has it for all of them.</p>
         \(latency(instance))\(providers(instance))
         """
     }
 
-    /// How long the parts of a login took.
+    /// Returns a table of the times of login stages.
     private static func latency(_ instance: JSONObject) -> HTML {
-        let stages = (instance["stages"]?.array ?? []).compactMap(\.object)
+        let stages = instance.objects("stages")
         let longest = stages.compactMap { $0["milliseconds"]?.object?["p95"]?.double }.max() ?? 0
-        let rows = stages.map { stage -> [HTML] in
+        let none: HTML = "Nobody has logged in by a provider here in this time."
+        return .table("Latency by stage", of: stages, ifEmpty: none) { stage in
             let times = stage["milliseconds"]?.object
             return [
-                "\(titles[stage["stage"]?.string ?? ""] ?? stage["stage"]?.string ?? "")",
-                "\(stage["count"]?.integer ?? 0)", time(times?["p50"]), time(times?["p95"]), time(times?["p99"]),
-                bar(times, longest),
+                ("Part of a login", "\(titles[stage.string("stage")] ?? stage.string("stage"))"),
+                ("How often", "\(stage.integer("count"))"), ("Half within", time(times?["p50"])),
+                ("95 % within", time(times?["p95"])), ("99 % within", time(times?["p99"])),
+                ("Half, and 95 %", bar(times, longest)),
             ]
         }
-        return .table(
-            "Latency by stage",
-            ["Part of a login", "How often", "Half within", "95 % within", "99 % within", "Half, and 95 %"],
-            rows,
-            ifEmpty: "Nobody has logged in by a provider here in this time."
-        )
     }
 
     private static let titles = [
@@ -37,7 +34,7 @@ enum InstancePart {
         "write": "Writing to the database",
     ]
 
-    /// The same as a picture: up to where a half and 95 % of them were done.
+    /// Returns a bar of the 50th and 95th percentile.
     private static func bar(_ times: JSONObject?, _ longest: Double) -> HTML {
         func width(_ name: String) -> Int {
             guard longest > 0, let value = times?[name]?.double else { return 0 }
@@ -49,60 +46,55 @@ enum InstancePart {
             """
     }
 
-    /// Whether providers answer, and which apps are not asked or have used much of what they may.
+    /// Returns tables of provider calls, and of apps that are not called or have used much of their rate limit.
     private static func providers(_ instance: JSONObject) -> HTML {
-        let calls = (instance["calls"]?.array ?? []).compactMap(\.object).map { call -> [HTML] in
-            let unanswered = (call["unanswered"]?.object?.members ?? []).map { member in
+        let unasked: HTML = "This instance has asked no provider in this time."
+        let calls = HTML.table("Calls of providers", of: instance.objects("calls"), ifEmpty: unasked) { call in
+            let unanswered = call.object("unanswered").members.map { member in
                 "\(member.key.replacing("_", with: " ")) \(member.value.integer ?? 0)"
             }
             let times = call["milliseconds"]?.object
+            let trouble: HTML = "<span class=\"bad\">\(unanswered.joined(separator: ", "))</span>"
             return [
-                "\(call["provider"]?.string ?? "")", "<code>\(call["call"]?.string ?? "")</code>",
-                "\(call["answered"]?.integer ?? 0)",
-                unanswered.isEmpty ? "–" : "<span class=\"bad\">\(unanswered.joined(separator: ", "))</span>",
-                time(times?["p50"]), time(times?["p95"]),
+                ("Provider", "\(call.string("provider"))"), ("Call", "<code>\(call.string("call"))</code>"),
+                ("Answered", "\(call.integer("answered"))"), ("Not answered", unanswered.isEmpty ? "–" : trouble),
+                ("Half within", time(times?["p50"])), ("95 % within", time(times?["p95"])),
             ]
         }
-        let apps = (instance["apps"]?.array ?? []).compactMap(\.object).map { app -> [HTML] in
-            let id = app["application"]?.string ?? ""
-            let used = (app["allowances"]?.object?.members ?? []).map { "\($0.key) \($0.value.integer ?? 0) %" }
-            let isShutOut = app["shutOut"]?.bool == true
+        let well: HTML = "No app is shut out here, and no provider has said how much of its allowance is used."
+        let apps = HTML.table("Apps at providers", of: instance.objects("apps"), ifEmpty: well) { app in
+            let id = app.string("application")
+            let used = app.object("allowances").members.map { "\($0.key) \($0.value.integer ?? 0) %" }
             return [
-                "<a href=\"\(consolePath("applications", id))\">\(id)</a>", "\(app["provider"]?.string ?? "")",
-                "<code>\(app["app"]?.string ?? "")</code>",
-                isShutOut ? "<span class=\"tag refused\">shut out</span>" : "<span class=\"tag ENABLED\">asked</span>",
-                used.isEmpty ? "–" : "\(used.joined(separator: ", "))",
+                ("Application", "<a href=\"\(consolePath("applications", id))\">\(id)</a>"),
+                ("Provider", "\(app.string("provider"))"), ("App", "<code>\(app.string("app"))</code>"),
+                ("State", app.bool("shutOut") ? .tag("shut out", "refused") : .tag("asked", "ENABLED")),
+                ("Used of an hour's allowance", used.isEmpty ? "–" : "\(used.joined(separator: ", "))"),
             ]
         }
-        return """
-            \(HTML.table("Calls of providers", [
-                "Provider", "Call", "Answered", "Not answered", "Half within", "95 % within",
-            ], calls, ifEmpty: "This instance has asked no provider in this time."))
-            \(HTML.table("Apps at providers", ["Application", "Provider", "App", "State", "Used of an hour's allowance"],
-                apps, ifEmpty: "No app is shut out here, and no provider has said how much of its allowance is used."))
-            """
+        return "\(calls)\(apps)"
     }
 
-    /// The last logins, of all instances, that were refused for the provider.
+    /// Returns a table of the last logins, of all instances, that a provider's failure refused.
     static func failures(_ reasons: [String], _ parts: [Part]) -> HTML {
         let missing = parts.map { part -> HTML in part.html { _ in "" } }
-        let rows = zip(reasons, parts).compactMap { reason, part -> [HTML]? in
-            guard let login = part.object?["items"]?.array?.first?.object else { return nil }
+        let last = zip(reasons, parts).compactMap { reason, part in
+            part.object?.objects("items").first.map { (reason: reason, login: $0) }
+        }
+        let none: HTML = "No login of this time has failed for a provider."
+        let table = HTML.table("Last failures of providers", of: last, ifEmpty: none) { reason, login in
             let link = HTML.link("/console/logins", [("outcome", "refused"), ("reason", reason)])
             return [
-                .moment(login["happened"]), "\(login["provider"]?.string ?? "")",
-                "\(login["application"]?.string ?? "")",
-                "<a href=\"\(link)\"><code>\(reason)</code></a>", .value(login["cause"]),
+                ("Last", .moment(login["happened"])), ("Provider", "\(login.string("provider"))"),
+                ("Application", "\(login.string("application"))"),
+                ("Why", "<a href=\"\(link)\"><code>\(reason)</code></a>"),
+                ("What was behind it", .value(login["cause"])),
             ]
         }
-        return """
-            \(missing)\(HTML.table("Last failures of providers", [
-                "Last", "Provider", "Application", "Why", "What was behind it",
-            ], rows, ifEmpty: "No login of this time has failed for a provider."))
-            """
+        return "\(missing)\(table)"
     }
 
-    /// Milliseconds, with as many digits as tell something.
+    /// Returns milliseconds with significant digits.
     private static func time(_ value: JSONValue?) -> HTML {
         guard let milliseconds = value?.double else { return "–" }
         return milliseconds < 10 ? "\(String(milliseconds)) ms" : "\(Int(milliseconds.rounded())) ms"

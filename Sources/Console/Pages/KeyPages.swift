@@ -1,100 +1,95 @@
-import API
-import HTTP
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The API keys of an application: made and shown once, renamed, revoked.
+/// The page of an application's API keys: created and shown once, renamed, revoked.
 extension Console {
     func mountKeys(on router: Router<ManagementContext>) {
         let keys: RouterPath = "/console/applications/{application}/keys"
         page(keys, on: router) { visit in try await keysPage(visit) }
-        action(keys, on: router) { visit, form in try await changeKeys(visit, form) }
+        action(keys, on: router, again: { visit, form, _ in try await keysPage(visit, form) }) { visit, form in
+            try await changeKeys(visit, form)
+        }
     }
 
     private func keysPage(
         _ visit: Visit,
         _ typed: FormFields? = nil,
-        _ refusal: Refusal? = nil,
         made: JSONObject? = nil
     ) async throws -> Page {
-        let id = visit.parameter("application")
+        let id = visit.application
         let path = consolePath("applications", id, "keys")
-        let stored = try await visit.call(.init(.get, ["applications", id]))
+        let stored = try await visit.call(.get, ["applications", id])
         let isOwner = visit.role >= .owner
-        let tag: HTML = HTML.hidden("tag", stored.tag ?? "")
-        let rows = try await visit.list(["applications", id, "keys"]).items.map { key -> [HTML] in
-            let label = key["label"]?.string ?? ""
-            let former: HTML = "\(tag)\(HTML.hidden("label", label))"
-            let rename = visit.form(
-                to: path,
-                class: "inline",
+        let keys = try await visit.list(["applications", id, "keys"]).items
+        let table = HTML.table("Keys", of: keys, ifEmpty: "None yet: clients need one.") { key in
+            let label = key.string("label")
+            func form(_ content: HTML) -> HTML {
+                let former: HTML = "\(HTML.hidden("tag", stored.tag ?? ""))\(HTML.hidden("label", label))"
+                return visit.form(to: path, class: "inline", "\(former)\(content)")
+            }
+            let rename = form(
                 """
-                \(former)<input name="to" aria-label="New label of \(label)" required spellcheck="false" size="12">\
+                <input name="to" aria-label="New label of \(label)" required spellcheck="false" size="12">\
                 <button name="do" value="rename">Rename</button>
                 """
             )
-            let revoke = visit.form(
-                to: path,
-                class: "inline",
+            let revoke = form(
                 """
-                \(former)<label class="tick"><input type="checkbox" required> Clients that have \(label) stop working</label>\
+                <label class="tick"><input type="checkbox" required> Clients that have \(label) stop working</label>\
                 <button name="do" value="revoke" class="danger">Revoke</button>
                 """
             )
             let change: HTML = "<details><summary>Change \(label)</summary>\(rename)\(revoke)</details>"
             return [
-                "<bdi>\(label)</bdi>", key["server"]?.bool == true ? "a server's" : "for clients",
-                .moment(key["created"]), isOwner ? change : "–",
+                ("Label", "<bdi>\(label)</bdi>"), ("Whose", key.bool("server") ? "a server's" : "for clients"),
+                ("Made", .moment(key["created"])), ("Change", isOwner ? change : "–"),
             ]
         }
-        let isServer = try typed?.value("server") != nil
+        let isServer = !typed.typed("server").isEmpty
+        let attributes: HTML = "required spellcheck=\"false\""
         let making = visit.form(
             to: path,
             """
-            \(HTML.field("label", "Label", value: (try? typed?.value("label")) ?? "", hint: "Where it is used, such as web or ios.", attributes: "required spellcheck=\"false\""))
-            <p><label class="tick"><input type="checkbox" name="server" value="yes"\(" checked", if: isServer)> It is a server's, which may do what clients \
-            may not</label></p>
+            \(HTML.field("label", "Label", value: typed.typed("label"), hint: """
+            Where it is used, such as web or ios.
+            """, attributes: attributes))
+            <p>\(HTML.tick("server", "It is a server's, which may do what clients may not", isTicked: isServer))</p>
             <p class="actions"><button name="do" value="make" class="primary">Make the key</button></p>
             """
         )
-        let page = Page(
+        return Page(
             title: "Keys",
             section: .applications,
             trail: Self.trail(of: id),
             content: """
-                \(made.map(HTML.made(key:)) ?? "")\(refusal?.alert ?? "")
-                \(HTML.table("Keys", ["Label", "Whose", "Made", "Change"], rows, ifEmpty: "None yet: clients need one."))
-                \("<h2>A new key</h2>\(making)" as HTML, if: isOwner)
+                \(made.map(HTML.made(key:)))
+                \(table)
+                \("<h2>A new key</h2>\(making)", if: isOwner)
                 """,
-            command: "federation key list \(id)",
+            command: "federation list applications/\(id)/keys",
             call: "POST /admin/v1/applications/\(id)/keys"
         )
-        return page.answering(refusal)
     }
 
     private func changeKeys(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
-        let keys = ["applications", visit.parameter("application"), "keys"]
-        let (label, tag) = (try form.value("label") ?? "", try form.value("tag"))
-        do {
-            let notice: Notice
-            switch try form.value("do") {
-            case "make":
-                var body: JSONObject = ["label": .string(label)]
-                if try form.value("server") != nil { body.append("server", .bool(true)) }
-                let made = try await visit.call(.init(.post, keys, body: .object(body)))
-                return .page(try await keysPage(visit, made: made.body?.object))
-            case "rename":
-                let body: JSONValue = .object(["label": .string(try form.value("to") ?? "")])
-                try await visit.call(.init(.patch, keys + [label], body: body, tag: tag))
-                notice = .renamed
-            case "revoke":
-                try await visit.call(.init(.delete, keys + [label], tag: tag))
-                notice = .revoked
-            default: throw Failure.noSuchButton
-            }
-            return .done(notice, consolePath("applications", keys[1], "keys"))
-        } catch let refusal as Refusal where !refusal.asksForFactor {
-            return .page(try await keysPage(visit, form, refusal))
+        let keys = ["applications", visit.application, "keys"]
+        let (label, tag) = (try form.text("label"), try form.value("tag"))
+        let here = consolePath("applications", visit.application, "keys")
+        switch try form.value("do") {
+        case "make":
+            var body: JSONObject = ["label": .string(label)]
+            if try form.value("server") != nil { body.append("server", .bool(true)) }
+            return .page(try await keysPage(visit, made: try await visit.call(.post, keys, body).object))
+        case "rename":
+            try await visit.call(.patch, keys + [label], ["label": .string(try form.text("to"))], tag: tag)
+            return .done(.renamed, here)
+        case "revoke":
+            try await visit.call(.delete, keys + [label], tag: tag)
+            return .done(.revoked, here)
+        default: throw Failure.noSuchButton
         }
     }
 }
@@ -104,11 +99,14 @@ extension Failure {
 }
 
 extension HTML {
-    /// A key that was just made.
+    /// A new API key.
     static func made(key: JSONObject) -> HTML {
-        """
-        <div class="made" role="status"><p>The key <strong>\(key["label"]?.string ?? "")</strong> is made. It is shown this \
-        once; afterwards only its hash is stored:</p><p>\(copied(key["key"]?.string ?? "", "the key"))</p></div>
-        """
+        made(
+            """
+            The key <strong>\(key.string("label"))</strong> is made. It is shown this once; afterwards only its hash is stored:
+            """,
+            key.string("key"),
+            "the key"
+        )
     }
 }

@@ -1,11 +1,13 @@
-import API
+import AdministrationAPI
+import Description
+import Domain
+import Encodings
 import FoundationEssentials
-import HTTP
-import Vocabulary
+import Pages
 
-/// How many logins there were in a time, as `GET logins/counts` answers.
+/// The numbers of logins in a period, from `GET logins/counts`.
 struct LoginCounts {
-    /// Logins by how they ended.
+    /// The numbers of logins by outcome.
     struct Tally {
         var created: Int64 = 0
         var updated: Int64 = 0
@@ -13,7 +15,7 @@ struct LoginCounts {
 
         var all: Int64 { created + updated + refused }
 
-        /// Of a hundred how many were refused.
+        /// The percentage of refused logins.
         var refusedShare: String {
             guard all > 0, refused > 0 else { return "0 %" }
             let share = refused * 100 / all
@@ -29,7 +31,7 @@ struct LoginCounts {
         }
     }
 
-    /// How often logins by a provider, or by another method, were refused for a reason.
+    /// The number of logins by a provider or another method that were refused for a reason.
     struct Refusals {
         let reason: String
         let provider: String?
@@ -38,75 +40,71 @@ struct LoginCounts {
     }
 
     private let since: JSONValue
-    /// The first moment and the width of a bar, in milliseconds; none of an answer that is none.
+    /// The start and the width of a bar, in milliseconds; 0 where the response has no counts.
     private let (start, width): (Int64, Int64)
     private var bars: [Int64: Tally] = [:]
-    /// By provider, or by method where there is none.
+    /// The numbers by provider, or by method where there is no provider.
     private var kinds: [String: Tally] = [:]
-    /// The providers among them.
+    /// The providers of the logins.
     private(set) var providers: Set<String> = []
     private(set) var total = Tally()
-    /// Those of which the log has no row.
+    /// The number of logins without a row in the log.
     private var unlisted: Int64 = 0
-    /// The most frequent first.
+    /// The refusals, the most frequent first.
     let refusals: [Refusals]
 
     init(_ counts: JSONObject) {
         since = counts["since"] ?? .null
-        (start, width) = (since.integer ?? 0, max(1, (counts["seconds"]?.integer ?? 0) * 1000))
-        refusals = (counts["reasons"]?.array ?? []).compactMap(\.object).map { refused in
+        (start, width) = (since.integer ?? 0, max(1, (counts.integer("seconds")) * 1000))
+        refusals = counts.objects("reasons").map { refused in
             Refusals(
-                reason: refused["reason"]?.string ?? "",
+                reason: refused.string("reason"),
                 provider: refused["provider"]?.string,
-                method: refused["method"]?.string ?? "",
-                logins: refused["logins"]?.integer ?? 0
+                method: refused.string("method"),
+                logins: refused.integer("logins")
             )
         }
-        for bucket in (counts["buckets"]?.array ?? []).compactMap(\.object) {
-            let (logins, outcome) = (bucket["logins"]?.integer ?? 0, bucket["outcome"]?.string)
-            bars[bucket["starts"]?.integer ?? 0, default: Tally()].add(logins, outcome)
+        for bucket in counts.objects("buckets") {
+            let (logins, outcome) = (bucket.integer("logins"), bucket["outcome"]?.string)
+            bars[bucket.integer("starts"), default: Tally()].add(logins, outcome)
             if let provider = bucket["provider"]?.string { providers.insert(provider) }
-            let kind = bucket["provider"]?.string ?? bucket["method"]?.string ?? ""
+            let kind = bucket["provider"]?.string ?? bucket.string("method")
             kinds[kind, default: Tally()].add(logins, outcome)
             total.add(logins, outcome)
-            unlisted += bucket["unlisted"]?.integer ?? 0
+            unlisted += bucket.integer("unlisted")
         }
     }
 
-    /// The times that a page offers, by hours.
+    /// The periods that a page offers, in hours.
     static let spans: [(label: String, title: String, hours: String)] = [
         (label: "Hour", title: "of an hour", hours: "1"), ("Day", "of a day", "24"), ("Week", "of a week", "168"),
     ]
 
-    /// The span that a page is asked for; a day unless it is one of the others.
+    /// Returns the period of the page's query; a day by default.
     static func span(_ visit: Visit) -> (label: String, title: String, hours: String) {
         spans.first { $0.hours == visit.query["hours"] } ?? spans[1]
     }
 
-    /// Ways to the other spans of a page.
+    /// Returns links to the other periods of a page.
     static func links(to path: String, _ query: [(name: String, value: String)], shown hours: String) -> HTML {
-        let links = spans.map { span -> HTML in
-            let link = HTML.link(path, query + [("hours", span.hours)])
-            return "<a href=\"\(link)\"\(" aria-current=\"true\"", if: span.hours == hours)>\(span.label)</a> "
-        }
-        return "<p class=\"spans\">\(links)</p>"
+        .views("Times", spans.map { ($0.label, HTML.link(path, query + [("hours", $0.hours)]), $0.hours == hours) })
     }
 
-    /// Bars over time; what they show is in `byProvider` and `failures`, too.
-    var chart: HTML {
+    /// A bar chart over time; tables in `byProvider` and `failures` show the same numbers.
+    private var chart: HTML {
         guard total.all > 0 else { return "<p class=\"empty\">Nobody has logged in in this time.</p>" }
         let most = max(1, bars.values.map(\.all).max() ?? 1)
-        // Up to now, however long ago the last of them was.
+        // The chart ends now, however long ago the last login was.
         let now = max(bars.keys.max() ?? start, Int64(Date().timeIntervalSince1970 * 1000))
         let places = max(1, (now - start) / width + 1)
-        // A path for each outcome: an element for each bar would be half of the page.
+        // One path for each outcome, since an element for each bar would be half of the page.
         var paths = (ok: "", new: "", no: "")
         for (starts, bar) in bars.sorted(by: { $0.key < $1.key }) {
             let x = (starts - start) / width * 10
             var y: Int64 = 100
             func draw(_ logins: Int64, _ path: inout String) {
                 guard logins > 0 else { return }
-                // What there is can be seen, however little it is beside the most.
+                // Every nonzero number is visible, however small beside the largest.
                 let height = max(1, logins * 100 / most)
                 y -= height
                 path += "M\(x) \(y)h8v\(height)h-8z"
@@ -122,24 +120,24 @@ struct LoginCounts {
             <figure class="chart"><div class="plot"><span class="most">\(most)</span><span class="none">0</span>\
             <svg viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" aria-label="\(total.updated) logins of people who were known, \(total.created) of new ones, \(total.refused) \
             refused; at most \(most) in a bar">\(drawn)</svg><div class="times">\(times(until: start + places * width))</div></div>
-            <figcaption>Since \(HTML.moment(since)), \(durationText(width / 1000)) a bar: <span class="key ok"></span> \(total.updated) again \
+            <figcaption>Since \(HTML.moment(since)), \(DurationText.text(of: width / 1000)) a bar: <span class="key ok"></span> \(total.updated) again \
             <span class="key new"></span> \(total.created) new people <span class="key no"></span> \(total.refused) refused \
             (\(total.refusedShare))</figcaption></figure>
             """
     }
 
-    /// The times below the bars, from the first to the last.
+    /// Returns the times below the bars, from the first to the last.
     private func times(until end: Int64) -> [HTML] {
         (0...Int64(4)).map { part -> HTML in
             let milliseconds = start + (end - start) * part / 4
             let text = Date(timeIntervalSince1970: Double(milliseconds / 1000)).ISO8601Format()
-            // A day where a bar is an hour, the time of the day where it is less.
+            // The day where a bar is an hour or more, otherwise the time of day.
             let shown = width >= 3_600_000 ? text.dropFirst(5).prefix(5) : text.dropFirst(11).prefix(5)
             return "<time datetime=\"\(text)\">\(String(shown))</time>"
         }
     }
 
-    /// How many of them are not among those that are shown one by one; nothing where all are.
+    /// A note on how many of the logins are not listed; empty when all are.
     var unlistedNote: HTML {
         guard unlisted > 0 else { return "" }
         return """
@@ -148,22 +146,21 @@ struct LoginCounts {
             """
     }
 
-    func byProvider(_ console: Console) -> HTML {
-        let rows = kinds.sorted { $0.key < $1.key }.map { kind, count -> [HTML] in
-            [
-                "\(console.methodTitle(kind))", "\(count.created)", "\(count.updated)", "\(count.refused)",
-                "\(count.refusedShare)",
-            ]
-        }
-        return .table(
-            "Logins by provider",
-            ["By", "New people", "Again", "Refused", "Share"],
-            rows,
-            ifEmpty: "Nobody."
-        )
+    /// Returns the chart and tables, for the application of the log's filters.
+    func html(_ console: Console, _ filters: [(name: String, value: String)] = []) -> HTML {
+        "\(chart)<div class=\"pair\">\(byProvider(console))\(failures(console, filters))</div>"
     }
 
-    /// Reasons of theirs that are a provider's, each once.
+    private func byProvider(_ console: Console) -> HTML {
+        .table("Logins by provider", of: kinds.sorted { $0.key < $1.key }, ifEmpty: "Nobody.") { kind, count in
+            [
+                ("By", "\(console.methodTitle(kind))"), ("New people", "\(count.created)"),
+                ("Again", "\(count.updated)"), ("Refused", "\(count.refused)"), ("Share", "\(count.refusedShare)"),
+            ]
+        }
+    }
+
+    /// The refusal reasons that are a provider's fault, each once.
     var ofProviders: [String] {
         let troubles: [Failure.Reason] = [
             .providerUnavailable, .providerTimeout, .providerRateLimited, .providerBadReply, .providerMisconfigured,
@@ -171,24 +168,22 @@ struct LoginCounts {
         return troubles.map(\.rawValue).filter { reason in refusals.contains { $0.reason == reason } }
     }
 
-    /// What fails most, where that is mended, and the way to each of them, in the application that the filters of the
-    /// log name.
-    func failures(_ console: Console, _ filters: [(name: String, value: String)] = []) -> HTML {
+    /// Returns a table of the most frequent failures, with their remedies and links to the logins.
+    private func failures(_ console: Console, _ filters: [(name: String, value: String)]) -> HTML {
         let application = filters.first { $0.name == "application" }?.value
-        let rows = refusals.prefix(10).map { refused -> [HTML] in
-            let link = HTML.link(
-                "/console/logins",
-                [
-                    ("application", application ?? ""), ("provider", refused.provider ?? ""), ("outcome", "refused"),
-                    ("reason", refused.reason),
-                ]
-            )
+        return .table("What fails most", of: Array(refusals.prefix(10)), ifEmpty: "Nothing has failed.") { refused in
+            let query = [
+                (name: "application", value: application ?? ""), ("provider", refused.provider ?? ""),
+                ("outcome", "refused"), ("reason", refused.reason),
+            ]
+            let reason: HTML = """
+                <a href="\(HTML.link("/console/logins", query))"><code>\(refused.reason)</code></a>
+                """
             let remedy = LoginRemedy(refused.reason, application: application, provider: refused.provider)
             return [
-                "<a href=\"\(link)\"><code>\(refused.reason)</code></a>\(remedy.html)",
-                "\(console.methodTitle(refused.provider ?? refused.method))", "\(refused.logins)",
+                ("Why", "\(reason)\(remedy.html)"),
+                ("By", "\(console.methodTitle(refused.provider ?? refused.method))"), ("Logins", "\(refused.logins)"),
             ]
         }
-        return .table("What fails most", ["Why", "By", "Logins"], Array(rows), ifEmpty: "Nothing has failed.")
     }
 }

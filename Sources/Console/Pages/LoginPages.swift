@@ -1,27 +1,27 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The log of logins, which follows what happens, and how many there are.
+/// The page of the log of logins, which follows new logins, and of their numbers.
 extension Console {
     func mountLogins(on router: Router<ManagementContext>) {
         page("/console/logins", on: router) { visit in try await logins(visit) }
-        // What came since: rows alone, in the page's own form, for its script.
+        // New logins as rows for the page's script, in the page's own format.
         router.get("/console/logins/since/{id}") { request, context in
             try await answer(request, context, identifies: false) { visit in try await laterLogins(visit) }
         }
     }
 
-    /// By what the log is narrowed down.
+    /// The filters of the log.
     private static let filters: [(name: String, label: String)] = [
         (name: "application", label: "Application"), ("method", "Method"), ("provider", "Provider"),
         ("outcome", "Outcome"),
         ("reason", "Why"), ("source", "From where"), ("user", "User id"),
     ]
 
-    /// What a filter can be, where that is a list.
+    /// The values of filters with a fixed list.
     private static let choices = [
         "method": ["provider", "password", "passkey", "guest", "server"], "outcome": ["created", "updated", "refused"],
         "reason": Failure.Reason.allCases.map(\.rawValue).sorted(),
@@ -39,10 +39,7 @@ extension Console {
         let narrowed = wanted.filter { $0.name == "application" } + [("hours", hours)]
         async let counts = visit.part(["logins", "counts"], query: narrowed)
         async let ids = visit.applicationIDs()
-        let found = try await visit.list(
-            ["logins"],
-            query: [Self.shown] + wanted + visit.cursor
-        )
+        let found = try await visit.list(["logins"], query: [Self.shown] + wanted + visit.cursor)
         let counted = try await counts
         var choices = Self.choices
         choices["application"] = try await ids
@@ -60,16 +57,13 @@ extension Console {
             }
         }
         let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : table(found.items)
-        let note = counted.object.map { LoginCounts($0).unlistedNote } ?? ""
-        var page = Page(
+        let note = counted.object.map { LoginCounts($0).unlistedNote }
+        return Page(
             title: "Logins",
             section: .logins,
             content: """
                 \(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
-                \(counted.html { object in
-                    let logins = LoginCounts(object)
-                    return "\(logins.chart)<div class=\"pair\">\(logins.byProvider(self))\(logins.failures(self, wanted))</div>"
-                })
+                \(counted.html { LoginCounts($0).html(self, wanted) })
                 <h2>One by one</h2>
                 <form class="search" role="search">\(HTML.hidden("hours", String(hours)))\(fields)<button>Show</button></form>
                 \(note)
@@ -77,15 +71,14 @@ extension Console {
                 \(HTML.next(found.next, of: "/console/logins", wanted + [("hours", hours)]))
                 """,
             command: "federation logins --follow",
-            call: "GET /admin/v1/logins"
+            call: "GET /admin/v1/logins",
+            scripts: [Assets.logins]
         )
-        page.scripts = [Assets.logins]
-        return page
     }
 
-    /// Logins that were written since the one of an id, or nothing, which costs little: many may ask.
+    /// Returns the logins after the one of an id, or 204 without a body, which is cheap: many may poll.
     ///
-    /// Where more came than anybody reads, it is the newest of them, and not what was before.
+    /// When there are more than fit a page, it returns the newest ones and marks the gap.
     private func laterLogins(_ visit: Visit) async throws -> Response {
         let query = [Self.shown] + Self.wanted(visit)
         let found = try await visit.list(["logins"], query: query + [("after", visit.parameter("id"))])
@@ -97,7 +90,7 @@ extension Console {
         return Page.fragment(Self.live(found.items.reversed(), visit))
     }
 
-    /// The newest logins, with where its script asks for those that come.
+    /// Returns the newest logins, with the URL from which the script loads later ones.
     private static func live(_ logins: [JSONObject], _ visit: Visit, isGap: Bool = false) -> HTML {
         let newest = logins.first?["id"]?.integer ?? 0
         return """
@@ -108,41 +101,33 @@ extension Console {
     }
 
     func table(_ logins: [JSONObject]) -> HTML {
-        let rows = logins.map { login -> [HTML] in
-            let application = login["application"]?.string ?? ""
-            let outcome = login["outcome"]?.string ?? ""
-            let kind = login["provider"]?.string ?? login["method"]?.string ?? ""
+        .table("Logins", of: logins, ifEmpty: "There is none of that kind yet.") { login in
+            let application = login.string("application")
+            let outcome = login.string("outcome")
+            let kind = login["provider"]?.string ?? login.string("method")
             let user = login["user"]?.string.map { id -> HTML in
                 "<a href=\"\(consolePath("applications", application, "users", id))\">\(id.prefix(8).description)</a>"
             }
-            let request = login["request"]?.string.map { "<br><small>\($0)</small>" as HTML } ?? ""
             return [
-                "\(HTML.moment(login["happened"]))\(request)",
-                "<a href=\"\(consolePath("applications", application))\">\(application)</a>",
-                "\(methodTitle(kind)) <small>\(login["credential"]?.string ?? "")</small>",
-                "<span class=\"tag \(outcome)\">\(outcome)</span> <small>\(login["milliseconds"]?.integer ?? 0) ms</small>",
-                Self.reason(login, application), user ?? "–", Self.from(login),
+                ("When, and the request", "\(HTML.moment(login["happened"]))\(Self.small(login["request"]))"),
+                ("Application", "<a href=\"\(consolePath("applications", application))\">\(application)</a>"),
+                ("By", "\(methodTitle(kind)) <small>\(login.string("credential"))</small>"),
+                ("Outcome", "\(HTML.tag(outcome, outcome)) <small>\(login.integer("milliseconds")) ms</small>"),
+                ("Why", Self.reason(login, application)), ("User", user ?? "–"),
+                ("From where", "\(HTML.value(login["source"]))\(Self.small(login["userAgent"]))"),
             ]
         }
-        return .table(
-            "Logins",
-            ["When, and the request", "Application", "By", "Outcome", "Why", "User", "From where"],
-            rows,
-            ifEmpty: "There is none of that kind yet."
-        )
     }
 
-    /// Where a login came from, and with what.
-    private static func from(_ login: JSONObject) -> HTML {
-        let agent = login["userAgent"]?.string.map { "<br><small><bdi>\($0)</bdi></small>" as HTML } ?? ""
-        return "\(HTML.value(login["source"]))\(agent)"
-    }
-
-    /// Why a login was refused, and where that would be mended.
+    /// Returns the reason of a refused login, and its remedy.
     private static func reason(_ login: JSONObject, _ application: String) -> HTML {
         guard let reason = login["reason"]?.string else { return "–" }
-        let cause = login["cause"]?.string.map { "<br><small>\($0)</small>" as HTML } ?? ""
         let remedy = LoginRemedy(reason, application: application, provider: login["provider"]?.string)
-        return "<code>\(reason)</code>\(cause)\(remedy.html)"
+        return "<code>\(reason)</code>\(small(login["cause"]))\(remedy.html)"
+    }
+
+    /// Returns a text on its own line; nil for none.
+    private static func small(_ value: JSONValue?) -> HTML? {
+        value?.string.map { "<br><small><bdi>\($0)</bdi></small>" }
     }
 }

@@ -1,16 +1,16 @@
-import API
-import HTTP
-import Vocabulary
+import AdministrationAPI
+import Domain
+import Pages
 
-/// What can be done about the reason of a refused login, in a few words, and where.
+/// The remedy for the reason of a refused login: a short text, and a link to the page for it.
 struct LoginRemedy {
     private let text: String
     private let place: String?
 
     /// - Parameters:
-    ///   - reason: As the log has it.
-    ///   - application: Whose settings would be changed; nil or empty where it is not about one.
-    ///   - provider: By which it was tried.
+    ///   - reason: The reason in the log.
+    ///   - application: The application of the login; nil or empty for none.
+    ///   - provider: The provider of the login.
     init(_ reason: String, application: String?, provider: String?) {
         let application = application.flatMap { $0.isEmpty ? nil : $0 }
         func page(_ name: String) -> String? {
@@ -47,7 +47,7 @@ struct LoginRemedy {
             }
     }
 
-    /// It on a line of its own; nothing where nothing is known.
+    /// The remedy on its own line; empty where none is known.
     var html: HTML {
         guard !text.isEmpty else { return "" }
         return place.map { "<br><small><a href=\"\($0)\">\(text)</a></small>" } ?? "<br><small>\(text)</small>"

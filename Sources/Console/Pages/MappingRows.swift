@@ -1,23 +1,24 @@
-import HTTP
-import Vocabulary
+import Domain
+import Encodings
+import Pages
 
-/// A mapping as a form: a row for each property, since each is written by one entry at most.
+/// A mapping as a form, with a row for each property, since at most one entry writes a property.
 struct MappingRows {
     let entries: [JSONObject]
     let properties: [JSONObject]
-    /// What each entry would do, as a preview tells.
+    /// The preview's outcome of each entry.
     let outcomes: [JSONObject]
     let problems: [Refusal.Problem]
 
     // MARK: What a form holds
 
-    /// The entries that a form stands for: those that are stored in their order, then the others in that of the rows.
+    /// Returns the entries of a form: the stored ones in their order, then the others in the order of the rows.
     ///
-    /// So to save what was only looked at makes no revision.
+    /// So saving an unchanged form creates no revision.
     static func entries(of form: FormFields, properties: [JSONObject], stored: [JSONObject]) -> [JSONObject] {
         let values = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
         let types = Dictionary(
-            properties.map { ($0["name"]?.string ?? "", $0["type"]?.string ?? "") },
+            properties.map { ($0.string("name"), $0.string("type")) },
             uniquingKeysWith: { first, _ in first }
         )
         let prefix = "from-"
@@ -42,8 +43,9 @@ struct MappingRows {
         return known + entries.filter { entry in !known.contains { $0["to"] == entry["to"] } }
     }
 
-    /// A default as it was typed, for a type: what is no JSON of that kind is a text, and the mapping's own check
-    /// judges it.
+    /// Reads a typed default for a type.
+    ///
+    /// A text that is not JSON of that type stays a text, which the mapping's own check validates.
     private static func value(_ text: String, of type: String) -> JSONValue {
         guard let value = try? JSONParser.parse(text, limits: .request) else { return .string(text) }
         switch (type, value) {
@@ -52,14 +54,14 @@ struct MappingRows {
         }
     }
 
-    /// JSON, or names with commas between them.
+    /// Reads a transform: JSON, or names separated by commas.
     private static func transform(_ text: String) -> JSONValue {
         if let value = try? JSONParser.parse(text, limits: .request) { return value }
         let names = text.split { $0 == "," || $0 == " " }.map { JSONValue.string(String($0)) }
         return names.count == 1 ? names[0] : .array(names)
     }
 
-    /// A value in a field of the form, such that reading it gives the same.
+    /// Returns a value as text for an input; reading the text gives the same value.
     private static func typed(_ value: JSONValue?) -> String {
         switch value {
         case nil, .null?: ""
@@ -72,11 +74,11 @@ struct MappingRows {
 
     // MARK: The form
 
-    /// Both sides: what the provider tells of people, and what is written.
+    /// Returns both sides: the provider's fields, and the properties with their entries.
     func editor(fields: [JSONObject]) -> HTML {
         let paths = fields.map { field -> HTML in
-            let path = field["path"]?.string ?? ""
-            let permission = field["permission"]?.string.map { "<small>needs \($0)</small>" as HTML } ?? ""
+            let path = field.string("path")
+            let permission = field["permission"]?.string.map { "<small>needs \($0)</small>" as HTML }
             return """
                 <li data-path="\(path)"><code>\(path)</code> <span>\(field["sample"].map(Self.typed) ?? "")</span>\(permission)</li>
                 """
@@ -84,7 +86,7 @@ struct MappingRows {
         let names = properties.compactMap { $0["name"]?.string }
         let others = entries.compactMap { $0["to"]?.string }.filter { !names.contains($0) }
         let rows =
-            properties.map { row($0["name"]?.string ?? "", type: $0["type"]?.string) }
+            properties.map { row($0.string("name"), type: $0["type"]?.string) }
             + others.map { row($0, type: nil) }
         return """
             <div class="mapping">
@@ -94,7 +96,7 @@ struct MappingRows {
             writes nothing.</p>
             <p id="picked" role="status"></p>
             <ul>\(rows)</ul></section></div>
-            <datalist id="paths">\(fields.map { "<option value=\"\($0["path"]?.string ?? "")\"></option>" as HTML })</datalist>
+            <datalist id="paths">\(fields.map { "<option value=\"\($0.string("path"))\"></option>" as HTML })</datalist>
             <datalist id="transforms">\(Self.transforms.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
             """
     }
@@ -111,26 +113,26 @@ struct MappingRows {
         let wrong = problems.filter { $0.entry != nil && $0.entry == position }
         return """
             <li class="entry" id="entry-\(property)">
-            <div class="to"><label for="from-\(property)"><code>\(property)</code></label> <span class="tag">\(type ?? "not declared")</span></div>
+            <div class="to"><label for="from-\(property)"><code>\(property)</code></label> \(HTML.tag(type ?? "not declared"))</div>
             <input id="from-\(property)" name="from-\(property)" list="paths" value="\(Self.typed(entry?["from"]))" \
             spellcheck="false" autocomplete="off">
-            \(entry.map { options(of: $0, property) } ?? "")
-            <div class="outcome">\(outcome.map(Self.outcome) ?? "")\
+            \(entry.map { options(of: $0, property) })
+            <div class="outcome">\(outcome.map(Self.outcome))\
             \(wrong.map { "<p class=\"problem\">\($0.text)</p>" as HTML })</div></li>
             """
     }
 
     private static func outcome(_ outcome: JSONObject) -> HTML {
-        let kind = outcome["outcome"]?.string ?? ""
-        let value = outcome["value"].map { "<bdi>\(Self.typed($0))</bdi>" as HTML } ?? ""
-        let former = outcome["current"].map { " <small>now \(Self.typed($0))</small>" as HTML } ?? ""
+        let kind = outcome.string("outcome")
+        let value = outcome["value"].map { "<bdi>\(Self.typed($0))</bdi>" as HTML }
+        let former = outcome["current"].map { " <small>now \(Self.typed($0))</small>" as HTML }
         return """
-            <span class="tag \(kind)">\(kind)</span> \(value)\(former) <small>\(outcome["why"]?.string ?? "")</small>\
-            \(outcome["warning"]?.string.map { "<p class=\"problem\">\($0)</p>" } ?? "" as HTML)
+            \(HTML.tag(kind, kind)) \(value)\(former) <small>\(outcome.string("why"))</small>\
+            \(outcome["warning"]?.string.map { "<p class=\"problem\">\($0)</p>" as HTML })
             """
     }
 
-    /// What an entry may have besides, folded up, with what is set in its heading.
+    /// Returns the further options of an entry, folded up, with a summary of those that are set.
     private func options(of entry: JSONObject, _ property: String) -> HTML {
         func choice(_ name: String, _ label: String, _ choices: [(value: String, title: String)]) -> HTML {
             let options = HTML.options(choices, chosen: entry[name]?.string ?? "")
@@ -139,10 +141,10 @@ struct MappingRows {
         func text(_ name: String, _ label: String, list: String? = nil) -> HTML {
             """
             <label>\(label) <input name="\(name)-\(property)" value="\(Self.typed(entry[name]))" \
-            \(list.map { "list=\"\($0)\" " } ?? "" as HTML)spellcheck="false" autocomplete="off"></label>
+            \(list.map { "list=\"\($0)\" " as HTML })spellcheck="false" autocomplete="off"></label>
             """
         }
-        let isRequired = entry["required"]?.bool ?? false
+        let isRequired = entry.bool("required")
         return """
             <details><summary>\(Self.words(entry))</summary>
             \(choice("sync", "Written", Self.syncs)) \(choice("type", "Read as", Self.types))
@@ -166,11 +168,11 @@ struct MappingRows {
         (value: "", title: "as the profile says"), ("keep", "what was there stays"), ("clear", "it is emptied"),
     ]
 
-    /// What is set, in a few words.
+    /// Returns a short text of the options that are set.
     private static func words(_ entry: JSONObject) -> String {
-        let sync = syncs.first { $0.value == (entry["sync"]?.string ?? "") }?.title ?? syncs[0].title
+        let sync = syncs.first { $0.value == (entry.string("sync")) }?.title ?? syncs[0].title
         let others: [String?] = [
-            entry["required"]?.bool == true ? "required" : nil, entry["type"]?.string.map { "as \($0)" },
+            entry.bool("required") ? "required" : nil, entry["type"]?.string.map { "as \($0)" },
             entry["transform"].map(typed), entry["default"].map { "else \(typed($0))" },
             entry["whenMissing"]?.string,
         ]

@@ -1,34 +1,25 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// A user whom an operator makes: a field for each property, and how the user gets in.
+/// The page on which an operator creates a user: a field for each property, and how the user logs in.
 extension Console {
     func mountNewUser(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/new-user"
         page(path, on: router) { visit in try await newUserPage(visit) }
         action(path, on: router) { visit, form in
-            let application = visit.parameter("application")
             let draft = try NewUserDraft(form, types: try await propertyTypes(visit))
-            var refusal: Refusal?
-            if draft.problems.isEmpty {
-                do {
-                    let call = AdministrationCalls.Call(
-                        .post,
-                        ["applications", application, "users"],
-                        body: .object(draft.document)
-                    )
-                    let made = try await visit.call(call).body?.object
-                    let id = made?["user"]?.object?["objectId"]?.string ?? ""
-                    let notice: Notice = draft.way == .mail ? .userMadeAndMailed : .userMade
-                    return .done(notice, PersonPlace(application: application, id: id).path)
-                } catch let error as Refusal where !error.asksForFactor {
-                    refusal = error
-                }
+            guard draft.problems.isEmpty else { return .page(try await newUserPage(visit, draft)) }
+            do {
+                let made = try await visit.call(.post, ["applications", visit.application, "users"], draft.document)
+                let id = made.object.object("user").string("objectId")
+                let notice: Notice = draft.way == .mail ? .userMadeAndMailed : .userMade
+                return .done(notice, PersonPlace(application: visit.application, id: id).path)
+            } catch let refusal as Refusal where !refusal.asksForFactor {
+                return .page(try await newUserPage(visit, draft, refusal))
             }
-            return .page(try await newUserPage(visit, draft, refusal))
         }
     }
 
@@ -37,13 +28,11 @@ extension Console {
         _ draft: NewUserDraft? = nil,
         _ refusal: Refusal? = nil
     ) async throws -> Page {
-        let application = visit.parameter("application")
-        guard visit.role >= .editor else {
-            throw Failure(.operatorForbidden, "This needs the role editor; yours is \(visit.role.rawValue).")
-        }
-        async let stored = visit.read(["applications", application]).object
+        let application = visit.application
+        try visit.require(.editor)
+        async let stored = visit.object(["applications", application])
         let declared = try await visit.list(["applications", application, "properties"]).items
-        let required = declared.filter { $0["required"]?.bool ?? false }.compactMap { $0["name"]?.string }
+        let required = declared.filter { $0.bool("required") }.compactMap { $0["name"]?.string }
         let problems = (draft?.problems ?? [:]).merging(refusal?.fieldsOfUser ?? [:]) { own, _ in own }
         let fields = try await propertyTypes(visit).map { name, type -> HTML in
             let problem = problems[PropertyField.id(of: name)]
@@ -51,20 +40,16 @@ extension Console {
             field.isRequired = required.contains(name)
             return field.html(now: nil)
         }
-        let known = try await stored?["settings"]?.object?["roles"]?.array?.compactMap(\.string) ?? []
-        let roles = known.map { role -> HTML in
-            let isGiven = draft?.roles.contains(role) ?? false
-            return """
-                <label><input type="checkbox" name="role" value="\(role)"\(" checked", if: isGiven)> \(role)</label>
-                """
+        let roles = try await stored.object("settings").strings("roles").map { role -> HTML in
+            .tick("role", "\(role)", value: role, isTicked: draft?.roles.contains(role) ?? false)
         }
-        let alert: HTML =
+        let alert: HTML? =
             if let refusal, refusal.fieldsOfUser.isEmpty {
                 refusal.alert
             } else if problems.isEmpty {
-                ""
+                nil
             } else {
-                "<div class=\"alert\" role=\"alert\"><p>Nobody was made. It is said at each field what is wrong.</p></div>"
+                .alert("Nobody was made. It is said at each field what is wrong.")
             }
         let chosen = draft?.way ?? .mail
         let ways = NewUserDraft.Way.allCases.map { way -> HTML in
@@ -72,7 +57,14 @@ extension Console {
             <label><input type="radio" name="way" value="\(way)"\(" checked", if: way == chosen)> \(way.title)</label>
             """
         }
-        let wrong = problems["password"].map { " <strong class=\"problem\">\($0)</strong>" as HTML }
+        let password = HTML.field(
+            "password",
+            "Password",
+            type: "password",
+            hint: "If it is set here. Hand it over by a way that nobody else reads.",
+            problem: problems["password"],
+            attributes: "autocomplete=\"new-password\""
+        )
         let path = consolePath("applications", application, "new-user")
         var page = Page(
             title: "A new user",
@@ -82,15 +74,11 @@ extension Console {
                 \(alert)
                 \(visit.form(to: path, class: "properties", """
                 \(fields)
-                <fieldset class="choices"><legend>How the user gets in</legend>\(ways)
-                <p class="field"><label for="password">Password</label><input id="password" name="password" type="password" \
-                autocomplete="new-password" aria-describedby="password-hint"\(" aria-invalid=\"true\"", if: wrong != nil)>\
-                <small id="password-hint">If it is set here. Hand it over by a way that nobody else reads.\(wrong ?? "")</small></p>
-                </fieldset>
-                \("<fieldset class=\"choices\"><legend>Roles</legend>\(roles)</fieldset>" as HTML, if:
+                <fieldset class="choices"><legend>How the user gets in</legend>\(ways)\(password)</fieldset>
+                \("<fieldset class=\"choices\"><legend>Roles</legend>\(roles)</fieldset>", if:
                     visit.role >= .owner && !roles.isEmpty)
                 <p><button class="primary">Make the user</button> \
-                <a class="button" href="\(consolePath("applications", application, "users"))">Back</a></p>
+                \(HTML.button("Back", to: consolePath("applications", application, "users")))</p>
                 """))
                 <p class="fine">The rules are those of a registration. It works also where the application takes no new \
                 users otherwise.</p>
@@ -104,9 +92,9 @@ extension Console {
     }
 }
 
-/// A new user as an operator has typed one.
+/// The typed values of a new user.
 private struct NewUserDraft {
-    /// How the user gets in.
+    /// How the new user will log in.
     enum Way: String, CaseIterable {
         case mail, password, none
 
@@ -121,16 +109,16 @@ private struct NewUserDraft {
 
     let way: Way
     let roles: [String]
-    /// What was typed, by the names of properties.
+    /// The typed texts, by the names of properties.
     private(set) var typed: [String: String] = [:]
-    /// What is wrong before anything is asked, by the ids of fields.
+    /// The problems found before the call, by the ids of fields.
     private(set) var problems: [String: String] = [:]
-    /// The call's body.
+    /// The body of the call.
     private(set) var document: JSONObject
 
     init(_ form: FormFields, types: [(name: String, type: PropertyType)]) throws {
         way = try form.value("way").flatMap { Way(rawValue: $0) } ?? .none
-        roles = form.all.filter { $0.name == "role" }.map(\.value)
+        roles = form.texts("role")
         var user = JSONObject()
         for (name, type) in types {
             guard let text = try form.value(PropertyField.id(of: name)), !text.isEmpty else { continue }
@@ -145,7 +133,7 @@ private struct NewUserDraft {
         case .none: break
         case .mail: document.append("mail", .string("passwordReset"))
         case .password:
-            let password = try form.value("password") ?? ""
+            let password = try form.text("password")
             if password.isEmpty { problems["password"] = "Type the password that the user gets." }
             document.append("password", .string(password))
         }
@@ -153,7 +141,7 @@ private struct NewUserDraft {
 }
 
 extension Refusal {
-    /// What is wrong with a new user, by the ids of fields; nothing where it is about all of it.
+    /// The problems of a new user by the ids of fields; empty when they concern no single field.
     fileprivate var fieldsOfUser: [String: String] {
         var fields: [String: String] = [:]
         for problem in problems where problem.place.hasPrefix("/user/") {

@@ -1,15 +1,15 @@
-import API
-import HTTP
+import AdministrationAPI
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// Whether all is well, and what to do where it is not.
+/// The overview: findings of the doctor, logins, providers and applications.
 extension Console {
     func mountOverview(on router: Router<ManagementContext>) {
         page("/console", on: router) { visit in try await overview(visit) }
     }
 
-    /// Each part stands by itself: one that is slow or refused is missed by no other.
+    /// Returns the overview, whose parts are independent: one that is slow or refused does not affect the others.
     private func overview(_ visit: Visit) async throws -> Page {
         let span = LoginCounts.span(visit)
         async let findings = visit.part(["doctor"])
@@ -27,8 +27,8 @@ extension Console {
                 \((try await findings).html(Self.health))</section>
                 <section aria-labelledby="logins"><h2 id="logins">Logins \(span.title)</h2>
                 \(LoginCounts.links(to: "/console", [], shown: span.hours))
-                \(logins.html(self.counts))
-                <p><a class="button" href="/console/logins">One by one</a></p></section>
+                \(logins.html { LoginCounts($0).html(self) })
+                <p>\(HTML.button("One by one", to: "/console/logins"))</p></section>
                 <section aria-labelledby="providers"><h2 id="providers">Providers and latency</h2>
                 \((try await instance).html(InstancePart.html))
                 \(InstancePart.failures(failed, try await last))</section>
@@ -41,19 +41,19 @@ extension Console {
     }
 
     private static func health(_ doctor: JSONObject) -> HTML {
-        let findings = doctor["findings"]?.array?.compactMap(\.object) ?? []
+        let findings = doctor.objects("findings")
         let bad = findings.filter { $0["severity"]?.string != "ok" }
         let items = bad.map { finding -> HTML in
-            let (severity, subject) = (finding["severity"]?.string ?? "", finding["subject"]?.string ?? "")
+            let (severity, subject) = (finding.string("severity"), finding.string("subject"))
             let name = finding["name"]?.string.map { " \($0)" } ?? ""
             return """
                 <li class="finding \(severity)"><p><strong>\(severity)</strong> \(subject + name)</p>\
-                <p>\(finding["text"]?.string ?? "")</p>\
-                \(finding["advice"]?.string.map { "<p>To do: \($0)</p>" } ?? "" as HTML)</li>
+                <p>\(finding.string("text"))</p>\
+                \(finding["advice"]?.string.map { "<p>To do: \($0)</p>" as HTML })</li>
                 """
         }
         let well = findings.filter { $0["severity"]?.string == "ok" }.map { finding -> HTML in
-            "<li>\(finding["text"]?.string ?? "")</li>"
+            "<li>\(finding.string("text"))</li>"
         }
         return """
             \("<p class=\"good\">Everything that was looked at is well.</p>", if: bad.isEmpty)
@@ -62,12 +62,7 @@ extension Console {
             """
     }
 
-    private func counts(_ counts: JSONObject) -> HTML {
-        let logins = LoginCounts(counts)
-        return "\(logins.chart)<div class=\"pair\">\(logins.byProvider(self))\(logins.failures(self))</div>"
-    }
-
-    /// For each reason that is a provider's, the last login that was refused for it.
+    /// Returns the last refused login for each reason that is a provider's fault.
     private static func lastFailures(_ reasons: [String], _ visit: Visit) async throws -> [Part] {
         try await withThrowingTaskGroup(of: (Int, Part).self) { group in
             for (index, reason) in reasons.enumerated() {
@@ -80,10 +75,8 @@ extension Console {
     }
 
     private static func applications(_ list: JSONObject) -> HTML {
-        let more: HTML = "<p><a class=\"button\" href=\"/console/applications\">All applications</a></p>"
-        return """
-            \(cards(list["items"]?.array?.compactMap(\.object) ?? []))\(more, if: list["next"]?.string != nil)
-            """
+        let more: HTML = "<p>\(HTML.button("All applications", to: "/console/applications"))</p>"
+        return "\(cards(list.objects("items")))\(more, if: list["next"]?.string != nil)"
     }
 
     static func cards(_ applications: [JSONObject]) -> HTML {
@@ -94,11 +87,11 @@ extension Console {
                 """
         }
         let cards = applications.map { application -> HTML in
-            let id = application["application"]?.string ?? ""
+            let id = application.string("application")
             let warnings = application["warnings"]?.array?.count ?? 0
             return """
                 <li><a href="\(consolePath("applications", id))"><strong><bdi>\(application["name"]?.string ?? id)</bdi></strong>\
-                <span><code>\(id)</code> · revision \(application["revision"]?.integer ?? 0)</span>\
+                <span><code>\(id)</code> · revision \(application.integer("revision"))</span>\
                 \("<span class=\"warn\">\(warnings) to look at</span>", if: warnings > 0)</a></li>
                 """
         }

@@ -1,16 +1,15 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The users of an application: found, and chosen for what is done to many at once.
+/// The page of an application's users: to find them, and to choose many for one action.
 extension Console {
     func mountPeople(on router: Router<ManagementContext>) {
-        page("/console/applications/{application}/users", on: router) { visit in try await people(visit) }
-        action("/console/applications/{application}/users", on: router) { visit, form in
-            try await treat(visit, form)
-        }
+        let path: RouterPath = "/console/applications/{application}/users"
+        page(path, on: router) { visit in try await people(visit) }
+        action(path, on: router) { visit, form in try await treat(visit, form) }
         mountNewUser(on: router)
         mountErasureList(on: router)
         mountImport(on: router)
@@ -18,24 +17,24 @@ extension Console {
         mountPersonProperties(on: router)
     }
 
-    /// By what people are searched, besides properties that are indexed.
+    /// The fields by which users are searched, besides indexed properties.
     private static let searches = [
         ("email", "E-mail address"), ("name", "Part of the name"), ("objectId", "objectId"),
         ("subject", "Id at a provider"),
     ]
 
     private func people(_ visit: Visit) async throws -> Page {
-        let application = visit.parameter("application")
+        let application = visit.application
         let path = consolePath("applications", application, "users")
-        async let document = visit.read(["applications", application, "document"]).object
-        // A search by what has no index would read everybody.
+        async let document = visit.object(["applications", application, "document"])
+        // A search by a property without an index would read all users.
         let indexed = try await visit.list(["applications", application, "properties"]).items
-            .filter { $0["indexed"]?.bool ?? false }.compactMap { $0["name"]?.string }
+            .filter { $0.bool("indexed") }.compactMap { $0["name"]?.string }
         let searches = Self.searches + indexed.filter { $0 != "email" && $0 != "name" }.map { ("property." + $0, $0) }
         let wanted = visit.query["by"]
         let by = searches.first { $0.0 == wanted }?.0 ?? "email"
         let value = visit.query["q"] ?? ""
-        let providers = try await document?["providers"]?.object?.members.map(\.key) ?? []
+        let providers = try await document.object("providers").members.map(\.key)
         let filters = [
             ("status", "Status", UserStatus.allCases.map(\.rawValue)),
             ("provider", "Logs in by", providers + [ProviderName.password.text, "passkey"]),
@@ -52,43 +51,37 @@ extension Console {
         let found = try await visit.list(["applications", application, "users"], query: query + visit.cursor)
         let options = HTML.options(searches, chosen: by)
         let mayChange = visit.role >= .editor
-        let rows = found.items.map { user -> [HTML] in
-            let id = user["objectId"]?.string ?? ""
+        let none: HTML = """
+            Nobody is found. Searches are for the whole value, but of a name; an address is found in any case of its letters.
+            """
+        let table = HTML.table("People", of: found.items, ifEmpty: none) { user in
+            let id = user.string("objectId")
             let name = user["name"]?.string ?? user["email"]?.string ?? id
             let box: HTML = "<input type=\"checkbox\" name=\"user\" value=\"\(id)\" aria-label=\"Choose \(name)\">"
-            let cells: [HTML] = [
-                "<a href=\"\(consolePath("applications", application, "users", id))\"><bdi>\(name)</bdi></a>",
-                .value(user["email"]), "\(user["socialAccount"]?.string.map(methodTitle) ?? "–")",
-                Self.status(user["userStatus"]?.string),
-                .moment(user["created"]), .moment(user["lastLogin"]),
+            return (mayChange ? [("Choose", box)] : []) + [
+                ("Name", "<a href=\"\(consolePath("applications", application, "users", id))\"><bdi>\(name)</bdi></a>"),
+                ("E-mail address", .value(user["email"])),
+                ("By", "\(user["socialAccount"]?.string.map(methodTitle) ?? "–")"),
+                ("Status", Self.status(user["userStatus"]?.string)), ("Made", .moment(user["created"])),
+                ("Last login", .moment(user["lastLogin"])),
             ]
-            return (mayChange ? [box] : []) + cells
         }
-        let columns = ["Name", "E-mail address", "By", "Status", "Made", "Last login"]
         let search: [(name: String, value: String)] = [("by", value.isEmpty ? "" : by), ("q", value)] + narrowed
         let selects = filters.map { name, title, values -> HTML in
             HTML.choice(name, title, values, chosen: visit.query[name] ?? "") { value in
                 name == "provider" ? methodTitle(value) : value
             }
         }
-        let list: HTML = """
-            \(HTML.table("People", (mayChange ? ["Choose"] : []) + columns, rows, ifEmpty: """
-            Nobody is found. Searches are for the whole value, but of a name; an address is found in any case of its letters.
-            """))
-            """
-        let next: HTML = """
-            <p>\("<a class=\"button\" href=\"\(HTML.link(path, search))\">First page</a> ", if: visit.query["cursor"] != nil)\
-            \(found.next.map { """
-            <a class="button" rel="next" href="\(HTML.link(path, search + [("cursor", $0)]))">Next page</a>
-            """ } ?? "" as HTML)</p>
-            """
-        let eraseList: HTML = """
-            <a class="button" href="\(consolePath("applications", application, "erase-list"))">Erase by a list of ids</a>
-            """
+        let first: HTML = "\(HTML.button("First page", to: HTML.link(path, search))) "
+        let next = found.next.map { cursor -> HTML in
+            "<a class=\"button\" rel=\"next\" href=\"\(HTML.link(path, search + [("cursor", cursor)]))\">Next page</a>"
+        }
+        let list: HTML = "\(table)<p>\(first, if: visit.query["cursor"] != nil)\(next)</p>"
+        func place(_ name: String) -> String { consolePath("applications", application, name) }
         let others: HTML = """
-            <p class="actions"><a class="button" href="\(consolePath("applications", application, "new-user"))">A new user</a>
-            <a class="button" href="\(consolePath("applications", application, "import"))">Import</a>
-            \(eraseList, if: visit.role >= .owner)</p>
+            <p class="actions">\(HTML.button("A new user", to: place("new-user")))
+            \(HTML.button("Import", to: place("import")))
+            \(HTML.button("Erase by a list of ids", to: place("erase-list")), if: visit.role >= .owner)</p>
             """
         return Page(
             title: "People",
@@ -99,21 +92,19 @@ extension Console {
                 <form class="search" role="search"><label for="by">Search by</label><select id="by" name="by">\(options)</select>
                 <label for="q">what</label><input id="q" name="q" type="search" value="\(value)" spellcheck="false">
                 \(selects)<button>Search</button></form>
-                \(mayChange && !rows.isEmpty ? Self.choice(list + next, of: application, at: path, visit) : list + next)
+                \(mayChange && !found.items.isEmpty ? Self.choice(list, of: application, at: path, visit) : list)
                 """,
-            command: "federation user search \(application)",
+            command: "federation list applications/\(application)/users",
             call: "GET /admin/v1/applications/\(application)/users",
-            scripts: mayChange && !rows.isEmpty ? [Assets.people, Assets.passkeys] : []
+            scripts: mayChange && !found.items.isEmpty ? [Assets.people, Assets.passkeys] : []
         )
     }
 
-    static func status(_ status: String?) -> HTML {
-        "<span class=\"tag \(status ?? "")\">\(status ?? "–")</span>"
-    }
+    static func status(_ status: String?) -> HTML { .tag(status ?? "–", status ?? "") }
 
     // MARK: Many at once
 
-    /// What is done to many people, with the words for it.
+    /// An action on many users, with its title.
     private enum Treatment: String, CaseIterable {
         case disable, enable, signOut, export, erase
 
@@ -128,21 +119,20 @@ extension Console {
         }
     }
 
-    /// The list as a form of who is chosen and what is done to them.
+    /// Returns the list as a form with the chosen users and the actions.
     ///
-    /// A script takes over where it runs, and goes from one to the next. The key Enter presses the first button of a
-    /// form, which is one that does nothing.
+    /// Where scripts run, a script takes over and processes one user after the other. The Enter key presses the first
+    /// button of a form, so the first button does nothing.
     private static func choice(_ list: HTML, of application: String, at path: String, _ visit: Visit) -> HTML {
         let buttons = Treatment.allCases.filter { $0 != .erase }.map { treatment -> HTML in
             "<button name=\"do\" value=\"\(treatment)\">\(treatment.title)</button>"
         }
-        let erase: HTML = """
-            <details class="erase"><summary>Erase those who are chosen</summary>
-            \(HTML.field("confirm", "To erase them for good, type the application", hint: application, attributes: """
-            autocomplete="off" spellcheck="false"
-            """))
-            <p><button class="danger" name="do" value="\(Treatment.erase)">Erase for good</button></p></details>
-            """
+        let erase = HTML.grave(
+            "Erase those who are chosen",
+            "To erase them for good, type the application",
+            type: application,
+            HTML.submit("Erase for good", "class=\"danger\" name=\"do\" value=\"\(Treatment.erase)\"")
+        )
         return visit.form(
             to: path,
             class: "many",
@@ -158,42 +148,42 @@ extension Console {
         )
     }
 
-    /// Where a script says how far it is.
+    /// The element in which a script shows its progress.
     static let progress: HTML = """
         <div class="progress" hidden><progress max="1" value="0" aria-label="Progress"></progress>
         <p role="status"></p><button type="button" class="stop">Stop</button><ul class="failures"></ul></div>
         """
 
-    /// Does something to those who are chosen, whatever they are like by now, and says of each what came of it.
+    /// Applies an action to the chosen users, regardless of their current state, and shows the outcome of each.
     private func treat(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
-        let application = visit.parameter("application")
-        let people = form.all.filter { $0.name == "user" }.map(\.value)
-        guard let treatment = Treatment(rawValue: try form.value("do") ?? ""), !people.isEmpty else {
+        let application = visit.application
+        let people = form.texts("user")
+        guard let treatment = Treatment(rawValue: try form.text("do")), !people.isEmpty else {
             throw Failure(.malformedRequest, "Nobody is chosen, or not what is to be done. Go back, and choose people.")
         }
         if treatment == .erase, try form.value("confirm")?.hasSameBytes(as: application) != true {
             throw Failure(.malformedRequest, "To erase people for good, type the application: \(application).")
         }
-        var (exports, rows): ([String], [[HTML]]) = ([], [])
+        var (exports, outcomes): ([String], [(PersonPlace, HTML)]) = ([], [])
         for id in people {
             let place = PersonPlace(application: application, id: id)
             let outcome: HTML
             do {
                 let answer = try await visit.call(call(treatment, place))
                 if let export = answer.body, treatment == .export { exports.append(export.text) }
-                outcome = "<span class=\"tag done\">done</span>"
+                outcome = .tag("done", "done")
             } catch let refusal as Refusal {
-                // Nothing has been done yet, so all of it can be repeated with the factor.
-                if refusal.asksForFactor, rows.isEmpty { throw refusal }
-                // A file of one who could not be read would look like one that was.
+                // No user has been processed yet, so the form can be repeated with the factor.
+                if refusal.asksForFactor, outcomes.isEmpty { throw refusal }
+                // A file about a single user that could not be read would look like a success.
                 if treatment == .export, people.count == 1 { throw refusal }
-                outcome = "<span class=\"tag refused\">\(refusal.message)</span>"
+                outcome = .tag(refusal.message, "refused")
                 if treatment == .export {
                     let failure: JSONObject = ["objectId": .string(id), "failure": .string(refusal.message)]
                     exports.append(JSONValue.object(failure).text)
                 }
             }
-            rows.append(["<a href=\"\(place.path)\">\(id)</a>", outcome])
+            outcomes.append((place, outcome))
         }
         guard treatment != .export else {
             return .file("users.jsonl", exports.map { $0 + "\n" }.joined())
@@ -203,7 +193,9 @@ extension Console {
                 title: treatment.title,
                 section: .applications,
                 trail: Self.peopleTrail(of: application),
-                content: HTML.table("Outcome", ["Person", "What came of it"], rows, ifEmpty: "")
+                content: HTML.table("Outcome", of: outcomes, ifEmpty: "") { place, outcome in
+                    [("Person", "<a href=\"\(place.path)\">\(place.id)</a>"), ("What came of it", outcome)]
+                }
             )
         )
     }
@@ -218,7 +210,7 @@ extension Console {
     }
 }
 
-/// Where a person is, in the console and in the administration.
+/// The address of a user in the console and in the administration API.
 struct PersonPlace {
     let application: String
     let id: String
@@ -229,16 +221,16 @@ struct PersonPlace {
     }
 
     init(_ visit: Visit) {
-        self.init(application: visit.parameter("application"), id: visit.parameter("objectId"))
+        self.init(application: visit.application, id: visit.parameter("objectId"))
     }
 
     var path: String { consolePath("applications", application, "users", id) }
     var call: [String] { ["applications", application, "users", id] }
 
-    /// The pages above the person's.
+    /// The pages above the user's.
     var trail: [(title: String, path: String)] { Console.peopleTrail(of: application) }
 
-    /// Disables or enables.
+    /// Returns the call that disables or enables the user.
     func change(to status: String, tag: String?) -> AdministrationCalls.Call {
         .init(.patch, call, body: .object(["user": .object(["userStatus": .string(status)])]), tag: tag)
     }

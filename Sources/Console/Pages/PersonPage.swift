@@ -1,24 +1,20 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// One person: all that hangs on them, and what can be done about it.
+/// The page of one user, with everything stored about the user and the actions on it.
 extension Console {
     func mountPerson(on router: Router<ManagementContext>) {
         let person: RouterPath = "/console/applications/{application}/users/{objectId}"
         page(person, on: router) { visit in try await personPage(visit) }
-        action(person, on: router) { visit, form in
+        action(person, on: router, again: { visit, _, _ in try await personPage(visit) }) { visit, form in
             let place = PersonPlace(visit)
-            do {
-                guard let (call, notice) = try call(form, place) else { throw Failure.noSuchButton }
-                try await visit.call(call)
-                let people = consolePath("applications", place.application, "users")
-                return .done(notice, notice == .erased ? people : place.path)
-            } catch let refusal as Refusal where !refusal.asksForFactor {
-                return .page(try await personPage(visit, refusal))
-            }
+            guard let (call, notice) = try call(form, place) else { throw Failure.noSuchButton }
+            try await visit.call(call)
+            let people = consolePath("applications", place.application, "users")
+            return .done(notice, notice == .erased ? people : place.path)
         }
         router.get(RouterPath("\(person)/export")) { request, context in
             try await answer(request, context) { visit in
@@ -28,10 +24,10 @@ extension Console {
         }
     }
 
-    /// The call that a button of the page stands for, and what it does; nil when there is no such button.
+    /// Returns the call of a button on the page, and the notice after it; nil for an unknown button.
     private func call(_ form: FormFields, _ place: PersonPlace) throws -> (AdministrationCalls.Call, Notice)? {
         let tag = try form.value("tag")
-        let what = try form.value("what") ?? ""
+        let what = try form.text("what")
         switch try form.value("do") {
         case "disable": return (place.change(to: "DISABLED", tag: tag), .disabled)
         case "enable": return (place.change(to: "ENABLED", tag: tag), .enabled)
@@ -44,36 +40,34 @@ extension Console {
         case "takeRole": return (.init(.delete, place.call + ["roles", what]), .roleTaken)
         case "removeFactor": return (.init(.delete, place.call + ["factors", what], tag: tag), .removed)
         case "unlink":
-            let identity = try ["provider", "appId", "subject"].map { try form.value($0) ?? "" }
+            let identity = try ["provider", "appId", "subject"].map { try form.text($0) }
             return (.init(.delete, place.call + ["identities"] + identity, tag: tag), .unlinked)
         case "erase":
-            let confirmation = try form.value("confirm") ?? ""
+            let confirmation = try form.text("confirm")
             return (.init(.delete, place.call, query: [("confirm", confirmation)], tag: tag), .erased)
         default: return nil
         }
     }
 
-    private func personPage(_ visit: Visit, _ refusal: Refusal? = nil) async throws -> Page {
+    private func personPage(_ visit: Visit) async throws -> Page {
         let place = PersonPlace(visit)
-        let stored = try await visit.call(.init(.get, place.call))
-        async let application = visit.read(["applications", place.application])
-        async let history = visit.part(
-            ["logins"],
-            query: [("application", place.application), ("user", place.id), ("limit", "10")]
-        )
-        let person = stored.body?.object
-        let user = person?["user"]?.object ?? JSONObject()
-        let properties = user.members.filter { $0.key != "___class" }
-            .map { (name: $0.key, value: Self.moments.contains($0.key) ? HTML.moment($0.value) : .value($0.value)) }
-        let view = PersonView(place: place, person: person ?? JSONObject(), tag: stored.tag ?? "", visit: visit)
-        let known = try await application.object?["settings"]?.object?["roles"]?.array?.compactMap(\.string) ?? []
-        let edit: HTML = " <a class=\"button\" href=\"\(place.path)/properties\">Edit</a>"
-        let page = Page(
+        let stored = try await visit.call(.get, place.call)
+        async let application = visit.object(["applications", place.application])
+        let of = [(name: "application", value: place.application), ("user", place.id)]
+        async let history = visit.part(["logins"], query: of + [("limit", "10")])
+        let user = stored.object.object("user")
+        let properties = user.members.filter { $0.key != "___class" }.map { member in
+            let isMoment = Self.moments.contains(member.key)
+            return (name: "\(member.key)" as HTML, value: isMoment ? HTML.moment(member.value) : .value(member.value))
+        }
+        let view = PersonView(place: place, person: stored.object, tag: stored.tag ?? "", visit: visit)
+        let known = try await application.object("settings").strings("roles")
+        let edit = HTML.button("Edit", to: place.path + "/properties")
+        return Page(
             title: user["name"]?.string ?? user["email"]?.string ?? place.id,
             section: .applications,
             trail: place.trail,
             content: """
-                \(refusal?.alert ?? "")
                 <p>\(Self.status(user["userStatus"]?.string))</p>
                 \(view.actions)
                 <h2>Properties</h2>\(HTML.facts(properties))\("<p>\(edit)</p>", if: visit.role >= .editor)
@@ -82,30 +76,25 @@ extension Console {
                 <h2>Password</h2>\(view.password)
                 <h2>Second factors</h2>\(view.factors)
                 <h2>Sessions</h2>\(view.sessions)
-                <h2>Logins</h2>\(try await history.html { table($0["items"]?.array?.compactMap(\.object) ?? []) })
-                <p><a class="button" href="\(HTML.link("/console/logins", [
-                    ("application", place.application), ("user", place.id),
-                ]))">In the log of logins</a></p>
+                <h2>Logins</h2>\(try await history.html { table($0.objects("items")) })
+                <p>\(HTML.button("In the log of logins", to: HTML.link("/console/logins", of)))</p>
                 """,
-            command: "federation user show \(place.application) \(place.id)",
+            command: "federation get applications/\(place.application)/users/\(place.id)",
             call: "GET /admin/v1/applications/\(place.application)/users/\(place.id)"
         )
-        return page.answering(refusal)
     }
 
     private static let moments = ["created", "updated", "lastLogin"]
 }
 
-/// The parts of a person's page; a button is there for whom it would not be refused.
+/// The parts of a user's page; buttons are left out where the call would be refused.
 private struct PersonView {
     let place: PersonPlace
     let person: JSONObject
     let tag: String
     let visit: Visit
 
-    private func items(_ member: String) -> [JSONObject] { person[member]?.array?.compactMap(\.object) ?? [] }
-
-    /// A form of one button, which does one thing to what is named.
+    /// Returns a form of one button for one action.
     private func button(_ action: String, _ what: [(String, String)], _ label: String, isGrave: Bool = false) -> HTML {
         visit.form(
             to: place.path,
@@ -116,15 +105,14 @@ private struct PersonView {
         )
     }
 
-    /// The same where it cannot be undone: it takes a second look.
+    /// Returns a folded form for an irreversible action, which needs two clicks.
     private func graveButton(_ action: String, _ what: [(String, String)], _ label: String, _ word: String) -> HTML {
         "<details><summary>\(word)</summary>\(button(action, what, label, isGrave: true))</details>"
     }
 
     var actions: HTML {
         guard visit.role >= .editor else { return "" }
-        let user = person["user"]?.object
-        let isDisabled = user?["userStatus"]?.string == "DISABLED"
+        let isDisabled = person.object("user").string("userStatus") == "DISABLED"
         func choice(_ name: String, _ label: String) -> HTML {
             "<button name=\"do\" value=\"\(name)\">\(label)</button>"
         }
@@ -134,32 +122,32 @@ private struct PersonView {
             """
             \(HTML.hidden("tag", tag))\(isDisabled ? choice("enable", "Enable") : choice("disable", "Disable"))\
             \(choice("signOut", "End all sessions"))\(choice("refresh", "Ask the provider again"))\
-            <a class="button" href="\(place.path)/export">Export all data</a>
+            \(HTML.button("Export all data", to: place.path + "/export"))
             """
         )
         let erase = visit.form(
             to: place.path,
             """
-            \(HTML.hidden("tag", tag))\(HTML.hidden("do", "erase"))
-            \(HTML.field("confirm", "To erase this person for good, type their objectId", hint: place.id, attributes: """
-            required autocomplete="off" spellcheck="false"
-            """))
-            <p><button class="danger">Erase for good</button></p>
+            \(HTML.hidden("tag", tag))\(HTML.hidden("do", "erase"))\(HTML.grave(
+                "Erase this person", "To erase this person for good, type their objectId", type: place.id,
+                attributes: "required", HTML.submit("Erase for good", "class=\"danger\"")
+            ))
             """
         )
-        return """
-            \(change)\("<details class=\"erase\"><summary>Erase this person</summary>\(erase)</details>", if: visit.role >= .owner)
-            """
+        return "\(change)\(erase, if: visit.role >= .owner)"
     }
 
-    /// What the person was given of the roles that the application has.
+    /// Returns the given roles, and the roles of the application that can still be given.
     func roles(of known: [String]) -> HTML {
-        let given = (person["roles"]?.array ?? []).compactMap(\.string)
+        let given = person.strings("roles")
         let isOwner = visit.role >= .owner
-        let rows = given.map { role -> [HTML] in
-            // What the application has no more cannot be taken, and counts for nothing.
-            let take = isOwner && known.contains(role) ? button("takeRole", [("what", role)], "Take away") : "–"
-            return ["\(role)", take]
+        let table = HTML.table("Roles", of: given, ifEmpty: "None was given.") { role in
+            // A role that the application no longer has cannot be removed, and has no effect.
+            let isTaken = isOwner && known.contains(role)
+            return [
+                ("Role", "\(role)"),
+                ("Take it", isTaken ? button("takeRole", [("what", role)], "Take away") : "–"),
+            ]
         }
         let options = known.filter { !given.contains($0) }.map { "<option>\($0)</option>" as HTML }
         let give = visit.form(
@@ -170,34 +158,27 @@ private struct PersonView {
             <select id="role" name="what">\(options)</select><button>Give</button>
             """
         )
-        return """
-            \(HTML.table("Roles", ["Role", "Take it"], rows, ifEmpty: "None was given."))\
-            \(give, if: isOwner && !options.isEmpty)
-            """
+        return "\(table)\(give, if: isOwner && !options.isEmpty)"
     }
 
     var identities: HTML {
-        let rows = items("identities").map { identity -> [HTML] in
-            let scopes = (identity["grantedScopes"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
-            let key = ["provider", "appId", "subject"].map { ($0, identity[$0]?.string ?? "") }
+        .table("Identities", of: person.objects("identities"), ifEmpty: "None.") { identity in
+            let key = ["provider", "appId", "subject"].map { ($0, identity.string($0)) }
+            let unlink = graveButton("unlink", key, "Unlink for good", "Unlink")
             return [
-                "\(visit.console.methodTitle(identity["provider"]?.string ?? ""))", .value(identity["subject"]),
-                .value(identity["appId"]), "\(scopes)",
-                .value(identity["tokenKept"]), .moment(identity["tokenExpires"]), .moment(identity["lastUsed"]),
-                .moment(identity["revoked"]),
-                visit.role >= .owner ? graveButton("unlink", key, "Unlink for good", "Unlink") : "–",
+                ("Provider", "\(visit.console.methodTitle(identity.string("provider")))"),
+                ("Id there", .value(identity["subject"])), ("App", .value(identity["appId"])),
+                ("Permissions", "\(identity.strings("grantedScopes").joined(separator: ", "))"),
+                ("Token kept", .value(identity["tokenKept"])), ("Token ends", .moment(identity["tokenExpires"])),
+                ("Last used", .moment(identity["lastUsed"])), ("Revoked", .moment(identity["revoked"])),
+                ("Unlink it", visit.role >= .owner ? unlink : "–"),
             ]
         }
-        let columns = [
-            "Provider", "Id there", "App", "Permissions", "Token kept", "Token ends", "Last used", "Revoked",
-            "Unlink it",
-        ]
-        return .table("Identities", columns, rows, ifEmpty: "None.")
     }
 
     var password: HTML {
         guard let password = person["password"]?.object else { return "<p class=\"empty\">None.</p>" }
-        let isConfirmed = person["user"]?.object?["emailVerified"]?.bool ?? false
+        let isConfirmed = person.object("user").bool("emailVerified")
         let reset = button("mail", [("what", "passwordReset")], "Mail a link to choose another one")
         let confirm = button("mail", [("what", "emailConfirmation")], "Mail the link that confirms the address")
         return """
@@ -207,31 +188,29 @@ private struct PersonView {
     }
 
     var factors: HTML {
-        let rows = items("factors").map { factor -> [HTML] in
-            let remove = graveButton(
-                "removeFactor",
-                [("what", factor["id"]?.string ?? "")],
-                "Remove for good",
-                "Remove"
-            )
+        .table("Factors", of: person.objects("factors"), ifEmpty: "None.") { factor in
+            let what = [("what", factor.string("id"))]
             return [
-                .value(factor["kind"]), .value(factor["label"] ?? factor["hint"]), .moment(factor["created"]),
-                .moment(factor["lastUsed"]), visit.role >= .owner ? remove : "–",
+                ("Kind", .value(factor["kind"])), ("Label", .value(factor["label"] ?? factor["hint"])),
+                ("Made", .moment(factor["created"])), ("Last used", .moment(factor["lastUsed"])),
+                (
+                    "Remove it",
+                    visit.role >= .owner ? graveButton("removeFactor", what, "Remove for good", "Remove") : "–"
+                ),
             ]
         }
-        return .table("Factors", ["Kind", "Label", "Made", "Last used", "Remove it"], rows, ifEmpty: "None.")
     }
 
     var sessions: HTML {
-        let rows = items("sessions").map { session -> [HTML] in
-            let id = session["id"]?.string ?? ""
+        .table("Sessions", of: person.objects("sessions"), ifEmpty: "None.") { session in
+            let id = session.string("id")
+            let end = button("endSession", [("what", id)], "End", isGrave: true)
             return [
-                "<code>\(id.prefix(8).description)</code>", .moment(session["created"]), .moment(session["lastSeen"]),
-                .moment(session["expires"]), .value(session["source"]), .value(session["userAgent"]),
-                visit.role >= .editor ? button("endSession", [("what", id)], "End", isGrave: true) : "–",
+                ("Session", "<code>\(id.prefix(8).description)</code>"), ("Opened", .moment(session["created"])),
+                ("Last seen", .moment(session["lastSeen"])), ("Ends", .moment(session["expires"])),
+                ("From", .value(session["source"])), ("With", .value(session["userAgent"])),
+                ("End it", visit.role >= .editor ? end : "–"),
             ]
         }
-        let columns = ["Session", "Opened", "Last seen", "Ends", "From", "With", "End it"]
-        return .table("Sessions", columns, rows, ifEmpty: "None.")
     }
 }

@@ -1,36 +1,34 @@
-import API
-import HTTP
-import HTTPTypes
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The properties of a person, each in a field of its type.
+/// The page of a user's properties, with a field for each by its type.
 ///
-/// The form says what it was made of. Only what was typed over is sent, and where somebody else has changed properties
-/// meanwhile, what both have changed is shown as it is now beside what was typed; all else is as it is now.
+/// The form carries its original values and sends only those that were changed. Where another operator has changed the
+/// same properties meanwhile, the page shows their current values beside the typed ones; all others have their current
+/// values.
 extension Console {
     func mountPersonProperties(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/users/{objectId}/properties"
         page(path, on: router) { visit in try await propertiesPage(visit) }
         action(path, on: router) { visit, form in
             let draft = try PropertiesDraft(form, types: try await propertyTypes(visit))
-            var refusal: Refusal?
-            if draft.problems.isEmpty {
-                do {
-                    let call = PersonPlace(visit).call + ["properties"]
-                    try await visit.call(.init(.patch, call, body: .object(draft.patch), tag: draft.tag))
-                    return .done(.saved, PersonPlace(visit).path)
-                } catch let error as Refusal where !error.asksForFactor {
-                    refusal = error
-                }
+            guard draft.problems.isEmpty else { return .page(try await propertiesPage(visit, draft)) }
+            let place = PersonPlace(visit)
+            do {
+                try await visit.call(.patch, place.call + ["properties"], draft.patch, tag: draft.tag)
+                return .done(.saved, place.path)
+            } catch let refusal as Refusal where !refusal.asksForFactor {
+                return .page(try await propertiesPage(visit, draft, refusal))
             }
-            return .page(try await propertiesPage(visit, draft, refusal))
         }
     }
 
-    /// The types of an application's properties, by their names.
+    /// Returns the types of an application's properties, with their names.
     func propertyTypes(_ visit: Visit) async throws -> [(name: String, type: PropertyType)] {
-        let properties = try await visit.list(["applications", visit.parameter("application"), "properties"]).items
+        let properties = try await visit.list(["applications", visit.application, "properties"]).items
         return properties.compactMap { property in
             guard let name = property["name"]?.string,
                 let type = property["type"]?.string.flatMap({ PropertyType(rawValue: $0) })
@@ -45,33 +43,34 @@ extension Console {
         _ refusal: Refusal? = nil
     ) async throws -> Page {
         let place = PersonPlace(visit)
-        let stored = try await visit.call(.init(.get, place.call + ["properties"]))
-        let values = stored.body?.object ?? JSONObject()
+        let stored = try await visit.call(.get, place.call + ["properties"])
         let types = try await propertyTypes(visit)
         var problems = draft?.problems ?? [:]
         for problem in refusal?.problems ?? [] { problems[String(problem.place.dropFirst())] = problem.text }
         if let name = refusal?.details["property"]?.string { problems[name] = refusal?.message }
         var was = JSONObject()
         let fields = types.compactMap { name, type -> HTML? in
-            guard let value = values[name] else { return nil }
+            guard let value = stored.object[name] else { return nil }
             let now = PropertyField.text(of: value, type)
             was.append(name, .string(now))
             let typed = draft?.typedOver(name)
             let field = PropertyField(name: name, type: type, text: typed ?? now, problem: problems[name])
-            // Both have changed it: who looks at it decides.
+            // Another operator has changed the same property: the viewer decides.
             let isContested = refusal?.isOutdated == true && typed != nil && draft?.was[name]?.string != now
             return field.html(now: isContested ? now : nil)
         }
-        let alert: HTML =
+        let alert: HTML? =
             if refusal?.isOutdated == true {
-                """
-                <div class="alert" role="alert"><p>Somebody else has changed this person meanwhile. What you have typed is \
-                here still, and the rest is as it is now. Look at it, and save it again.</p></div>
-                """
+                .alert(
+                    """
+                    Somebody else has changed this person meanwhile. What you have typed is here still, and the rest is as \
+                    it is now. Look at it, and save it again.
+                    """
+                )
             } else if problems.isEmpty {
-                refusal?.alert ?? ""
+                refusal?.alert
             } else {
-                "<div class=\"alert\" role=\"alert\"><p>Nothing was saved. It is said at each field what is wrong.</p></div>"
+                .alert("Nothing was saved. It is said at each field what is wrong.")
             }
         var page = Page(
             title: "Properties",
@@ -84,7 +83,7 @@ extension Console {
                 \(HTML.hidden("tag", stored.tag ?? ""))\
                 \(HTML.hidden("was", JSONValue.object(was).text))\(fields)
                 <p>\("<button class=\"primary\">Save</button> ", if: visit.role >= .editor && !fields.isEmpty)\
-                <a class="button" href="\(place.path)">Back</a></p>
+                \(HTML.button("Back", to: place.path))</p>
                 """))
                 <p class="fine">The address, and what the person logs in by, are not here: they open the account.</p>
                 """,
@@ -95,20 +94,20 @@ extension Console {
     }
 }
 
-/// What an operator has typed into the fields of properties.
+/// The typed values of properties.
 private struct PropertiesDraft {
     let tag: String?
-    /// The texts that the form was made of.
+    /// The form's original texts.
     let was: JSONObject
     private var typed: [String: String] = [:]
-    /// What was typed over, as JSON.
+    /// The changed values as JSON.
     private(set) var patch = JSONObject()
-    /// What is no JSON where it should be.
+    /// The problems of texts that must be JSON and are not.
     private(set) var problems: [String: String] = [:]
 
     init(_ form: FormFields, types: [(name: String, type: PropertyType)]) throws {
         tag = try form.value("tag")
-        was = try Console.parsed(try form.value("was") ?? "", "form").object ?? JSONObject()
+        was = try Console.parsed(try form.text("was"), "form").object ?? JSONObject()
         for (name, type) in types {
             guard let former = was[name]?.string, let sent = try form.value(PropertyField.id(of: name)) else {
                 continue
@@ -122,27 +121,27 @@ private struct PropertiesDraft {
         }
     }
 
-    /// What was typed in place of what had been there; nil where nothing was.
+    /// Returns the text of a changed property; nil for an unchanged one.
     func typedOver(_ name: String) -> String? { typed[name] }
 
-    /// Browsers send every line's end as two characters.
+    /// Normalizes line breaks, which browsers send as two characters.
     private static func lines(_ text: String) -> String {
         text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
     }
 }
 
-/// A property as a field of a form.
+/// The form field of a property.
 struct PropertyField {
     let name: String
     let type: PropertyType
     let text: String
     let problem: String?
-    /// Whether a user cannot be without it.
+    /// Whether every user must have a value.
     var isRequired = false
 
     static func id(of name: String) -> String { "property-\(name)" }
 
-    /// A value as it stands in its field; nothing where there is none.
+    /// Returns a value as the text of its field; empty for none.
     static func text(of value: JSONValue, _ type: PropertyType) -> String {
         switch (type, value) {
         case (_, .null): ""
@@ -152,27 +151,24 @@ struct PropertyField {
         }
     }
 
-    /// What is typed, as JSON; whether it fits the type, the administration says.
+    /// Reads a typed text as JSON; the administration checks whether it fits the type.
     ///
-    /// - Throws: `malformed_request` for what is no JSON.
+    /// - Throws: `malformed_request` for text that is not JSON.
     static func value(of text: String, _ type: PropertyType) throws -> JSONValue {
         if let value = type.value(typed: text) { return value }
         return try Console.parsed(text, "value")
     }
 
-    /// The field, and beside it what there is now if that is another value than it was made of.
+    /// Returns the field, with the current value beside it if that differs from the original one.
     func html(now: String?) -> HTML {
         let id = Self.id(of: name)
-        let said = problem.map { "<strong class=\"problem\" id=\"\(id)-problem\">\($0)</strong>" as HTML }
-        let other = now.map { "<small>Now it is <bdi>\($0.isEmpty ? "empty" : $0)</bdi></small>" as HTML }
-        let described = "\(id)-hint" + (problem == nil ? "" : " \(id)-problem")
-        let attributes: HTML = """
-            id="\(id)" name="\(id)" aria-describedby="\(described)"\(" aria-invalid=\"true\"", if: problem != nil)
-            """
-        return """
-            <p class="field"><label for="\(id)">\(name)</label>\(control(attributes))\
-            <small id="\(id)-hint">\("Required. " as HTML, if: isRequired)\(hint)</small>\(said ?? "")\(other ?? "")</p>
-            """
+        return .labelled(
+            "\(name)",
+            id: id,
+            hint: "\("Required. ", if: isRequired)\(hint)",
+            problem: problem,
+            note: now.map { "<small>Now it is <bdi>\($0.isEmpty ? "empty" : $0)</bdi></small>" }
+        ) { tied in control("\(tied) name=\"\(id)\"") }
     }
 
     private func control(_ attributes: HTML) -> HTML {
@@ -181,13 +177,13 @@ struct PropertyField {
             let options = HTML.options([("", "no value"), ("true", "yes"), ("false", "no")], chosen: text)
             return "<select \(attributes)>\(options)</select>"
         case .json: return area(attributes, rows: min(16, max(3, text.count { $0 == "\n" } + 1)))
-        // A field of one line would lose the ends of lines.
+        // A single-line input would lose line breaks.
         case .string, .text:
             guard type == .string, !text.contains("\n"), !text.contains("\r") else { return area(attributes, rows: 4) }
             return input("text", attributes)
         case .int: return input("text", "\(attributes) inputmode=\"numeric\"")
         case .double: return input("text", "\(attributes) inputmode=\"decimal\"")
-        // A field for days shows none of what it does not understand.
+        // A date input shows nothing for a text that is no date.
         case .date: return input(problem == nil ? "date" : "text", attributes)
         case .dateTime: return input("text", attributes)
         }
@@ -197,7 +193,7 @@ struct PropertyField {
         "<input type=\"\(kind)\" \(attributes) value=\"\(text)\" autocomplete=\"off\">"
     }
 
-    /// The first end of a line within the element is not a part of what it holds.
+    /// Returns a text area; HTML ignores the first line break in the element.
     private func area(_ attributes: HTML, rows: Int) -> HTML {
         "<textarea \(attributes) rows=\"\(rows)\" autocomplete=\"off\">\n\(text)</textarea>"
     }

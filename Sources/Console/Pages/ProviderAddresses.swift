@@ -1,27 +1,26 @@
-import HTTP
-import Vocabulary
+import Encodings
+import Pages
 
-/// The addresses of the service that are entered at a provider, to be copied one by one.
+/// The service's addresses that are entered at a provider, with buttons to copy them.
 ///
 /// They are those of docs/operations/install.md.
 struct ProviderAddresses {
     private let application: String
     private let provider: String
     private let kind: ProviderCard?
-    /// Nil where it is not known, since only its hash is stored.
+    /// The API key; nil where it is unknown, since only its hash is stored.
     private let key: String?
     private let publicURL: String?
-    /// Host names that stand for the application.
     private let hostNames: [String]
-    /// Whether people have a page of their account.
+    /// Whether users have a page of their account.
     private let hasAccountPage: Bool
 
     /// - Parameters:
-    ///   - provider: Its name in paths.
-    ///   - kind: What kind of provider that is; nil where it is not known.
-    ///   - key: The key of clients, where it is known.
-    ///   - application: The application, as the administration answers.
-    ///   - publicURL: Where clients reach the service.
+    ///   - provider: The provider's name in paths.
+    ///   - kind: The provider kind; nil where it is unknown.
+    ///   - key: The API key of clients, where it is known.
+    ///   - application: The application as the administration returns it.
+    ///   - publicURL: The URL at which clients reach the service.
     init(provider: String, kind: ProviderCard?, key: String?, of application: JSONObject?, at publicURL: String?) {
         (self.provider, self.kind, self.key, self.publicURL) = (provider, kind, key, publicURL)
         self.application = application?["application"]?.string ?? ""
@@ -30,12 +29,12 @@ struct ProviderAddresses {
         hasAccountPage = settings?["pages"]?.object?["account"]?.bool ?? false
     }
 
-    /// Stands for what is not known.
+    /// Placeholders for unknown values.
     static let (unknownKey, unknownHost) = ("KEY", "https://YOUR-HOST")
 
     private var server: String { publicURL ?? Self.unknownHost }
 
-    /// Where it is entered, what it is called there, and the address.
+    /// The page of the provider's console, the field's title there, and the address.
     private var rows: [(place: String, name: String, address: String)] {
         let path = "/users/oauth/\(provider)"
         let base = "\(server)/\(application)/\(key ?? Self.unknownKey)\(path)"
@@ -47,7 +46,7 @@ struct ProviderAddresses {
         return returns + callbacks
     }
 
-    /// Whether the provider is told of none.
+    /// Whether no address is entered at the provider.
     var isEmpty: Bool { rows.isEmpty }
 
     var html: HTML {
@@ -67,7 +66,7 @@ struct ProviderAddresses {
             """
     }
 
-    /// What the words in capitals stand for.
+    /// Returns the explanation of the placeholders.
     static func placeholders(key: String?, publicURL: String?) -> HTML {
         """
         \("<p class=\"fine\">\(unknownKey) stands for a key of the application, which is shown only where it is made.</p>", if: key == nil)\

@@ -1,10 +1,13 @@
-import API
-import HTTP
+import AdministrationAPI
+import Applications
+import Description
+import Domain
+import Encodings
 import HTTPTypes
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The settings of an application by subject, and those of its providers.
+/// The pages of an application's settings by section, and of its providers' options.
 extension Console {
     func mountSettings(on router: Router<ManagementContext>) {
         page("/console/applications/{application}/settings", on: router) { visit in
@@ -13,12 +16,11 @@ extension Console {
         action("/console/applications/{application}/settings", on: router) { visit, form in
             let id = visit.parameter("application")
             do {
-                let schema = try await visit.schema()
-                let subject = Subject(try form.value("subject"), schema)
-                let patch = try subject.form(schema).patch(form)
+                let section = Self.section(try form.value("subject"))
+                let patch = try DescribedForm(section.fields).patch(form, at: JSONPointer() / "settings")
                 let body: JSONValue = .object(["settings": .object(patch)])
                 try await visit.call(.init(.patch, ["applications", id], body: body, tag: try form.value("tag")))
-                return .done(.saved, HTML.link(consolePath("applications", id, "settings"), [("subject", subject.id)]))
+                return .done(.saved, HTML.link(consolePath("applications", id, "settings"), [("subject", section.id)]))
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await settingsPage(visit, form, refusal))
             }
@@ -42,79 +44,25 @@ extension Console {
 
     // MARK: An application
 
-    /// What belongs together on one page.
-    private struct Subject {
-        let id: String
-        let title: String
-        let members: [String]
+    private static let sections = ApplicationSettings.description.shape.sections
 
-        /// All subjects; what the schema has and none of them names is in the last one.
-        static func all(_ schema: JSONObject) -> [Subject] {
-            let named = [
-                Subject(
-                    id: "sessions",
-                    title: "Sessions",
-                    members: [
-                        "sessionIdleSeconds", "sessionAbsoluteSeconds", "multipleLogins", "mostSessions",
-                        "excessLogins",
-                    ]
-                ),
-                Subject(
-                    id: "passwords",
-                    title: "Registration and passwords",
-                    members: [
-                        "newUsers", "registration", "identityProperty", "passwords", "lock", "reauthentication",
-                        "tellUnknownLogins",
-                    ]
-                ),
-                Subject(id: "secondFactor", title: "Second factor", members: ["secondFactor"]),
-                Subject(
-                    id: "clients",
-                    title: "Clients",
-                    members: [
-                        "allowedOrigins", "hostNames", "clientKeys", "clientMapping", "dynamicProperties",
-                        "undeclaredProperties", "offsetlessTimes",
-                    ]
-                ),
-                Subject(id: "tokens", title: "Signed tokens", members: ["tokens"]),
-                Subject(id: "rights", title: "Roles and rights", members: ["roles", "collection"]),
-                Subject(id: "pages", title: "Pages for people", members: ["pages"]),
-            ]
-            let known = Set(named.flatMap(\.members))
-            let others = SchemaForm.members(of: schema, at: place).filter { !known.contains($0) }
-            return others.isEmpty ? named : named + [Subject(id: "others", title: "Others", members: others)]
-        }
-
-        private static let place = ["properties", "settings"]
-
-        init(id: String, title: String, members: [String]) {
-            (self.id, self.title, self.members) = (id, title, members)
-        }
-
-        /// The subject of that id; the first one for any other.
-        init(_ id: String?, _ schema: JSONObject) {
-            let all = Self.all(schema)
-            self = all.first { $0.id == id } ?? all[0]
-        }
-
-        func form(_ schema: JSONObject) -> SchemaForm { SchemaForm(schema, at: Self.place, members: members) }
+    /// Returns the section of an id; the first section for any other id.
+    private static func section(_ id: String?) -> ObjectShape.Section {
+        sections.first { $0.id == id } ?? sections[0]
     }
 
     private func settingsPage(_ visit: Visit, _ typed: FormFields?, _ refusal: Refusal?) async throws -> Page {
         let id = visit.parameter("application")
         let path = consolePath("applications", id, "settings")
-        async let asked = visit.schema()
         let stored = try await visit.call(.init(.get, ["applications", id]))
-        let schema = try await asked
-        let subject = Subject(try typed?.value("subject") ?? visit.query["subject"], schema)
-        let form = subject.form(schema)
-        let links = Subject.all(schema).map { other -> HTML in
+        let section = Self.section(try typed?.value("subject") ?? visit.query["subject"])
+        let links = Self.sections.map { other -> HTML in
             """
-            <a href="\(HTML.link(path, [("subject", other.id)]))"\(" aria-current=\"page\"", if: other.id == subject.id)>\
+            <a href="\(HTML.link(path, [("subject", other.id)]))"\(" aria-current=\"page\"", if: other.id == section.id)>\
             \(other.title)</a>
             """
         }
-        let fields = form.fields(
+        let fields = DescribedForm(section.fields).fields(
             stored.body?.object?["settings"]?.object ?? JSONObject(),
             typed: typed,
             refusal,
@@ -123,14 +71,14 @@ extension Console {
         let editing = visit.form(
             to: path,
             """
-            \(HTML.hidden("subject", subject.id))\
+            \(HTML.hidden("subject", section.id))\
             \(HTML.hidden("tag", stored.tag ?? ""))
             \(fields)<p class="actions"><button class="primary">Save</button></p>
             """
         )
         let warnings = stored.body?.object?["warnings"]?.array?.compactMap(\.string) ?? []
         let page = Page(
-            title: "Settings: \(subject.title)",
+            title: "Settings: \(section.title)",
             section: .applications,
             trail: Self.trail(of: id),
             content: """
@@ -138,13 +86,13 @@ extension Console {
                 \(HTML.warnings(warnings))\(refusal.map(Self.alert) ?? "")
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
                 """,
-            command: "federation application show \(id); federation apply FILE",
+            command: "federation get applications/\(id); federation apply FILE",
             call: "PATCH /admin/v1/applications/\(id)"
         )
         return page.answering(refusal)
     }
 
-    /// What was refused; when somebody else was faster, what to do then.
+    /// Returns the alert of a refusal, with advice when another operator has changed the application meanwhile.
     private static func alert(_ refusal: Refusal) -> HTML {
         guard refusal.isOutdated else { return refusal.alert }
         return """
@@ -155,48 +103,38 @@ extension Console {
 
     // MARK: A provider
 
-    /// The settings of a provider, as the schema describes its kind.
+    /// The options of a provider, as the schema describes its kind.
     private struct ProviderSettings {
         let stored: JSONObject?
         let tag: String
         let kind: String
-        let form: SchemaForm
-        /// The members of an app: its id first, then secrets and others.
-        let appFields: [(name: String, title: String, isSecret: Bool)]
-        /// What is entered at the provider.
+        let form: DescribedForm
+        /// The members of an app: its id first, then its secret and others.
+        private let appFields: [FieldDescription]
+        /// The addresses that are entered at the provider.
         let addresses: ProviderAddresses
 
         init(_ place: ProviderPlace, _ visit: Visit, kind chosen: String?) async throws {
-            async let asked = visit.schema()
             async let application = visit.call(.init(.get, ["applications", place.application]))
             var found: AdministrationCalls.Answer?
             do { found = try await visit.call(.init(.get, place.call)) } catch let refusal as Refusal
                 where
                 refusal.status == .notFound
             {
-                // It is set up by the first form that is sent.
+                // The first form that is sent creates the provider.
             }
-            let schema = try await asked
             stored = found?.body?.object
             let ofApplication = try await application
             tag = found?.tag ?? ofApplication.tag ?? ""
-            kind = stored?["kind"]?.string ?? chosen ?? place.provider
-            let node = ["properties", "providers", "properties", kind]
-            let members = SchemaForm.members(of: schema, at: node)
-            guard !members.isEmpty else {
-                throw Refusal(Failure(.notFound, "There is no kind of provider that is called \(kind)."))
+            let name = stored?["kind"]?.string ?? chosen ?? place.provider
+            guard let card = visit.console.kinds.first(where: { $0.name == name }) else {
+                throw Refusal(Failure(.notFound, "There is no kind of provider that is called \(name)."))
             }
-            form = SchemaForm(schema, at: node, members: members.filter { $0 != "kind" && $0 != "apps" })
-            let app = (node + ["properties", "apps", "items", "properties"])
-                .reduce(schema as JSONObject?) { $0?[$1]?.object }
-            appFields = (app?.members ?? []).map { member in
-                let field = member.value.object
-                return (member.key, field?["title"]?.string ?? member.key, field?["$ref"]?.string == "#/$defs/secret")
-            }
-            let (kinds, name) = (visit.console.kinds, kind)
+            kind = name
+            (form, appFields) = (DescribedForm(card.settings), card.app)
             addresses = ProviderAddresses(
                 provider: place.provider,
-                kind: kinds.first { $0.name == name },
+                kind: card,
                 key: nil,
                 of: ofApplication.body?.object,
                 at: visit.console.publicURL
@@ -205,15 +143,15 @@ extension Console {
 
         private var apps: [JSONObject] { stored?["apps"]?.array?.compactMap(\.object) ?? [] }
 
-        /// What an app is known by.
+        /// The name of the member with an app's id.
         private var id: String { appFields.first?.name ?? "" }
 
-        /// The rows of a form: each begins with which app it was made of, an empty one with none.
+        /// Returns the row of an app in a form: each row names its original app, a new row none.
         private static func row(of app: String, in form: FormFields) throws -> Int? {
             try (0...100).first { try form.value("app-\($0)-was") == app }
         }
 
-        /// The stored apps with what a form changes of them; nil where that is nothing.
+        /// Returns the stored apps with the changes of a form; nil for no changes.
         func apps(changedBy form: FormFields) throws -> [JSONValue]? {
             var isChanged = false
             let changed = try (apps + [JSONObject()]).compactMap { app -> JSONValue? in
@@ -236,22 +174,23 @@ extension Console {
             return isChanged ? changed : nil
         }
 
-        /// A row for each app and an empty one, with what was typed.
+        /// Returns a row for each app and an empty one, with the typed values.
         func rows(_ typed: FormFields?) throws -> [HTML] {
             try (apps + [JSONObject()]).enumerated().map { row, app in
                 let known = app[id]?.string ?? ""
                 let former = try typed.flatMap { try Self.row(of: known, in: $0) }
                 let inputs = try appFields.map { field -> HTML in
                     let text = try former.flatMap { try typed?.value("app-\($0)-\(field.name)") }
+                    let isSecret = if case .secret = field.shape { true } else { false }
                     let type: HTML =
-                        field.isSecret
+                        isSecret
                         ? "type=\"password\" autocomplete=\"new-password\""
                         : "value=\"\(text ?? app[field.name]?.string ?? "")\""
                     let changed = HTML.moment(app[field.name]?.object?["changed"])
                     let hint: HTML = "<small>set \(changed); empty, it stays</small>"
                     return """
                         <label>\(field.title) <input name="app-\(row)-\(field.name)" \(type) spellcheck="false">\
-                        \(hint, if: field.isSecret && !known.isEmpty)</label>
+                        \(hint, if: isSecret && !known.isEmpty)</label>
                         """
                 }
                 let isGone = try former.flatMap { try typed?.value("app-\($0)-remove") } != nil
@@ -293,7 +232,7 @@ extension Console {
             "<button>Ask \(methodTitle(place.provider)) whether all is well</button>"
         )
         let mapping = consolePath("applications", place.application, "mappings", place.provider)
-        // What was just saved is tried at once.
+        // A saved provider is checked at once.
         let isSaved = typed == nil && visit.query[Notice.field] == Notice.saved.rawValue && visit.role >= .editor
         let asked = isSaved ? try await visit.check(place) : nil
         let verdict = check.map(Self.verdict) ?? asked?.html(Self.verdict) ?? ""
@@ -333,7 +272,7 @@ extension Console {
         }
     }
 
-    /// What the provider says of each app.
+    /// Returns the provider's verdict on each app.
     static func verdict(_ check: JSONObject) -> HTML {
         let rows = (check["apps"]?.array ?? []).compactMap(\.object).map { app -> [HTML] in
             let isWell = app["ok"]?.bool ?? false
@@ -356,12 +295,9 @@ extension Visit {
     func check(_ place: ProviderPlace) async throws -> Part {
         try await part(.init(.post, place.call + ["check"]))
     }
-
-    /// The JSON Schema of application documents.
-    func schema() async throws -> JSONObject { try await read(["application.schema.json"]).object ?? JSONObject() }
 }
 
-/// What an application has for a provider: in the console and in the administration.
+/// The address of an application's provider, or of its mapping, in the console and in the administration API.
 struct ProviderPlace {
     enum Part: String {
         case providers

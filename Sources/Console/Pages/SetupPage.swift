@@ -1,11 +1,12 @@
-import API
-import HTTP
+import AdministrationAPI
+import Domain
+import Encodings
 import Hummingbird
-import Vocabulary
+import Pages
 
-/// The way from an app id and its secret to the first login, step by step.
+/// The guided setup, from an app id and its secret to the first login.
 ///
-/// What is done is read from the application, so it can be left and gone on with at any time, and by anybody.
+/// The state is read from the application, so any operator can leave the setup and continue at any time.
 extension Console {
     func mountSetup(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/setup"
@@ -21,30 +22,30 @@ extension Console {
         }
     }
 
-    /// What a step has led to.
+    /// The outcome of a step.
     private struct SetupOutcome {
         let step: String
         var refusal: Refusal?
-        /// The key that was made, which is shown once.
+        /// The new API key, which is shown once.
         var key: JSONObject?
-        /// What a login would write.
+        /// The preview of a login.
         var preview: JSONObject?
     }
 
-    /// How far a step has come.
+    /// The state of a step.
     private enum StepState {
-        /// It is to be done.
+        /// The step is not done.
         case open
-        /// It is done, and good as far as anybody knows.
+        /// The step is done, and no problem is known.
         case done
-        /// It is done, and whether it is good was not found out.
+        /// The step is done, but could not be checked.
         case unchecked
-        /// It is done, and the provider says that it is not good.
+        /// The step is done, and the provider reports a problem.
         case failed
-        /// There is nothing that the service could see.
+        /// The step is outside the service, which cannot see whether it is done.
         case told
 
-        /// Whether somebody has to go on here.
+        /// Whether an operator has to continue at this step.
         var isNext: Bool { self == .open || self == .failed }
 
         var tag: HTML {
@@ -57,17 +58,18 @@ extension Console {
         }
     }
 
-    /// What most applications want of a profile: the field, the property and its type.
+    /// The usual entries of a mapping: the field, the property and its type.
     private static let usual = [
         ("email", "email", "STRING"), ("name", "name", "STRING"), ("first_name", "givenName", "STRING"),
         ("last_name", "familyName", "STRING"), ("picture.data.url", "avatar", "TEXT"),
     ]
 
+    /// The provider kind of the guide.
     private static let provider = "facebook"
 
     private func carryOut(_ outcome: inout SetupOutcome, _ form: FormFields, _ visit: Visit) async throws {
         let application = ["applications", visit.parameter("application")]
-        // What somebody else has done since the page was loaded is not overwritten.
+        // The tag of the loaded page, so that changes of other operators are not overwritten.
         var tag = try form.value("tag")
         switch outcome.step {
         case "provider":
@@ -76,7 +78,7 @@ extension Console {
                 "appSecret": .string(try form.value("appSecret") ?? ""),
             ]
             let body: JSONValue = .object(["apps": .array([.object(app)])])
-            // The page asks the provider whenever it is shown.
+            // The page checks the provider whenever it is shown.
             try await visit.call(
                 .init(.put, application + ["providers", Self.provider], body: body, tag: tag)
             )
@@ -118,16 +120,24 @@ extension Console {
         let mapping = document?["mapping"]?.object?[Self.provider]
         let entries = mapping?.array?.count ?? mapping?.object?.members.count ?? 0
         let verdict = try await self.verdict(on: apps, visit)
+        let kind = kinds.first { $0.name == Self.provider }
+        let title = kind?.title ?? Self.provider
         let addresses = ProviderAddresses(
             provider: Self.provider,
-            kind: kinds.first { $0.name == Self.provider },
+            kind: kind,
             key: outcome?.key?["key"]?.string,
             of: document,
             at: publicURL
         )
         let path = consolePath("applications", id, "setup")
-        let steps = SetupSteps(path: path, application: id, tag: stored.tag ?? "", visit: visit)
-        /// What was typed into a step that was refused.
+        let steps = SetupSteps(
+            path: path,
+            application: id,
+            provider: (Self.provider, title),
+            tag: stored.tag ?? "",
+            visit: visit
+        )
+        /// Returns the typed value of a refused step.
         func typed(_ step: String, _ name: String) throws -> String? {
             outcome?.step == step ? try form?.value(name) : nil
         }
@@ -136,7 +146,7 @@ extension Console {
         }
         let parts: [(name: String, title: String, state: StepState, content: HTML)] = [
             (
-                "provider", "The app at Facebook", Self.state(of: apps, verdict),
+                "provider", "The app at \(title)", Self.state(of: apps, verdict),
                 steps.provider(apps, try typed("provider", "appId") ?? "", verdict)
             ),
             (
@@ -147,7 +157,7 @@ extension Console {
                 "key", "A key for your clients", keys.isEmpty ? .open : .done,
                 steps.key(keys, try typed("key", "label") ?? "app", made: outcome?.key)
             ),
-            ("addresses", "Addresses to enter at Facebook", .told, addresses.html),
+            ("addresses", "Addresses to enter at \(title)", .told, addresses.html),
             ("try", "A try", hasLogins ? .done : .open, steps.attempt(outcome?.preview)),
             (
                 "call", "The first login", hasLogins ? .done : .open,
@@ -175,7 +185,7 @@ extension Console {
 }
 
 extension Console {
-    /// What the provider says of the apps now; nil where nobody is asked.
+    /// Returns the provider's current verdict on the apps; nil where the provider is not asked.
     private func verdict(on apps: [JSONObject], _ visit: Visit) async throws -> Part? {
         guard !apps.isEmpty, visit.role >= .editor else { return nil }
         return try await visit.check(ProviderPlace(.providers, visit, provider: Self.provider))
@@ -188,10 +198,11 @@ extension Console {
     }
 }
 
-/// What stands in each step.
+/// The contents of each step.
 private struct SetupSteps {
     let path: String
     let application: String
+    let provider: (name: String, title: String)
     let tag: String
     let visit: Visit
 
@@ -209,20 +220,21 @@ private struct SetupSteps {
                 \(HTML.field("appSecret", "App secret", type: "password", hint: """
                 It is encrypted before it is stored, and never shown again.
                 """, attributes: "required autocomplete=\"new-password\" spellcheck=\"false\""))
-                <p class="actions"><button name="do" value="provider" class="primary">Save and ask Facebook</button></p>
+                <p class="actions">\
+                <button name="do" value="provider" class="primary">Save and ask \(provider.title)</button></p>
                 """
             )
             return visit.role >= .owner ? form : "<p>An owner sets this up.</p>"
         }
         return """
             <p>Apps: \(apps.map { "<code>\($0["appId"]?.string ?? "")</code> " as HTML })\
-            <a href="\(consolePath("applications", application, "providers", "facebook"))">Change them</a></p>
+            <a href="\(consolePath("applications", application, "providers", provider.name))">Change them</a></p>
             \(verdict?.html(Console.verdict) ?? "")
             """
     }
 
     func mapping(_ entries: Int, _ usual: [(String, String, String)], _ chosen: [String]) -> HTML {
-        let editor = consolePath("applications", application, "mappings", "facebook")
+        let editor = consolePath("applications", application, "mappings", provider.name)
         guard entries == 0 else {
             return
                 "<p>\(entries == 1 ? "1 field is" : "\(entries) fields are") mapped. <a href=\"\(editor)\">Edit the mapping</a></p>"
@@ -277,7 +289,7 @@ private struct SetupSteps {
         return "\(preview.map { Console.summary($0, table: true) } ?? "")\(form)"
     }
 
-    /// How clients call it.
+    /// Returns examples of how clients log in.
     func call(_ key: String?, at publicURL: String?, _ hasLogins: Bool) -> HTML {
         let server = publicURL ?? ProviderAddresses.unknownHost
         let known = key ?? ProviderAddresses.unknownKey

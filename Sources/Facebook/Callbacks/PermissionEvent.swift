@@ -1,9 +1,10 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// What a webhook of the object `permissions` says of one person (docs/protocols/facebook.md §5.4).
+/// The changes of one user in a webhook of the object `permissions` (docs/protocols/facebook.md §5.4).
 package struct PermissionEvent: Sendable, Equatable {
     package enum Change: Sendable, Equatable {
-        /// The person has removed the app.
+        /// The user has removed the app.
         case disconnected
         case granted(String)
         case revoked(String)
@@ -12,16 +13,17 @@ package struct PermissionEvent: Sendable, Equatable {
     package let subject: Subject
     /// Unix seconds.
     package let time: Int64
-    /// In the order of the document, not empty.
+    /// The changes in the order of the document; not empty.
     package let changes: [Change]
 
-    /// The largest body: Facebook sends up to 1,000 events at once.
+    /// The limits of a webhook's body; Facebook sends up to 1,000 events at once.
     package static let limits = JSONLimits.reply
 
-    /// Reads a body whose signature has been verified.
+    /// Reads the events in a body whose signature has been verified.
     ///
-    /// What is not understood is left out: Facebook adds objects and fields as it likes. So are entries without a time,
-    /// which could not be told from old ones, and those of the future, which would outlast all that follow.
+    /// Unknown objects and fields are ignored, since Facebook adds them as it likes. Entries without a time are ignored
+    /// because they could be old. Entries with a time in the future are ignored because they would override all later
+    /// ones.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
@@ -45,9 +47,9 @@ package struct PermissionEvent: Sendable, Equatable {
 }
 
 extension PermissionEvent.Change {
-    /// Reads a change, whose verb stands beside the field or inside its value.
+    /// Reads a change; its verb stands beside the field or inside its value.
     ///
-    /// That the app was connected is left to the login, which says more.
+    /// Nil for a newly connected app: the login itself says more.
     fileprivate init?(_ change: JSONObject) {
         guard let field = change["field"]?.string,
             let verb = change["verb"]?.string ?? change["value"]?.object?["verb"]?.string

@@ -1,36 +1,42 @@
 import Crypto
+package import Domain
+import Encodings
 import FoundationEssentials
-package import Vocabulary
 
-/// A `signed_request` that one of our apps' secrets has signed: how Facebook calls an app about a person
-/// (docs/protocols/facebook.md §5.1).
+/// A verified `signed_request` of Facebook about a user, signed with the secret of one of our apps.
+///
+/// See docs/protocols/facebook.md §5.1.
 package struct SignedRequest: Sendable, Equatable {
-    /// The app whose secret fits.
+    /// The app whose secret verified the signature.
     package let appID: ProviderAppID
     package let subject: Subject
-    /// Unix seconds at which Facebook signed it.
+    /// Unix seconds at which Facebook signed the request.
     package let issuedAt: Int64
-    /// Whether it carries what Facebook gives to a client: those signed requests pass through browsers, cookies and
-    /// logs.
+    /// Whether the request carries members that Facebook gives to clients.
+    ///
+    /// Signed requests of clients pass through browsers, cookies and logs.
     package let isForClients: Bool
-    /// SHA-256 of the app and of what was signed, as received: the same for the same request however its signature is
-    /// written.
+    /// SHA-256 of the app and of the signed bytes as received.
+    ///
+    /// The same request has the same hash however its signature is written.
     package let hash: [UInt8]
 
-    /// Bytes of the longest text that is looked at.
+    /// The largest size in bytes of a request that is read.
     package static let maxBytes = 16_384
-    /// Seconds after its signing at which a request is no longer taken.
+    /// Seconds after its signing at which a request expires.
     package static let lifetime: Int64 = 86_400
     /// Seconds that Facebook's clock may be ahead of ours.
     package static let clockTolerance: Int64 = 300
 
-    /// Verifies a text: its signature before anything of it is read, in constant time, over the bytes as received.
+    /// Verifies a request.
+    ///
+    /// The signature is verified before the payload is read, in constant time, over the bytes as received.
     ///
     /// - Parameters:
     ///   - text: The parameter as received.
-    ///   - apps: The apps that may have been called.
+    ///   - apps: The apps that the request may concern.
     ///   - now: Unix seconds.
-    /// - Throws: `malformed_request` for everything that is not a fresh request of Facebook's to one of the apps.
+    /// - Throws: `malformed_request` unless this is an unexpired request of Facebook to one of the apps.
     package init(_ text: String, apps: [ProviderApp], now: Int64) throws(Failure) {
         guard text.utf8.count <= Self.maxBytes else { throw Self.refusal("it is too long") }
         let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
@@ -49,7 +55,7 @@ package struct SignedRequest: Sendable, Equatable {
             throw Self.refusal("it has no user_id of a person")
         }
         guard let issuedAt = payload["issued_at"]?.unixSeconds else { throw Self.refusal("it has no issued_at") }
-        // A number of the payload is any of 64 bits, so it is compared and never calculated with.
+        // An integer of the payload may be any 64-bit value, so it is only compared: arithmetic could overflow.
         guard issuedAt >= now - Self.lifetime else { throw Self.refusal("it is older than a day") }
         guard issuedAt <= now + Self.clockTolerance else { throw Self.refusal("it is of the future; check the clock") }
         appID = app.id
@@ -59,11 +65,11 @@ package struct SignedRequest: Sendable, Equatable {
         hash = Array(SHA256.hash(data: Array((app.id.text + ".").utf8) + signed))
     }
 
-    /// Verifies what came to a callback, which only Facebook itself may call.
+    /// Verifies the form of a callback, which only Facebook itself may send.
     ///
-    /// The same secret signs what a page gets from the JavaScript SDK; whoever comes by one of those must not be able
-    /// to have the person erased. Of the form one field counts; whatever Facebook may send beside it must not lose a
-    /// call.
+    /// The same secret signs the requests that the JavaScript SDK gives to a page; an attacker with one of those must
+    /// not be able to have the user erased. Only the field `signed_request` is read: other fields that Facebook may add
+    /// must not make the callback fail.
     ///
     /// - Throws: `malformed_request`.
     package init(callback form: FormFields, apps: [ProviderApp], now: Int64) throws(Failure) {
@@ -74,7 +80,7 @@ package struct SignedRequest: Sendable, Equatable {
         guard !isForClients else { throw Self.refusal("it was made for a client of the app and not for this callback") }
     }
 
-    /// Members that a callback of Facebook's never has (docs/protocols/facebook.md §5.2, §5.3).
+    /// Members that a callback of Facebook never has (docs/protocols/facebook.md §5.2, §5.3).
     private static let clientMembers = ["code", "oauth_token", "page", "profile_id"]
 
     private static func payload(_ signed: [UInt8]) throws(Failure) -> JSONObject {
@@ -94,7 +100,7 @@ package struct SignedRequest: Sendable, Equatable {
 }
 
 extension ProviderApp {
-    /// Whether the bytes carry the app's HMAC-SHA256; takes as long for a wrong one as for the right one.
+    /// Returns whether the signature is the app's HMAC-SHA256 of the bytes, in constant time.
     func signed(_ bytes: [UInt8], as signature: [UInt8]) -> Bool {
         let key = SymmetricKey(data: Array(secret.reveal().utf8))
         return HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: bytes, using: key)
@@ -102,7 +108,7 @@ extension ProviderApp {
 }
 
 extension JSONValue {
-    /// Seconds since 1970 that fit 64 bits, as text or as number.
+    /// The Unix seconds in a text or a number, if they fit 64 bits.
     var unixSeconds: Int64? {
         guard let text = decimalText, (1...19).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else {
             return nil
@@ -111,8 +117,9 @@ extension JSONValue {
     }
 }
 
-/// Base64 as Facebook and its samples write it: either alphabet, with or without padding
-/// (docs/protocols/facebook.md §5.1).
+/// Base64 as Facebook and its samples write it: either alphabet, with or without padding.
+///
+/// See docs/protocols/facebook.md §5.1.
 private enum Base64Text {
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var standard = text.map { byte in

@@ -1,25 +1,26 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// The question by which Facebook makes sure that a webhook's address is ours (docs/protocols/facebook.md §5.4).
+/// Facebook's request that verifies the ownership of a webhook's address (docs/protocols/facebook.md §5.4).
 package struct WebhookHandshake: Sendable {
     private let mode: String?
     private let challenge: String?
     private let verifyToken: String?
 
-    /// Reads a query.
+    /// Reads the query.
     ///
-    /// - Throws: `malformed_request` when a parameter is there twice.
+    /// - Throws: `malformed_request` when a parameter occurs twice.
     package init(_ query: FormFields) throws(Failure) {
         mode = try query.value("hub.mode")
         challenge = try query.value("hub.challenge")
         verifyToken = try query.value("hub.verify_token")
     }
 
-    /// The challenge, which is the answer.
+    /// Returns the challenge, which is the response.
     ///
-    /// Only digits are repeated, as Facebook sends them: a page that says what a stranger wants is of use to strangers.
+    /// Only digits, Facebook's form, are echoed, so that attackers cannot make a page with a text of their choice.
     ///
-    /// - Parameter expected: The token that the operator chose; nil when there is none, and then nobody gets an answer.
+    /// - Parameter expected: The token that the operator chose; nil refuses every request.
     /// - Returns: The digits.
     /// - Throws: `callback_refused`, `malformed_request`.
     package func answer(expecting expected: Secret?) throws(Failure) -> String {

@@ -1,17 +1,18 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// `X-Hub-Signature-256`: which app's secret signed the body of a webhook (docs/protocols/facebook.md §5.4).
+/// The signature of a webhook's body in `X-Hub-Signature-256` (docs/protocols/facebook.md §5.4).
 package enum WebhookSignature {
-    /// The app that a body is for.
+    /// Returns the app whose secret signed a body.
     ///
-    /// The bytes are hashed as they came: Facebook escapes its JSON in a way that no other writer does.
+    /// The bytes are hashed as received: Facebook escapes its JSON in a way that no other writer does.
     ///
     /// - Parameters:
     ///   - body: The body as received.
-    ///   - header: The value of the header field of that name; the older one with SHA-1 is not asked for.
-    ///   - apps: The apps that may have been called.
+    ///   - header: Returns the value of the header of that name. The older header with SHA-1 is not read.
+    ///   - apps: The apps that the webhook may concern.
     /// - Returns: The app.
-    /// - Throws: `malformed_request` when the signature is missing or by none of the apps.
+    /// - Throws: `malformed_request` when the signature is missing or not by one of the apps.
     package static func signer(
         of body: [UInt8],
         header: (_ name: String) -> String?,
@@ -26,7 +27,7 @@ package enum WebhookSignature {
         return app.id
     }
 
-    /// `sha256=` and 64 hexadecimal digits.
+    /// Returns the signature in a header of `sha256=` and 64 hexadecimal digits.
     private static func signature(in header: String) -> [UInt8]? {
         let prefix = "sha256=".utf8
         guard header.utf8.count == prefix.count + 64, header.utf8.starts(with: prefix) else { return nil }

@@ -1,29 +1,29 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// Decision D2: an access token counts only if `debug_token`, `/me` and the application agree.
+/// The check of an access token: `debug_token`, `/me` and the application must agree (decision D2).
 package enum AccessTokenCheck {
-    /// What the evidence amounts to.
+    /// The outcome of the check.
     package enum Verdict: Sendable {
-        /// Facebook vouches, to this app, for this person.
+        /// Facebook confirms the token, for this app and this user.
         case accepted(VerifiedPerson)
-        /// The token was made for another app; another app of the same application may be asked about it.
+        /// The token was issued for another app; another app of the same application may be tried.
         case otherApp
         case refused(Failure)
     }
 
-    /// Judges the evidence about one token for one app.
+    /// Returns the verdict on the evidence about one token for one app.
     ///
-    /// Times are compared without tolerance. Whether a token has expired is Facebook's to say, by its own clock, in
-    /// `is_valid`; comparing `expires_at` with our clock is a second wall against replies that contradict themselves. A
-    /// tolerance would open that wall for a minute and help only those whose token has less than the error of our clock
-    /// left to live.
+    /// Times are compared without tolerance. Facebook decides by its own clock, in `is_valid`, whether a token has
+    /// expired. Comparing `expires_at` with our clock is a second check against contradictory responses. A tolerance
+    /// would weaken that check by a minute and would only help tokens that expire within the error of our clock.
     ///
     /// - Parameters:
-    ///   - evidence: What Graph answered.
-    ///   - app: The app as which Graph was asked.
-    ///   - provider: What the operator calls the provider.
+    ///   - evidence: The responses of Graph.
+    ///   - app: The app whose credentials were sent to Graph.
+    ///   - provider: The operator's name for the provider.
     ///   - now: Unix seconds.
-    /// - Returns: The one verdict; `accepted` only when everything agrees.
+    /// - Returns: The verdict; `accepted` only when everything agrees.
     package static func verify(
         evidence: AccessTokenEvidence,
         app: ProviderApp,
@@ -65,7 +65,7 @@ package enum AccessTokenCheck {
                 return .refused(failure)
             case .user(let user):
                 try check(user, isOf: subject)
-                // 0 is never.
+                // 0 means never.
                 func end(_ time: Int64?) -> Int64? { time == 0 ? nil : time }
                 return .accepted(
                     VerifiedPerson(
@@ -82,7 +82,7 @@ package enum AccessTokenCheck {
         }
     }
 
-    /// Page, app and system-user tokens pass `is_valid`, and a page token even has a user id (T-17).
+    /// Throws for page, app and system-user tokens: they pass `is_valid`, and a page token even has a user id (T-17).
     private static func checkKind(_ token: TokenInspection) throws(Failure) {
         guard let type = token.type, !type.hasSameBytes(as: "USER") else { return }
         throw Failure(
@@ -114,14 +114,15 @@ package enum AccessTokenCheck {
                 """
             )
         }
-        // An undecodable token has neither, but then it is not valid either.
+        // An undecodable token has neither, but such a token is not valid either.
         guard token.appID != nil, token.type != nil else {
             throw contradiction("debug_token calls a token valid without app_id or type")
         }
     }
 
-    /// An absent time ends nothing: Facebook's word on a token's life is `is_valid`, and not every token carries both
-    /// times.
+    /// Returns whether a time has passed; an absent time never has.
+    ///
+    /// Facebook's statement about expiry is `is_valid`, and not every token carries both times.
     private static func isOver(_ end: Int64?, now: Int64) -> Bool {
         guard let end, end != 0 else { return false }
         return end <= now
@@ -158,12 +159,12 @@ package enum AccessTokenCheck {
 
     // MARK: Two failures
 
-    /// The failure to report when `debug_token` gave none of its verdicts.
+    /// Returns the failure to report when `debug_token` gave no verdict.
     ///
-    /// What `/me` says about the credential or the request itself counts more than that Graph could not be asked,
-    /// because repeating changes nothing about it. That our own app is set up wrongly counts more than either: `/me`
-    /// refuses a good token, too, when it comes with a proof of the wrong secret. For the same reason `/me` alone
-    /// accuses no operator: our proof does not fit a token of somebody else's app.
+    /// A verdict of `/me` on the credential or the request takes precedence over an upstream error of `debug_token`,
+    /// because a retry would not change it. A misconfigured app takes precedence over both: `/me` refuses a good token,
+    /// too, when the proof was made with the wrong secret. A failed proof at `/me` alone does not count as a
+    /// misconfiguration: our proof does not fit a token of another app either.
     private static func weightier(_ inspection: Failure, _ profile: AccessTokenEvidence.Profile) -> Failure {
         guard case .failed(let profile) = profile, inspection.reason.isTemporary, profile.reason.isVerdict else {
             return inspection
@@ -173,7 +174,7 @@ package enum AccessTokenCheck {
 }
 
 extension Failure.Reason {
-    /// Whether the same request may succeed later as it is.
+    /// Whether the same request may succeed later.
     fileprivate var isTemporary: Bool {
         switch self {
         case .providerUnavailable, .providerTimeout, .providerBadReply, .providerRateLimited, .overloaded: true
@@ -181,7 +182,7 @@ extension Failure.Reason {
         }
     }
 
-    /// Whether it says something about the credential or the request that repeating does not change.
+    /// Whether the reason concerns the credential or the request, so that a retry does not change it.
     fileprivate var isVerdict: Bool {
         switch self {
         case .credentialInvalid, .credentialExpired, .credentialRevoked, .credentialWrongKind, .userActionRequired,

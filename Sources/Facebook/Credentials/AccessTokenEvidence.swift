@@ -1,16 +1,18 @@
-import Upstream
-package import Vocabulary
+package import Domain
+package import Encodings
+import Providers
 
-/// What Graph's `debug_token` says of an access token, as far as it was asked with our own app token
-/// (docs/protocols/facebook.md §1.2).
+/// The response of Graph's `debug_token` about an access token, requested with our own app token.
+///
+/// See docs/protocols/facebook.md §1.2.
 package struct TokenInspection: Sendable {
     /// `is_valid`.
     package var isValid: Bool
     /// `type`: `USER`, `APP`, `PAGE`, …; nil when the token could not be decoded.
     package var type: String?
-    /// `app_id` as decimal text, whether it came as text or as number.
+    /// `app_id` as decimal text, whether Graph wrote a text or a number.
     package var appID: String?
-    /// `user_id` as decimal text, whether it came as text or as number.
+    /// `user_id` as decimal text, whether Graph wrote a text or a number.
     package var userID: String?
     /// Unix seconds; 0 means never, nil when absent.
     package var expiresAt: Int64?
@@ -18,7 +20,7 @@ package struct TokenInspection: Sendable {
     package var dataAccessExpiresAt: Int64?
     /// The permissions that the token carries.
     package var scopes: [String]
-    /// Why `isValid` is false, already in our words.
+    /// The reason why `isValid` is false, in our words.
     package var refusal: Failure?
 
     package init(
@@ -42,17 +44,17 @@ package struct TokenInspection: Sendable {
     }
 }
 
-/// The two replies that must agree before an access token counts (decision D2).
+/// The two responses that must agree before an access token is accepted (decision D2).
 package struct AccessTokenEvidence: Sendable {
-    /// What `debug_token` gave.
+    /// The outcome of `debug_token`.
     package indirect enum Inspection: Sendable {
         case token(TokenInspection)
-        /// Graph said that the token was made for another app than the one asked as.
+        /// Graph said that the token was issued for another app than ours.
         case otherApp
         case failed(Failure)
     }
 
-    /// What `/me` gave: the Graph user, or why there is none.
+    /// The outcome of `/me`: the Graph user, or the failure.
     package indirect enum Profile: Sendable {
         case user(JSONObject)
         case failed(Failure)
@@ -67,10 +69,11 @@ package struct AccessTokenEvidence: Sendable {
     }
 }
 
-/// `debug_token`: what Facebook knows about a token, asked with the token of our own app
-/// (docs/protocols/facebook.md §1.2).
+/// The call of `debug_token`, which describes a token; authorized by the token of our own app.
+///
+/// See docs/protocols/facebook.md §1.2.
 enum TokenInspectionCall {
-    /// The question.
+    /// Returns the request.
     static func question(_ token: TokenText, by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
         let appToken = caller.appToken
         var target = caller.target("debug_token")
@@ -80,9 +83,9 @@ enum TokenInspectionCall {
         return try caller.question(.debugToken, target, bearer: appToken, tooLong: TokenText.noToken)
     }
 
-    /// The answer.
+    /// Reads the response.
     ///
-    /// - Throws: `ProviderFault` unless Graph passed one of its verdicts on the token.
+    /// - Throws: `ProviderFault` unless Graph gave a verdict on the token.
     static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> AccessTokenEvidence.Inspection
     {
         let object: JSONObject
@@ -119,7 +122,7 @@ enum TokenInspectionCall {
     }
 }
 
-/// Members of a reply; one of the wrong type makes the whole reply one that cannot be relied on.
+/// Members of a response; one member of the wrong type makes the whole response invalid.
 extension GraphReply {
     private static let maxTextBytes = 128
 
@@ -153,7 +156,7 @@ extension GraphReply {
             guard let text = element.string, text.utf8.count <= Self.maxTextBytes else {
                 throw misshapen("a list that holds something other than texts")
             }
-            // No permission has such a name, and none is stored.
+            // No permission has such a name, so it is left out and never stored.
             if !text.utf8.contains(0) { texts.append(text) }
         }
         return texts
@@ -161,10 +164,10 @@ extension GraphReply {
 }
 
 extension JSONValue {
-    /// An id: Graph writes it as a text, and in some versions and places as a number (docs/protocols/facebook.md §1.2).
+    /// An id as decimal text (docs/protocols/facebook.md §1.2).
     ///
-    /// Of a number the literal counts, and only if it is an integer within 2^63, so that `10.0` and `1e1` are no ids
-    /// and no digit is lost.
+    /// Graph writes ids as texts, and in some versions and places as numbers. A number counts only if its literal is an
+    /// integer within 2^63, so that `10.0` and `1e1` are no ids and no digit is lost.
     var decimalText: String? {
         switch self {
         case .string(let text): text
@@ -175,9 +178,9 @@ extension JSONValue {
     }
 }
 
-/// `/me`: the person behind a token, with the fields that the mapping reads (docs/protocols/facebook.md §2).
+/// The call of `/me`: the user of a token, with the fields that the mapping reads (docs/protocols/facebook.md §2).
 enum ProfileFetch {
-    /// The question, for fields in Graph's syntax.
+    /// Returns the request, with fields in Graph's syntax.
     static func question(
         _ fields: String,
         of token: TokenText,
@@ -194,9 +197,9 @@ enum ProfileFetch {
         return try caller.question(.me, target, bearer: token.text, tooLong: tooLong)
     }
 
-    /// The answer: the Graph user, whose `id` is a text of digits from here on, also where Graph wrote a number.
+    /// Reads the Graph user in the response; its `id` becomes a text of digits, also where Graph wrote a number.
     ///
-    /// - Throws: `ProviderFault` for everything else.
+    /// - Throws: `ProviderFault` for every other response.
     static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> JSONObject {
         switch try reply.content() {
         case .error(let error):

@@ -1,25 +1,24 @@
-package import Vocabulary
+package import Domain
 
 /// The one credential of a request.
 package enum Credential: Sendable {
-    /// A token for Graph, to be verified by asking Graph.
+    /// An access token, verified by asking Graph.
     case accessToken(Secret)
-    /// A signed token of Limited Login, with the nonce that the app used if it sent one.
+    /// An ID token of Limited Login, with the nonce if the client sent one.
     case idToken(Secret, nonce: Secret?)
-    /// An authorization code, to be exchanged once.
+    /// A single-use authorization code, to be exchanged.
     case code(Secret, redirectURI: String, codeVerifier: Secret?)
-    /// The one-time code with which a login through the server ends, with the verifier of the challenge that it began
-    /// with.
+    /// The one-time code of a login through the server, with the verifier of the challenge that began the login.
     case loginCode(Secret, codeVerifier: Secret?)
 }
 
 extension Credential {
-    /// Picks the one credential of a request.
+    /// Selects the one credential of a request.
     ///
-    /// A JWT that comes as `accessToken` is taken for the ID token that it is, since iOS apps send it there.
+    /// A JWT in `accessToken` is treated as an ID token, since iOS apps send it there.
     ///
-    /// - Throws: `credential_missing` without any, `credential_ambiguous` with more than one, `credential_wrong_kind`
-    ///   when a field holds a token of another kind.
+    /// - Throws: `credential_missing` without a credential, `credential_ambiguous` with several,
+    ///   `credential_wrong_kind` when a field holds a token of another kind.
     package init(_ fields: CredentialFields) throws(Failure) {
         let given = (
             Self.present(fields.accessToken), Self.present(fields.idToken), Self.present(fields.code),
@@ -96,23 +95,23 @@ extension Credential {
     }
 }
 
-/// What a token looks like, before anybody is asked about it (docs/protocols/facebook.md §4.6).
+/// The kind of a token by its form, before Facebook is asked about it (docs/protocols/facebook.md §4.6).
 ///
-/// Apps send the wrong one of several tokens often enough that each kind deserves its own answer. The shape decides
-/// which way a token goes; one kind is never tried as another.
+/// Apps send the wrong one of several tokens so often that each kind deserves an error of its own. The form alone
+/// decides how a token is verified; a token is never tried as another kind.
 package enum CredentialShape: Sendable, Equatable, CaseIterable {
     /// `EAA…`: an access token for Graph.
     case graphToken
-    /// Segments with dots between them, the first beginning with `{` in base64url: a signed ID token, or what was to
-    /// look like one.
+    /// Segments with dots between them, the first beginning with `{` in base64url: an ID token, or an imitation of one.
     case idToken
-    /// Holds a `|`: an app token (`id|secret`), a client token, or a user token of a format given up long ago.
+    /// Holds a `|`: an app token (`id|secret`), a client token, or a user token of an abandoned format.
     case appOrClientToken
-    /// Anything else. The placeholder that the iOS SDK hands out when tracking is denied looks like this, and so would
-    /// a format that Facebook brings up tomorrow; hence Graph is asked, and its word decides.
+    /// Any other form; Graph is asked and decides.
+    ///
+    /// The iOS SDK's placeholder for denied tracking has such a form, and so would a future format of Facebook.
     case unknown
 
-    /// Looks at the bytes; linear in their number.
+    /// Determines the kind from the bytes, in linear time.
     package init(of token: String) {
         let bytes = Array(token.utf8)
         if bytes.contains(UInt8(ascii: "|")) {
@@ -126,11 +125,11 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
         }
     }
 
-    /// Whether it has a dot and begins as JSON does.
+    /// Returns whether a token has a dot and begins like a JSON object in base64url.
     ///
-    /// A header that is a JSON object begins with `{`, whose six high bits are the letter `e`, and whose two low bits
-    /// leave the second letter to the last quarter of the alphabet. What begins like that and is no ID token is refused
-    /// as one, and never sent to Graph.
+    /// The six high bits of `{` encode as the letter `e`; the two low bits limit the second letter to the last quarter
+    /// of the alphabet. A text that begins like this and is no ID token is refused as an invalid ID token, and never
+    /// sent to Graph.
     private static func beginsLikeSignedToken(_ bytes: [UInt8]) -> Bool {
         guard bytes.first == UInt8(ascii: "e"), let second = bytes.dropFirst().first else { return false }
         return "wxyz0123456789-_".utf8.contains(second) && bytes.contains(UInt8(ascii: "."))

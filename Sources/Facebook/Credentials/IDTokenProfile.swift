@@ -1,18 +1,19 @@
+import Domain
+import Encodings
 import SignedTokens
-import Vocabulary
 
 /// The claims of an ID token as a Graph user, so that one mapping serves both (docs/protocols/facebook.md §4.3).
 ///
-/// A claim of another type than the SDKs know is left out, like one that is not there.
+/// A claim of an unexpected type is left out, like an absent claim. The expected types are those of the SDKs.
 struct IDTokenProfile {
-    /// Under the names of Graph's fields.
+    /// The claims under the names of Graph's fields.
     let fields: JSONObject
-    /// The permissions that the claims give away.
+    /// The permissions that the claims imply.
     let scopes: [String]
 
     init(claims: JSONObject, subject: Subject) {
         var fields: JSONObject = ["id": .string(subject.text)]
-        // Every login with Facebook has it.
+        // Every login with Facebook has this permission.
         var scopes = ["public_profile"]
         for claim in Self.claims {
             guard let value = claims[claim.name].flatMap(claim.value) else { continue }
@@ -50,7 +51,7 @@ struct IDTokenProfile {
         Claim(name: "user_link", field: "link", scope: "user_link"),
     ]
 
-    /// The names of claims, and of the fields that they become.
+    /// The name of each claim, with the name of its field.
     static let fields = Dictionary(uniqueKeysWithValues: claims.map { ($0.name, $0.field) })
 
     private static func text(_ value: JSONValue) -> JSONValue? {
@@ -73,7 +74,7 @@ struct IDTokenProfile {
         return members.isEmpty ? nil : .object(JSONObject(members))
     }
 
-    /// Ids without names: more is not in a token.
+    /// Returns friends with ids and without names, since a token holds no more.
     private static func friends(_ value: JSONValue) -> JSONValue? {
         guard let ids = value.array?.map(text), !ids.contains(where: { $0 == nil }) else { return nil }
         return .object(["data": .array(ids.compactMap(\.self).map { .object(["id": $0]) })])
@@ -81,7 +82,7 @@ struct IDTokenProfile {
 }
 
 extension VerifiedPerson {
-    /// The person of an ID token, after check 14: `sub` is an id of Facebook's.
+    /// Creates the verified user of an ID token; check 14: `sub` must be a Facebook id.
     ///
     /// - Throws: `credential_invalid`.
     init(_ token: AcceptedIDToken, of provider: ProviderName) throws(Failure) {

@@ -1,38 +1,39 @@
 import Curl
-import Upstream
-package import Vocabulary
+package import Domain
+import Encodings
+import Providers
 
-/// What Facebook makes of the id and the secret of an app.
+/// The result of checking the id and the secret of an app at Facebook.
 package struct AppCheck: Sendable {
     package enum Outcome: Sendable {
-        /// Both belong together, and the app may ask about tokens; with the app's name at Facebook, if it is one to
-        /// show.
+        /// Id and secret match, and the app may inspect tokens; with the app's name at Facebook if it can be shown.
         case right(name: String?)
-        /// What is wrong and what to do about it, for the operator; the failure says the same to a program.
+        /// What is wrong and what the operator should do; the failure says the same to a program.
         case wrong(problem: String, failure: Failure)
-        /// Graph could not be asked, or gave no answer that tells.
+        /// Graph could not be asked, or its response does not tell.
         case unknown(Failure)
     }
 
     package let outcome: Outcome
-    /// The version of Graph that answered; nil when none said so.
+    /// The Graph version of the response; nil when Graph sent none.
     package let answeredVersion: String?
 }
 
 extension GraphClient {
     /// Checks the id and the secret of an app at Graph.
     ///
-    /// Two questions, one after the other, both with the app token that id and secret make: for the app itself, and the
-    /// one that every login asks, about a text that is no token. Each is asked once: whoever wants to know it again can
-    /// repeat the check. No login is held up by what comes out, and a check asks even while logins may not.
+    /// The check makes two requests in turn, both with the app token that id and secret make: one for the app itself,
+    /// and the `debug_token` request of every login, with a text that is no token. Neither is retried: the operator can
+    /// repeat the check. The result does not affect logins, and the check is made even while the circuit breaker
+    /// refuses logins.
     ///
     /// - Parameters:
-    ///   - app: The app, of the settings or not yet.
+    ///   - app: The app, which need not be in the settings yet.
     ///   - settings: Graph version and form of the proof.
-    ///   - application: Whose app it is.
-    ///   - deadline: When the answer is worth nothing any more.
+    ///   - application: The application of the app.
+    ///   - deadline: The moment at which the check must be done.
     ///   - now: Unix seconds, for timed proofs.
-    /// - Returns: The outcome, in which the secret does not occur.
+    /// - Returns: The outcome, which does not contain the secret.
     package func check(
         app: ProviderApp,
         settings: FacebookSettings,
@@ -67,7 +68,7 @@ extension GraphClient {
             if case .error(let error) = try reply.content() {
                 return AppCheck(outcome: .init(error, in: reply, to: caller), answeredVersion: version)
             }
-            // That the text is no token is the answer to be had; its form counts as at a login.
+            // The verdict that the text is no token is the expected response; its form counts as at a login.
             _ = try TokenInspectionCall.answer(reply, isGraphToken: noToken.isGraphToken)
             return AppCheck(outcome: .right(name: name), answeredVersion: version)
         } catch {
@@ -76,12 +77,12 @@ extension GraphClient {
     }
 }
 
-/// `/{app id}`: the app as Graph shows it to its own token.
+/// The call of `/{app id}`: the app as Graph shows it to the app's own token.
 enum AppNode {
-    /// The text whose inspection is asked for: a real token would have to travel in a URL.
+    /// The text to inspect in place of a real token, which would have to travel in a URL.
     static let noToken = Secret("none")
 
-    /// The question.
+    /// Returns the request.
     static func question(by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
         var target = caller.target(caller.app.id.text)
         target.add("fields", "id,name")
@@ -89,9 +90,9 @@ enum AppNode {
         return try caller.question(.app, target, bearer: caller.appToken)
     }
 
-    /// The app's name, if it is one to show to an operator: of at most 256 bytes, without invisible characters.
+    /// Returns the app's name if an operator can be shown it: at most 256 bytes, without invisible characters.
     ///
-    /// - Throws: `ProviderFault` when the reply is about something else.
+    /// - Throws: `ProviderFault` when the response is about another app.
     static func name(in object: JSONObject, of reply: GraphReply, app: ProviderAppID) throws(ProviderFault) -> String? {
         guard let id = object["id"]?.decimalText, id.hasSameBytes(as: app.text) else {
             throw reply.misshapen("another app than the one asked for")

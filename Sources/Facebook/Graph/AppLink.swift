@@ -1,15 +1,14 @@
 import Curl
+import Domain
+import Encodings
 import NIOConcurrencyHelpers
 import Providers
-import Upstream
-import Vocabulary
 
-/// What the logins of one app have learnt about Graph, shared by those under way.
+/// The state of Graph for one app, as its logins learnt it; shared by concurrent logins.
 final class AppLink: Sendable {
-    /// An app as one application uses it.
+    /// An app in one application.
     ///
-    /// Two applications that share an app learn separately, so that neither can harm the
-    /// other by its settings.
+    /// Two applications with the same app have separate states, so that neither can harm the other by its settings.
     struct Key: Hashable {
         let application: ApplicationID
         let app: ProviderAppID
@@ -23,7 +22,7 @@ final class AppLink: Sendable {
         var answer: Answer?
     }
 
-    /// Which version answered to which.
+    /// The requested and the responding version of Graph.
     struct Answer: Sendable {
         let asked: String
         let answered: String
@@ -38,19 +37,19 @@ final class AppLink: Sendable {
         usageGauges = UsageGauges(key)
     }
 
-    /// Lets a login ask.
+    /// Admits a login to send requests.
     ///
-    /// - Throws: What a login is told that may not.
+    /// - Throws: The failure of a login that is not admitted.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
         try state.withLockedValue { $0.breaker.admit(at: .now) }.pass(to: .facebook)
     }
 
-    /// Whether it may ask again.
+    /// Returns whether an admitted login may retry.
     func allowsRepeats(_ pass: CircuitBreaker.Pass) -> Bool {
         state.withLockedValue { $0.breaker.allowsRepeats(pass) }
     }
 
-    /// Takes in what a login learnt.
+    /// Records the outcome of a login.
     func record(_ outcome: CircuitBreaker.Outcome, of pass: CircuitBreaker.Pass) {
         state.withLockedValue { state in
             state.breaker.record(outcome, of: pass, at: .now)
@@ -58,20 +57,20 @@ final class AppLink: Sendable {
         }
     }
 
-    /// How fast work in the background may ask.
+    /// Returns how fast background work may send requests.
     func backgroundPace() -> BackgroundPace {
         state.withLockedValue { $0.breaker.isClosed ? $0.background.pace(at: .now) : .none }
     }
 
-    /// Takes in what a question of the background came to; logins go on as before.
+    /// Records the outcome of a background request; logins are not affected.
     func noteInBackground(_ signal: HealthSignal?) {
         state.withLockedValue { $0.background.note(signal, at: .now) }
     }
 
-    /// The version that answered last.
+    /// The version that responded last.
     var answer: Answer? { state.withLockedValue { $0.answer } }
 
-    /// Takes in what the headers of a reply say; most say the same as those before.
+    /// Records the headers of a response; most repeat those of the previous response.
     func note(_ reply: GraphReply, asked: String) {
         let (usage, version) = (reply.usageHeader, reply.versionHeader)
         state.withLockedValue { state in
@@ -83,7 +82,9 @@ final class AppLink: Sendable {
 }
 
 extension AppLink.State {
-    /// - Returns: Whether it says something else than the one before.
+    /// Records usage.
+    ///
+    /// - Returns: Whether the header differs from the previous one.
     fileprivate mutating func note(usageHeader header: String) -> Bool {
         let isNew = !header.utf8.elementsEqual(usageHeader)
         if isNew {
@@ -101,13 +102,13 @@ extension AppLink.State {
     }
 }
 
-/// Who asks Graph, and how: an app with its secret, by the settings of the application that it belongs to.
+/// The sender of a request to Graph: an app with its secret, and the application's settings.
 struct GraphCaller {
     let app: ProviderApp
     let settings: FacebookSettings
     let configuration: GraphConfiguration
 
-    /// Takes an app whose secret can be sent: printable ASCII without spaces, and not empty.
+    /// Checks that the app's secret can be sent: printable ASCII without spaces, and not empty.
     ///
     /// - Throws: `provider_misconfigured`.
     init(_ app: ProviderApp, _ settings: FacebookSettings, _ configuration: GraphConfiguration) throws(Failure) {
@@ -124,23 +125,24 @@ struct GraphCaller {
         self.configuration = configuration
     }
 
-    /// The token of the app itself.
+    /// The app token.
     var appToken: String { app.id.text + "|" + app.secret.reveal() }
 
-    /// The proof of a token; `now` in Unix seconds, for timed proofs.
+    /// Returns the proof of a token; `now` in Unix seconds, for timed proofs.
     func proof(of token: String, now: Int64) -> AppSecretProof {
         AppSecretProof(of: token, secret: app.secret, form: settings.proof, now: now)
     }
 
-    /// The path to an endpoint, in the application's version of Graph; without one it is the oldest that the app may
-    /// use.
+    /// Returns the path of an endpoint in the application's Graph version.
+    ///
+    /// Without a version, Graph takes the oldest that the app may use.
     func target(_ endpoint: String...) -> Target {
         Target(configuration.basePath, [settings.graphVersion] + endpoint)
     }
 
-    /// The question at a target, asked with a token.
+    /// Returns a request of a target, authorized by a token.
     ///
-    /// - Throws: `tooLong` when the target is too long to be sent, `provider_misconfigured` when it is none.
+    /// - Throws: `tooLong` when the target is too long to send, `provider_misconfigured` when it is not valid.
     func question(
         _ call: ProviderCall,
         _ target: Target,
@@ -156,8 +158,9 @@ struct GraphCaller {
         }
     }
 
-    /// The question by a form to `oauth/access_token`, in which the app names itself and its secret, so that neither is
-    /// in a URL.
+    /// Returns a form request to `oauth/access_token`, with the app id and the app secret.
+    ///
+    /// A form keeps both out of URLs.
     ///
     /// - Throws: `provider_misconfigured`.
     func question(

@@ -1,8 +1,8 @@
-import Upstream
-import Vocabulary
+import Domain
+import Providers
 
 extension AppCheck.Outcome {
-    /// What an error means that an app got for its own token.
+    /// Creates the outcome from Graph's error for an app token.
     init(_ error: GraphError, in reply: GraphReply, to caller: GraphCaller) {
         let fault = reply.fault(error, of: .appToken, isGraphToken: false)
         guard fault.isVerdict else {
@@ -22,15 +22,15 @@ extension AppCheck.Outcome {
     }
 }
 
-/// Which part of an app's settings Graph refuses (docs/protocols/facebook.md §1.2, §1.3 and §3.4).
+/// The problem with an app's settings at Graph (docs/protocols/facebook.md §1.2, §1.3 and §3.4).
 ///
-/// The texts decide, since one code stands for several causes; what Graph wrote stays out of what we say.
+/// The error's text decides, since one code stands for several causes. Graph's text stays out of our messages.
 struct AppProblem {
     let error: GraphError
     let app: ProviderAppID
     let settings: FacebookSettings
 
-    /// What is wrong and what to do next.
+    /// What is wrong and what the operator should do.
     var text: String {
         let text = error.text
         if error.mentionsProof { return refusedProof }
@@ -74,14 +74,14 @@ struct AppProblem {
             """
     }
 
-    /// The token of a desktop app is treated as if none had been sent.
+    /// Whether Graph ignored the app token, as it does for desktop apps.
     private var countsForNothing: Bool {
         error.meaning == 104 || error.text.says("active access token")
             || error.text.says("must provide an app access token")
             || error.text.says("desktop app")
     }
 
-    /// The app token is looked at first, so the secret itself is right.
+    /// Graph checks the app token first, so a refused proof means that the secret itself is right.
     private var refusedProof: String {
         switch settings.proof {
         case .timed:

@@ -1,11 +1,11 @@
 import Providers
-import Upstream
 
-/// Decides how much work in the background may ask Graph about one app, so that logins always come first.
+/// The limit on background requests to Graph for one app, so that logins always come first.
 ///
-/// Such work never tries whether Graph works again, which is a login's to do, and nothing that it meets opens the
-/// circuit breaker of logins: it has a memory of its own for what went wrong. Graph's word on how much of the app's
-/// allowance is used slows it down from one half on and stops it at three quarters, long before Graph refuses anybody.
+/// Background requests never probe whether Graph works again: that is left to logins. Their failures do not open the
+/// circuit breaker of logins: the gate counts failures of its own. Graph's statements about the app's rate limit slow
+/// background requests down at one half of the limit and stop them at three quarters, long before Graph refuses
+/// requests.
 ///
 /// A pure state machine; times are arguments.
 struct BackgroundGate: Sendable {
@@ -15,28 +15,29 @@ struct BackgroundGate: Sendable {
     private var failures = 0
     private var usage: (percent: Int, seen: Instant)?
 
-    /// Percent of the allowance from which on the pace is slow, and at which it is none.
+    /// Percent of the rate limit at which the pace becomes slow, and at which it becomes none.
     static let slowAt = 50
     static let stopAt = 75
-    /// How long a word on the usage counts: the allowance is of a rolling hour, and without questions no newer word
-    /// comes.
+    /// The time in which a statement about usage counts.
+    ///
+    /// The rate limit is for a rolling hour, and without requests no newer statement comes.
     static let usageCounts: Duration = .seconds(300)
-    /// The longest pause after failures, each of which doubles the one before.
+    /// The longest pause; each failure doubles the pause.
     static let longestPause: Duration = .seconds(60)
 
-    /// How fast to ask now.
+    /// Returns the current pace.
     func pace(at now: Instant) -> BackgroundPace {
         if let pausedUntil, now < pausedUntil { return .none }
         guard let usage, usage.percent >= Self.slowAt else { return .full }
         return usage.percent >= Self.stopAt && now < usage.seen + Self.usageCounts ? .none : .slow
     }
 
-    /// Takes in what Graph said of the usage, to whomever.
+    /// Records the usage in a response to any request.
     mutating func note(usage percent: Int, at now: Instant) {
         usage = (percent, now)
     }
 
-    /// Takes in what a question of the background came to; nil for an answer that was understood.
+    /// Records the outcome of a background request; nil for a valid response.
     mutating func note(_ signal: HealthSignal?, at now: Instant) {
         switch signal {
         case nil, .answered:

@@ -1,16 +1,15 @@
+package import Domain
 package import Providers
-import Upstream
-package import Vocabulary
 
-// What is asked of Graph while nobody waits. Each question is asked once; repeating is for whoever plans the work.
+// The background requests to Graph. None is retried here; the background work plans retries.
 
 extension GraphClient {
-    /// How fast work in the background may ask about an app now: not at all while logins may not ask either.
+    /// Returns how fast background requests about an app may be sent; `none` while the circuit breaker refuses logins.
     package func backgroundPace(of app: ProviderAppID, application: ApplicationID) -> BackgroundPace {
         knownLink(of: app, application)?.backgroundPace() ?? .full
     }
 
-    /// Asks `debug_token` about a kept token.
+    /// Requests `debug_token` for a kept token.
     package func inspect(
         kept token: Secret,
         app: ProviderApp,
@@ -31,7 +30,7 @@ extension GraphClient {
         }
     }
 
-    /// Asks `/me` with a kept token for fields in Graph's syntax, each field once, with `id` among them.
+    /// Requests `/me` with a kept token; `fields` is in Graph's syntax, each field once, with `id` among them.
     package func profile(
         kept token: Secret,
         app: ProviderApp,
@@ -55,10 +54,10 @@ extension GraphClient {
         }
     }
 
-    /// Exchanges a token for the long-lived one of the same person (docs/protocols/facebook.md §1.3).
+    /// Exchanges a token for a long-lived token of the same user (docs/protocols/facebook.md §1.3).
     ///
     /// - Returns: The long-lived token, which is not verified yet.
-    /// - Throws: Why there is none; the token that was to be exchanged is as good as before.
+    /// - Throws: The reason for the failure; the first token stays valid.
     package func exchangeForLongLived(
         kept token: Secret,
         app: ProviderApp,
@@ -71,7 +70,7 @@ extension GraphClient {
         return try await ask(question, of: app.id, application, until: deadline, LongLivedExchange.answer)
     }
 
-    /// Asks, and takes in what that says about asking on.
+    /// Sends a request and records its outcome for the pace of background work.
     private func ask<Answer>(
         _ question: GraphQuestion,
         of app: ProviderAppID,

@@ -1,21 +1,22 @@
 import Curl
-import Upstream
-package import Vocabulary
+package import Domain
+import Encodings
+import Providers
 
-/// An authorization code with what the login dialog was opened with: all of it must fit together.
+/// An authorization code with the parameters of its login dialog, which must match the code.
 package struct AuthorizationCode: Sendable {
     package let code: Secret
     let redirectURI: String
     let codeVerifier: Secret?
 
-    /// Longest code that is sent on.
+    /// The largest size of a code in bytes.
     static let maxCodeBytes = 4096
 
-    /// Holds a code and a verifier to their rules, before anything is sent.
+    /// Checks the form of a code and a verifier, before a request is sent.
     ///
     /// - Parameters:
     ///   - code: The code as Facebook gave it; printable ASCII.
-    ///   - redirectURI: The one that the dialog was opened with, to the byte.
+    ///   - redirectURI: The redirect URI of the dialog, byte for byte.
     ///   - codeVerifier: The verifier of PKCE: 43 to 128 unreserved characters (RFC 7636 §4.1).
     /// - Throws: `credential_invalid`.
     package init(_ code: Secret, redirectURI: String, codeVerifier: Secret?) throws(Failure) {
@@ -39,20 +40,20 @@ package struct AuthorizationCode: Sendable {
 }
 
 extension GraphClient {
-    /// Exchanges an authorization code for the access token behind it: once, and never again (decision D13).
+    /// Exchanges a single-use authorization code for its access token; never retried (decision D13).
     ///
-    /// Facebook may have used the code up even when no answer of it arrives, so whatever goes wrong once it is asked,
-    /// the login starts over.
+    /// Facebook may have consumed the code even when no response arrives. So the login starts over after any failure of
+    /// a request.
     ///
     /// - Parameters:
-    ///   - code: The code; it is of this app or of none.
+    ///   - code: The code, which may turn out not to be of this app.
     ///   - app: The app that the dialog was opened for.
-    ///   - settings: Which version of Graph to ask.
-    ///   - application: Whose login it is.
-    ///   - deadline: When the answer is worth nothing any more.
-    ///   - claim: Makes the code this login's, just before it is sent; what it throws keeps Facebook from being asked.
+    ///   - settings: The Graph version.
+    ///   - application: The application of the login.
+    ///   - deadline: The moment at which the exchange must be done.
+    ///   - claim: Marks the code as used, just before it is sent; if it throws, no request is sent.
     /// - Returns: The access token, which is not verified yet; or that Facebook has lost the dialog's challenge.
-    /// - Throws: Why there is neither.
+    /// - Throws: The reason why there is neither.
     package func exchange(
         _ code: AuthorizationCode,
         app: ProviderApp,
@@ -82,17 +83,18 @@ extension GraphClient {
     }
 }
 
-/// What Facebook gives for an authorization code that it takes for one.
+/// The outcome of exchanging a genuine authorization code.
 package enum ExchangedCode: Sendable {
     case token(Secret)
-    /// Nothing, since the verifier came with it: Facebook has not kept the challenge that the dialog was opened with.
-    /// Another dialog without a challenge gives a code that it takes.
+    /// Facebook has not kept the dialog's challenge, and so refuses a code that comes with a verifier.
+    ///
+    /// A code from another dialog without a challenge is accepted.
     case challengeLost(Failure)
 }
 
-/// `oauth/access_token` for a code (docs/protocols/facebook.md §1.3).
+/// The call of `oauth/access_token` with a code (docs/protocols/facebook.md §1.3).
 enum CodeExchange {
-    /// The question: a form, so that the code is not in a URL.
+    /// Returns the request; a form keeps the code out of URLs.
     static func question(_ code: AuthorizationCode, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
         try caller.question(.codeExchange, ofGrant: "authorization_code") { form in
             form.add("redirect_uri", code.redirectURI)
@@ -101,9 +103,9 @@ enum CodeExchange {
         }
     }
 
-    /// The answer: the access token, or that the challenge is lost.
+    /// Reads the access token in the response, or that the challenge is lost.
     ///
-    /// - Throws: `ProviderFault` for everything else.
+    /// - Throws: `ProviderFault` for every other response.
     static func answer(_ reply: GraphReply) throws(ProviderFault) -> ExchangedCode {
         switch try reply.content() {
         case .error(let error):
@@ -120,7 +122,7 @@ enum CodeExchange {
         }
     }
 
-    /// Facebook gives it code 1, which means a moment's trouble elsewhere; with this code no repetition helps.
+    /// Returns the failure for Facebook's code 1, which elsewhere means a passing error; here no retry helps.
     private static func challengeLost(_ error: GraphError, status: Int) -> Failure {
         Failure(
             .credentialInvalid,
@@ -137,11 +139,11 @@ enum CodeExchange {
         "Graph error \(error.code.map(String.init) ?? "without code"), HTTP status \(status)"
     }
 
-    /// What an error says of the code; nil when it says something of the app or of Graph.
+    /// Returns the failure of the code; nil when the error concerns the app or Graph.
     ///
-    /// The subcodes first, then the texts, since not every error carries the subcode that the table promises.
+    /// Subcodes are compared first, then texts, since not every error carries the documented subcode.
     private static func failure(of error: GraphError, status: Int) -> Failure? {
-        // Facebook gives code 1 to a verifier that is none, too.
+        // Facebook gives code 1 to a malformed verifier, too.
         let isOfVerifier = error.text.says("code verifier") || error.text.says("code_verifier")
         guard isOfVerifier || !error.isTransient && (error.meaning == 100 || error.meaning == 191) else { return nil }
         let cause = cause(error, status)
@@ -186,7 +188,7 @@ enum CodeExchange {
         return invalid(details: error.details, cause: cause)
     }
 
-    /// A code that is none, or none of this app.
+    /// Returns the failure for a text that is no code, or a code of another app.
     static func invalid(details: JSONObject = JSONObject(), cause: String? = nil) -> Failure {
         Failure(
             .credentialInvalid,
@@ -201,7 +203,7 @@ enum CodeExchange {
 }
 
 extension Failure {
-    /// A code that has been exchanged before, in vain or not.
+    /// Returns the failure for a code that was exchanged before, successfully or not.
     static func usedCode(details: JSONObject = JSONObject(), cause: String) -> Failure {
         Failure(
             .credentialInvalid,
@@ -211,7 +213,7 @@ extension Failure {
         )
     }
 
-    /// The same failure for whoever holds a code: a repetition with that code would be refused.
+    /// The same failure for a client with a code: a retry with the same code would be refused.
     package var startingOver: Failure {
         let message: String
         switch reason {

@@ -1,14 +1,13 @@
-// The folder `Graph` asks Facebook's Graph API and reads what it answers.
+// The folder `Graph` sends requests to Facebook's Graph API and reads the responses.
 //
-// It gathers `AccessTokenEvidence` and passes no verdict on it, fetches keys and verifies nothing with them, and there
-// is no branch in it for a simulated Graph. What is asked again and how often, when the background asks nothing
-// (`BackgroundGate`), and how much of an app's allowance is used (`Usage`) goes beyond the manners towards any provider
-// (`Upstream`).
+// It gathers `AccessTokenEvidence` and gives no verdict on it, fetches key sets and verifies nothing with them, and has
+// no branch for a simulated Graph. Beyond the rules for any provider (`Providers/Calls`) it decides which requests are
+// retried and how often, when background work sends none (`BackgroundGate`), and how much of an app's rate limit is
+// used (`Usage`).
 //
-// Nothing that Graph writes reaches a message: its texts can quote the token ("Malformed access token …"). They are
-// only compared with known phrases; codes, and names in plain ASCII of bounded length, are all that is taken out of a
-// reply's error.
-import Upstream
+// Graph's texts never reach a message: they can quote the token ("Malformed access token …"). They are only compared
+// with known phrases. Only codes, and names in plain ASCII of bounded length, are copied from an error.
+import Providers
 
 extension UpstreamService {
     static let facebook = UpstreamService(name: "Facebook", api: "Graph")

@@ -1,8 +1,8 @@
+import Domain
 import Metrics
-import Upstream
-import Vocabulary
+import Providers
 
-/// What Graph is asked, as it is timed.
+/// The calls of Graph, under the names of their metrics.
 extension ProviderCall {
     static let debugToken = ProviderCall("facebook", "debug_token")
     static let me = ProviderCall("facebook", "me")
@@ -14,7 +14,7 @@ extension ProviderCall {
     static let signingKeys = ProviderCall("facebook", "signing_keys")
 }
 
-/// What Graph says of an app's allowances, as it is shown.
+/// The gauges of an app's rate limits at Graph.
 struct UsageGauges: Sendable {
     private let callCount: Gauge
     private let totalTime: Gauge
@@ -39,7 +39,7 @@ struct UsageGauges: Sendable {
         }
     }
 
-    /// Takes in a header `X-Business-Use-Case-Usage`; no time in it says that access is not lost.
+    /// Records a header `X-Business-Use-Case-Usage`; a header without a time means that access is not lost.
     func note(businessUsage header: String) {
         regain.record(RateLimit.seconds(businessUsage: header) ?? 0)
     }

@@ -1,36 +1,37 @@
 package import Curl
-import Upstream
-package import Vocabulary
+package import Domain
+import Encodings
+import Providers
 
-/// Asks Facebook; each question is an extension beside its answer.
+/// A client of the Graph API; each request is an extension in the file of its response.
 ///
-/// Safe to share; one is enough for all applications.
+/// Safe to share; one client serves all applications.
 package final class GraphClient: Sendable {
     let curl: CurlClient
     package let configuration: GraphConfiguration
     private let links = Links<AppLink.Key, AppLink> { AppLink($0) }
 
-    /// Makes a client; nothing is sent before the first question.
+    /// Creates a client; no connection is opened before the first request.
     package init(curl: CurlClient, configuration: GraphConfiguration) {
         self.curl = curl
         self.configuration = configuration
     }
 
-    /// Asks `debug_token` and `/me` about a token, both at once.
+    /// Requests `debug_token` and `/me` for a token, both at once.
     ///
-    /// A question that failed for a passing reason is asked again after some 50 ms, twice in all for the login, inside
-    /// the deadline and while that can still change the outcome. Never throws; whatever went wrong is in the evidence.
-    /// When the calling task is cancelled it returns soon, with evidence that is refused.
+    /// A request that failed for a passing reason is retried after some 50 ms, at most twice in all for the login,
+    /// before the deadline and while a retry can still change the outcome. Never throws: failures are in the evidence.
+    /// When the calling task is cancelled, the method returns soon, with evidence that is refused.
     ///
     /// - Parameters:
     ///   - token: The access token as the client sent it.
-    ///   - app: The app to ask as.
+    ///   - app: The app whose credentials are sent to Graph.
     ///   - settings: Graph version and form of the proof.
-    ///   - fields: Graph's field syntax, each field once, with `id` among them.
-    ///   - application: Whose login it is.
-    ///   - deadline: When the answer is worth nothing any more.
+    ///   - fields: Fields in Graph's syntax, each field once, with `id` among them.
+    ///   - application: The application of the login.
+    ///   - deadline: The moment at which the requests must be done.
     ///   - now: Unix seconds, for timed proofs.
-    /// - Returns: Both answers, or why there is none.
+    /// - Returns: Both responses, or the failures.
     package func evidence(
         token: Secret,
         app: ProviderApp,
@@ -58,19 +59,19 @@ package final class GraphClient: Sendable {
                 deadline: deadline
             )
         } catch {
-            // Nothing was asked.
+            // No request was sent.
             return AccessTokenEvidence(inspection: .failed(error), profile: .failed(error))
         }
         return await exchange.evidence()
     }
 
-    /// The version of Graph that answered last, to a login or to a check; nil as long as none has said so.
+    /// Returns the Graph version that responded last, to a login or to a check; nil when no response named one.
     ///
     /// - Parameters:
-    ///   - app: The app that asked.
-    ///   - application: Whose app it is.
-    ///   - version: The version that the settings ask for; an answer to another one, which they asked for before, is
-    ///     none. Nil takes every answer.
+    ///   - app: The app of the request.
+    ///   - application: The application of the app.
+    ///   - version: The version in the settings; a response to a request for a former version is ignored. Nil takes
+    ///     every response.
     /// - Returns: A version such as `v25.0`.
     package func answeredVersion(
         of app: ProviderAppID,
@@ -82,7 +83,7 @@ package final class GraphClient: Sendable {
         return answer.answered
     }
 
-    /// What was learnt about an app; nil when nothing was.
+    /// Returns the state of an app; nil when no request was sent for the app.
     func knownLink(of app: ProviderAppID, _ application: ApplicationID) -> AppLink? {
         links.known(AppLink.Key(application: application, app: app))
     }
@@ -90,9 +91,9 @@ package final class GraphClient: Sendable {
     func link(_ key: AppLink.Key) -> AppLink { links.link(key) }
 }
 
-/// The questions and answers of one login.
+/// The requests and responses of one login.
 ///
-/// A class, so that the two calls under way share it instead of each holding a copy while they wait.
+/// A class, so that the two concurrent calls share one object instead of each holding a copy while they wait.
 final class Exchange: Sendable {
     let curl: CurlClient
     let configuration: GraphConfiguration
@@ -123,19 +124,19 @@ final class Exchange: Sendable {
         self.deadline = deadline
     }
 
-    /// Repetitions of one login, of both questions together.
+    /// The number of retries in one login, both requests together.
     ///
     /// With one call in ten failing, four logins in a thousand fail.
     private static let maxRepeats = 2
 
-    /// Asks, and tells the breaker how it went.
+    /// Sends the requests and records the outcome at the circuit breaker.
     func evidence() async -> AccessTokenEvidence {
         let answers = await run()
         link.record(answers.outcome, of: pass)
         return answers.evidence
     }
 
-    /// Asks, and asks again what may still help.
+    /// Sends the requests, and retries those that may still change the outcome.
     private func run() async -> Answers {
         var answers = await ask(after: nil)
         var repeats = Self.maxRepeats
@@ -148,9 +149,9 @@ final class Exchange: Sendable {
         return answers
     }
 
-    /// Asks both questions at once: the first time, and again where that may still help.
+    /// Sends both requests at once: the first time, and as retries that may still change the outcome.
     ///
-    /// One place for both, since a task that waits keeps 640 bytes for each `async let` that its function has.
+    /// One method serves both, since a suspended task keeps 640 bytes for each `async let` of its function.
     private func ask(after last: Answers?) async -> Answers {
         async let inspected = inspect(after: last)
         async let fetched = fetch(after: last)
@@ -178,14 +179,14 @@ final class Exchange: Sendable {
     }
 }
 
-/// What the two questions of a login came to.
+/// The outcomes of a login's two requests.
 struct Answers: Sendable {
     let inspection: Result<AccessTokenEvidence.Inspection, ProviderFault>
     let profile: Result<JSONObject, ProviderFault>
 
-    /// Whether asking `debug_token` again may help: unless `/me` is lost for good by a fault of Graph's.
+    /// Whether a retry of `debug_token` may help: not when Graph has failed to answer `/me` for good.
     ///
-    /// When `/me` refused the token it is worth asking still, since the token may belong to another app of ours.
+    /// When `/me` refused the token, a retry still helps, since the token may belong to another of our apps.
     var wantsInspection: Bool {
         guard case .failure(let fault) = inspection, fault.signal == .transient else { return false }
         switch profile {
@@ -194,7 +195,7 @@ struct Answers: Sendable {
         }
     }
 
-    /// Whether asking `/me` again may help: unless `debug_token` has refused the token or is lost for good.
+    /// Whether a retry of `/me` may help: not when `debug_token` refused the token or failed for good.
     var wantsProfile: Bool {
         guard case .failure(let fault) = profile, fault.signal == .transient else { return false }
         switch inspection {

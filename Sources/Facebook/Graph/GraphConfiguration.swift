@@ -1,30 +1,30 @@
 package import Curl
-import Upstream
+import Providers
 
-/// Where Facebook is, and how long we wait for it.
+/// The addresses of Facebook, and the timeouts of its calls.
 package struct GraphConfiguration: Sendable {
-    /// Scheme, host and port, and a path in front of Graph's own ones if the base URL has one.
+    /// Scheme, host and port of Graph, and a path in front of Graph's paths if the base URL has one.
     let base: HTTPURL
-    /// That path, without a slash at its end.
+    /// The path of the base URL, without a slash at its end.
     let basePath: String
-    /// Whether Graph is reached by TLS; everything but a loopback address is.
+    /// Whether Graph is reached by TLS, as everything but a loopback address is.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
-    /// Where the keys are published that ID tokens are signed with.
+    /// The address of the key set of ID tokens.
     let keysURL: HTTPURL
-    /// What ID tokens may name as their issuer, compared as bytes.
+    /// The accepted issuers of ID tokens, compared as bytes.
     package let issuers: [String]
     /// Scheme and host of the login dialog, which a browser opens.
     let dialogBase: String
-    /// Scheme, host and port of what serves Limited Login.
+    /// Scheme, host and port of the server for Limited Login.
     let limitedBase: HTTPURL
-    /// Limit of one call, from name resolution to the last byte.
+    /// The timeout of one call, from name resolution to the last byte.
     package let callTimeout: Duration
-    /// Limit of connecting and the TLS handshake.
+    /// The timeout of connecting, with the TLS handshake.
     package let connectTimeout: Duration
-    /// Most bytes of a reply, decoded.
+    /// The largest size of a decoded response in bytes.
     package let maxReplyBytes: Int
 
-    /// Where Facebook is, unless somebody says otherwise, and the waits of decisions D8 and D9.
+    /// The default addresses of Facebook, and the timeouts of decisions D8 and D9.
     package enum Default {
         package static let baseURL = "https://graph.facebook.com"
         package static let keysURL = "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
@@ -37,17 +37,17 @@ package struct GraphConfiguration: Sendable {
         package static let connectMilliseconds = 1000
     }
 
-    /// Makes a configuration.
+    /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - baseURL: Graph itself; plain `http` is for loopback addresses. No query.
-    ///   - keysURL: The JWKS document.
-    ///   - issuers: The exact texts of `iss` that are taken.
-    ///   - dialogURL: Where the login dialog is.
-    ///   - limitedURL: Where Limited Login is given up.
-    ///   - callTimeout: Limit of one call.
-    ///   - connectTimeout: Limit of connecting.
-    ///   - maxReplyBytes: Most bytes of a decoded reply.
+    ///   - baseURL: The Graph API; plain `http` is for loopback addresses. No query.
+    ///   - keysURL: The address of the key set (JWKS).
+    ///   - issuers: The accepted texts of `iss`.
+    ///   - dialogURL: The address of the login dialog.
+    ///   - limitedURL: The server that uninstalls Limited Login.
+    ///   - callTimeout: The timeout of one call.
+    ///   - connectTimeout: The timeout of connecting.
+    ///   - maxReplyBytes: The largest size of a decoded response in bytes.
     /// - Throws: `CurlError.invalidRequest` when the URL cannot be called.
     package init(
         baseURL: String = Default.baseURL,
@@ -77,40 +77,76 @@ package struct GraphConfiguration: Sendable {
     }
 }
 
-extension GraphConfiguration {
-    /// Reads where Facebook is; nil after noting what is wrong.
-    init?(_ settings: inout some UpstreamSettings) {
-        let graph = settings.upstream("graph.url", default: GraphConfiguration.Default.baseURL)
-        let keys = settings.upstream("facebook.jwks.url", default: GraphConfiguration.Default.keysURL)
-        let dialog = settings.upstream("facebook.dialog.url", default: GraphConfiguration.Default.dialogURL)
-        let limited = settings.upstream("facebook.limited.url", default: GraphConfiguration.Default.limitedURL)
-        let issuers = Self.issuers(&settings)
-        let call = settings.milliseconds("graph.call", default: GraphConfiguration.Default.callMilliseconds)
-        let connect = settings.milliseconds("graph.connect", default: GraphConfiguration.Default.connectMilliseconds)
-        guard let graph, let keys, let dialog, let limited else { return nil }
-        do {
-            try self.init(
-                baseURL: graph,
-                keysURL: keys,
-                issuers: issuers,
-                dialogURL: dialog,
-                limitedURL: limited,
-                callTimeout: call,
-                connectTimeout: connect
-            )
-        } catch {
-            settings.problem("graph.url", "cannot be used: \(error)")
-            return nil
-        }
-    }
+/// The environment variables for Facebook.
+enum FacebookVariables {
+    typealias Default = GraphConfiguration.Default
 
-    /// The issuers of ID tokens, separated by commas.
-    private static func issuers(_ settings: inout some UpstreamSettings) -> [String] {
-        let text = settings.text("facebook.issuers") ?? GraphConfiguration.Default.issuers.joined(separator: ",")
+    static let graph = Variable.url(
+        "graph.url",
+        standard: Default.baseURL,
+        "the Graph API, or a simulator of it; no query"
+    )
+    static let keys = Variable.url(
+        "facebook.jwks.url",
+        standard: Default.keysURL,
+        """
+        where the keys are published that Limited Login's ID tokens are signed with; redirects are not followed, and \
+        they are asked for [every five minutes](security.md#id-tokens) in which somebody logs in by one
+        """
+    )
+    static let issuers = Variable(
+        "facebook.issuers",
+        "list",
+        standard: Default.issuers,
+        text: Default.issuers.joined(separator: ","),
+        "the texts of `iss` that are taken, compared as bytes"
+    ) { text throws(WrongValue) in
         let issuers = text.split(separator: ",").map { $0.trimmingPrefix(while: \.isWhitespace) }.map(String.init)
-        if issuers.isEmpty || !issuers.allSatisfy({ $0.utf8.starts(with: "https://".utf8) }) {
-            settings.problem("facebook.issuers", "must be a list of https URLs with commas between them")
+        guard !issuers.isEmpty, issuers.allSatisfy({ $0.utf8.starts(with: "https://".utf8) }) else {
+            throw WrongValue("must be a list of https URLs with commas between them")
         }
         return issuers
+    }
+    static let dialog = Variable.url(
+        "facebook.dialog.url",
+        standard: Default.dialogURL,
+        "where the login dialog is, which a browser opens"
+    )
+    static let limited = Variable.url(
+        "facebook.limited.url",
+        standard: Default.limitedURL,
+        "where a Limited Login is given up when its user is unlinked or erased"
+    )
+    static let connect = Variable.milliseconds(
+        "graph.connect",
+        standard: Default.connectMilliseconds,
+        "connecting to Graph: address, TCP and TLS"
+    )
+    static let call = Variable.milliseconds(
+        "graph.call",
+        standard: Default.callMilliseconds,
+        "one call of Graph, from the address to the last byte"
+    )
+
+    static let all: [any DeclaredVariable] = [graph, keys, issuers, dialog, limited, connect, call]
+}
+
+extension GraphConfiguration {
+    /// Reads the configuration from the environment; nil after noting what is wrong.
+    init?(_ settings: inout some UpstreamSettings) {
+        do {
+            try self.init(
+                baseURL: settings.value(FacebookVariables.graph),
+                keysURL: settings.value(FacebookVariables.keys),
+                issuers: settings.value(FacebookVariables.issuers),
+                dialogURL: settings.value(FacebookVariables.dialog),
+                limitedURL: settings.value(FacebookVariables.limited),
+                callTimeout: settings.value(FacebookVariables.call),
+                connectTimeout: settings.value(FacebookVariables.connect)
+            )
+        } catch {
+            settings.problem(FacebookVariables.graph, "cannot be used: \(error)")
+            return nil
+        }
     }
 }

@@ -1,17 +1,17 @@
-import Vocabulary
+import Encodings
 
 /// An error as Graph reports it (docs/protocols/facebook.md §3.1).
 struct GraphError {
-    /// As Graph gave it.
+    /// The error code as Graph gave it.
     let code: Int64?
     let subcode: Int64?
     let text: GraphText
-    /// Graph's own word that repeating may help.
+    /// Whether Graph says that a retry may help.
     let isTransient: Bool
     private let type: String?
     private let traceID: String?
 
-    /// The error of a reply whose object has one, in today's envelope or in the one of long ago.
+    /// Reads the error in a response, in today's format or in the ancient one; nil when there is none.
     init?(envelope reply: JSONObject) {
         if let error = reply.present("error") {
             self.init(error.object ?? JSONObject(), subcodeKey: "error_subcode")
@@ -25,7 +25,7 @@ struct GraphError {
         }
     }
 
-    /// The error inside a reply of `debug_token` about the token in question, whose subcode has another name.
+    /// Reads the error about the inspected token in a response of `debug_token`, whose subcode has another name.
     init(ofInspection error: JSONObject) {
         self.init(error, subcodeKey: "subcode")
     }
@@ -39,10 +39,10 @@ struct GraphError {
         traceID = error["fbtrace_id"]?.string.flatMap(Self.plain)
     }
 
-    /// The code that counts: the one that Graph gave, or else the one that its text is known to come with.
+    /// The effective code: the code that Graph gave, or else the code that usually comes with the text.
     var meaning: Int64? { code ?? text.number ?? Self.codes.first { text.says($0.phrase) }?.code }
 
-    /// Texts of errors and the code of each (docs/protocols/facebook.md §3.2, §3.4), the more telling in front.
+    /// Phrases of error texts with their codes (docs/protocols/facebook.md §3.2, §3.4), the more specific ones first.
     private static let codes: [(phrase: String, code: Int64)] = [
         ("user request limit", 17), ("request limit reached", 4),
         ("App_id in the input_token did not match", 100), ("appsecret_proof", 100), ("incorrect signature", 100),
@@ -55,25 +55,25 @@ struct GraphError {
         ("temporarily unavailable", 2), ("retry your request", 2),
         ("validating application", 101), ("valid app id", 200), ("api access blocked", 200),
         ("cannot call api for app", 10),
-        // What is left of these speaks of the person's token, in one of many ways.
+        // All other texts with these phrases concern the user's token, in one of many ways.
         ("access token", 190), ("session", 190), ("has not authorized application", 190), ("bad signature", 190),
         ("log in to www.facebook.com", 190), ("not a confirmed user", 190), ("checkpoint", 190), ("permission", 200),
     ]
 
-    /// Whether `debug_token` says that the token was made for another app than the one that asks.
+    /// Whether `debug_token` says that the token was issued for another app than the requesting one.
     var saysOtherApp: Bool {
         meaning == 100 && text.says("App_id in the input_token did not match")
     }
 
-    /// Whether Facebook keeps the app from its API, whoever the person is.
+    /// Whether Facebook bars the app from its API, for all users.
     var saysBlocked: Bool { text.says("api access blocked") || text.says("cannot call api for app") }
 
-    /// Whether the proof that goes with a token is at fault.
+    /// Whether the error is about the `appsecret_proof`.
     var mentionsProof: Bool {
         text.says("appsecret_proof") || text.says("incorrect signature")
     }
 
-    /// What a program may know of it: the members of `errorData`.
+    /// The members of `errorData` for programs.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("graphCode", .integer(code)) }
@@ -83,13 +83,13 @@ struct GraphError {
         return details
     }
 
-    /// Codes are numbers; some mocks and the oldest replies write them as texts.
+    /// Returns a code, which is a number; some mocks and the oldest responses write texts.
     private static func integer(_ value: JSONValue) -> Int64? {
         if let text = value.string { return text.utf8.count <= 20 ? Int64(text) : nil }
         return value.integer
     }
 
-    /// A text that is an identifier of bounded length, and nothing else.
+    /// Returns the text if it is an identifier of bounded length; nil otherwise.
     private static func plain(_ text: String) -> String? {
         guard (1...64).contains(text.utf8.count),
             text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") })

@@ -1,27 +1,27 @@
-import Upstream
-import Vocabulary
+import Domain
+import Encodings
+import Providers
 
-/// The meaning of Graph's errors in our reasons (docs/protocols/facebook.md §3.2–§3.4).
+/// The mapping of Graph's errors to our reasons (docs/protocols/facebook.md §3.2–§3.4).
 ///
-/// The code decides, then the subcode, then the text, because many real errors carry less than the table promises:
-/// without a code the text stands for it (`GraphError.meaning`). The HTTP status decides only where the body says
-/// nothing.
+/// The code decides, then the subcode, then the text: many real errors carry less than the documentation promises.
+/// Without a code, the text decides it (`GraphError.meaning`). The HTTP status decides only when the body says nothing.
 struct GraphErrorTable {
-    /// Whose token an error speaks of.
+    /// The token that an error concerns.
     enum Subject {
-        /// Ours, sent with `debug_token`: the operator's to repair.
+        /// Our app token, sent with `debug_token`; the operator must repair the configuration.
         case appToken
-        /// The person's, sent with `/me` or examined by `debug_token`.
+        /// The user's token, sent with `/me` or inspected by `debug_token`.
         case userToken
     }
 
     let subject: Subject
-    /// Whether the person's token begins like every token that Graph has issued for years.
+    /// Whether the user's token has the prefix of every token that Graph has issued for years.
     let isGraphToken: Bool
-    /// Seconds that Graph asked us to wait.
+    /// Seconds to wait, as Graph asked.
     let retryAfter: Int?
 
-    /// Reads an error that came with an HTTP status.
+    /// Returns the fault for an error in a response with an HTTP status.
     func fault(_ error: GraphError, status: Int) -> ProviderFault {
         if let signal = limitSignal(error, status: status) {
             let failure = Failure.limited(
@@ -39,9 +39,9 @@ struct GraphErrorTable {
         return ProviderFault(.unavailable(.facebook, details: error.details, cause: cause(error, status)), .transient)
     }
 
-    /// What a rate limit says about Graph; nil when the error is none.
+    /// Returns the health signal of a rate limit; nil when the error is no rate limit.
     ///
-    /// Codes of docs/protocols/facebook.md §3.2; 17 alone counts one person's questions.
+    /// Codes of docs/protocols/facebook.md §3.2; only 17 counts the requests of one user.
     private func limitSignal(_ error: GraphError, status: Int) -> HealthSignal? {
         switch error.meaning {
         case 17: .answered
@@ -50,7 +50,7 @@ struct GraphErrorTable {
         }
     }
 
-    /// The failure that an error stands for when Graph itself is in order.
+    /// Returns the failure for an error while Graph itself works; nil for an upstream error.
     private func answer(_ error: GraphError, status: Int) -> Failure? {
         if let permanent = permanentDespiteItsCode(error, status) { return permanent }
         if error.isTransient { return nil }
@@ -67,7 +67,7 @@ struct GraphErrorTable {
         }
     }
 
-    /// Code 1 usually means a moment's trouble; these texts mean something else.
+    /// Returns the failure for texts that make code 1 permanent; code 1 usually means a passing error.
     private func permanentDespiteItsCode(_ error: GraphError, _ status: Int) -> Failure? {
         guard error.meaning == 1 else { return nil }
         if error.text.says("desktop app") || error.text.says("client secret") { return misconfigured(error, status) }
@@ -94,7 +94,7 @@ struct GraphErrorTable {
         }
     }
 
-    /// A wrong app secret, an unknown app id.
+    /// Returns whether the app secret is wrong or the app id unknown.
     private func speaksOfApp(_ error: GraphError) -> Bool {
         error.text.says("access token signature") || error.text.says("validating application")
             || error.text.says("client secret")
@@ -136,16 +136,16 @@ struct GraphErrorTable {
         return invalid(error, status)
     }
 
-    /// Today's text and the three older ones for something that is no token at all.
+    /// Returns whether the text says that the token is no token: today's text or one of the three older ones.
     private func isUnreadable(_ text: GraphText) -> Bool {
         text.says("cannot parse access token") || text.says("malformed access token")
             || text.says("invalid oauth access token data") || text.says("invalid oauth access token.")
     }
 
-    /// A token of the usual shape was damaged on its way; anything else was never an access token.
+    /// Returns the failure for a token that Graph cannot parse.
     ///
-    /// The placeholder that the iOS SDK hands out without tracking permission is the usual case, and a new login would
-    /// only bring another one.
+    /// A token of the usual shape was damaged on its way; any other was never an access token. Usually it is the iOS
+    /// SDK's placeholder without tracking permission, and a new login would only bring another one.
     private func unreadable(_ error: GraphError, _ status: Int) -> Failure {
         guard !isGraphToken else { return invalid(error, status) }
         return failure(
@@ -204,7 +204,7 @@ struct GraphErrorTable {
 
     private func parameter(_ error: GraphError, _ status: Int) -> Failure {
         let text = error.text
-        // A token that is no person's: of a page there are other fields.
+        // The token is not a user's: a page, for one, has other fields.
         if text.says(" on node type ("), !text.says(" on node type (user)") { return invalid(error, status) }
         for phrase in ["nonexisting field (", "unknown fields: ", "Syntax error \"Field "] {
             guard let field = text.name(after: phrase) else { continue }
@@ -218,7 +218,7 @@ struct GraphErrorTable {
         return invalid(error, status)
     }
 
-    /// A field that the version of Graph has no more, and that others may still have.
+    /// Returns the failure for a field that this Graph version no longer has; other versions may still have it.
     private func removed(_ error: GraphError, _ status: Int) -> Failure {
         guard subject == .userToken else { return misconfigured(error, status) }
         let names = [" field is deprecated", " API is deprecated", " is deprecated"].lazy
@@ -243,8 +243,9 @@ struct GraphErrorTable {
         )
     }
 
-    /// On `/me` this happens to a token of another app, too, so it is for Verification to weigh it against
-    /// `debug_token`.
+    /// Returns the failure for a refused proof.
+    ///
+    /// On `/me` a token of another app has this error, too; `AccessTokenCheck` weighs it against `debug_token`.
     private func proof(_ error: GraphError, _ status: Int) -> Failure {
         failure(
             .providerMisconfigured,
@@ -271,7 +272,7 @@ struct GraphErrorTable {
         )
     }
 
-    /// No permission of the person's would help.
+    /// Returns the failure for an app that Facebook bars from its API; no permission of the user would help.
     private func blocked(_ error: GraphError, _ status: Int) -> Failure {
         failure(
             .providerMisconfigured,
@@ -302,8 +303,9 @@ struct GraphErrorTable {
         )
     }
 
-    /// The permissions that fields of a user can need (docs/protocols/facebook.md §2), the longer before the shorter
-    /// that it may contain.
+    /// The permissions that fields of a user can need (docs/protocols/facebook.md §2).
+    ///
+    /// A permission stands before shorter ones that are part of its name.
     private static let permissions = [
         "public_profile", "user_age_range", "user_birthday", "user_friends", "user_gender", "user_hometown",
         "user_link",

@@ -1,20 +1,22 @@
 import Curl
-import Upstream
-import Vocabulary
+import Domain
+import Encodings
+import Providers
 
-/// A request to Graph that is ready but for its limits of time.
+/// A request to Graph that is complete except for its timeout.
 struct GraphQuestion {
     let call: ProviderCall
     let url: HTTPURL
-    /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL; nil where the
-    /// form says who asks.
+    /// The token for the `Authorization` header, which proxies do not log, unlike a URL.
+    ///
+    /// Nil when the form authenticates the app.
     let bearer: Secret?
-    /// The version of Graph that is asked for.
+    /// The requested Graph version.
     let version: String
-    /// What is posted; a question without a form is a `GET`.
+    /// The form to post; a request without a form is a `GET`.
     var form: Parameters?
 
-    /// Asks, within the limit of a call and before the deadline, and takes in what the reply says beside its answer.
+    /// Sends the request, within the timeout of a call and before the deadline, and records the response's headers.
     func ask(
         _ curl: CurlClient,
         _ configuration: GraphConfiguration,
@@ -50,13 +52,13 @@ struct GraphQuestion {
             timeout: timeout,
             connectTimeout: min(timeout, configuration.connectTimeout),
             maxReplyBytes: configuration.maxReplyBytes,
-            // What a form asks for may be done by the first sending already, so it is sent once (decision D13).
+            // The server may have acted on a form that was sent once, so a form is never sent again (decision D13).
             reusesConnection: form == nil
         )
     }
 }
 
-/// What Graph answered, before anybody has looked into it.
+/// A response of Graph, not parsed yet.
 struct GraphReply {
     let status: Int
     let body: [UInt8]
@@ -72,30 +74,30 @@ struct GraphReply {
         self.header = header
     }
 
-    /// How much of the app's allowance is used, if Graph said so; see `GraphUsage`.
+    /// The usage of the app's rate limit, if Graph sent it; see `GraphUsage`.
     var usageHeader: String? { header("X-App-Usage") }
 
-    /// What Graph says of the allowances of a business, which no reply to a login has as a rule.
+    /// The usage of a business's rate limits; responses to logins do not have it as a rule.
     var businessUsageHeader: String? { header("X-Business-Use-Case-Usage") }
 
-    /// The version that answered, as Graph wrote it, if it did.
+    /// The Graph version of the response as Graph wrote it; nil when it is absent.
     var versionHeader: String? { header("facebook-api-version") }
 
-    /// The version that answered, if Graph said so in the form of one.
+    /// The Graph version of the response, if it has the form of a version.
     var version: String? { versionHeader.flatMap { GraphVersions.isVersion($0) ? $0 : nil } }
 
-    /// What a reply turns out to be.
+    /// The parsed content of a response.
     enum Content {
         case object(JSONObject)
         case error(GraphError)
     }
 
-    /// Reads the body.
+    /// Parses the body.
     ///
-    /// The content type is not asked, since Graph labels JSON as JavaScript at times. The body is read whatever the
-    /// status is, because Graph's errors are in the body; and an error counts whatever the status is.
+    /// The content type is ignored, since Graph sometimes labels JSON as JavaScript. The body is read and an error in
+    /// it counts with any status, because Graph's errors are in the body.
     ///
-    /// - Throws: `ProviderFault` for everything that is neither a successful object nor an error of Graph's.
+    /// - Throws: `ProviderFault` for everything that is neither an object with status 200 nor an error of Graph.
     func content() throws(ProviderFault) -> Content {
         let value: JSONValue
         do throws(JSONError) {
@@ -109,7 +111,7 @@ struct GraphReply {
         return .object(object)
     }
 
-    /// What an error in this reply means.
+    /// Returns the fault for an error in this response.
     func fault(_ error: GraphError, of subject: GraphErrorTable.Subject, isGraphToken: Bool) -> ProviderFault {
         GraphErrorTable(subject: subject, isGraphToken: isGraphToken, retryAfter: retryAfter).fault(
             error,
@@ -117,7 +119,7 @@ struct GraphReply {
         )
     }
 
-    /// A reply that has the form of JSON and not that of an answer.
+    /// Returns the fault for a response whose JSON has an unexpected structure.
     func misshapen(_ what: StaticString) -> ProviderFault {
         ProviderFault(.badReply(.facebook, cause: "Graph: \(what)"), .answered)
     }
@@ -135,7 +137,7 @@ struct GraphReply {
         }
     }
 
-    /// Seconds that Graph asks us to wait: the standard header, or else its own, which counts minutes.
+    /// Seconds to wait, as Graph asks: from the standard header, or else from Graph's own, which counts minutes.
     private var retryAfter: Int? {
         if let header = header("Retry-After") { return RateLimit.seconds(retryAfter: header) }
         return businessUsageHeader.flatMap(RateLimit.seconds(businessUsage:))
@@ -145,7 +147,7 @@ struct GraphReply {
 extension RateLimit {
     private static let headerLimits = JSONLimits(bytes: 16_384, depth: 8, members: 512, keyBytes: 128, asciiKeys: true)
 
-    /// Reads `{"<business>":[{"estimated_time_to_regain_access":minutes}]}`: the longest of the times.
+    /// Reads `{"<business>":[{"estimated_time_to_regain_access":minutes}]}`; returns the longest time in seconds.
     static func seconds(businessUsage header: String) -> Int? {
         guard let businesses = try? JSONParser.parse(header, limits: headerLimits).object else { return nil }
         let minutes = businesses.members

@@ -1,8 +1,8 @@
-import Vocabulary
+import Encodings
 
-/// A text that Graph wrote, to be compared with known phrases and never to be shown.
+/// A text of Graph, to be compared with known phrases and never to be shown.
 ///
-/// It is cut to a bound and compared as bytes, ASCII letters of either case being equal.
+/// The text is truncated to a bound and compared as bytes, ignoring the case of ASCII letters.
 struct GraphText {
     private let bytes: [UInt8]
     private static let maxBytes = 1024
@@ -11,12 +11,12 @@ struct GraphText {
         bytes = Array(text.utf8.prefix(Self.maxBytes))
     }
 
-    /// Whether the phrase occurs.
+    /// Returns whether the phrase occurs.
     func says(_ phrase: String) -> Bool {
         end(of: phrase) != nil
     }
 
-    /// The name that stands right behind a phrase, if one of plain ASCII and sensible length does.
+    /// Returns the name right behind a phrase, if it is plain ASCII of 1 to 64 bytes.
     func name(after phrase: String) -> String? {
         guard let start = end(of: phrase) else { return nil }
         let name = bytes[start...].prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
@@ -24,7 +24,7 @@ struct GraphText {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// The name that stands right before a phrase, if one of plain ASCII and sensible length does.
+    /// Returns the name right before a phrase, if it is plain ASCII of 1 to 64 bytes.
     func name(before phrase: String) -> String? {
         guard let end = end(of: phrase) else { return nil }
         let before = bytes[..<(end - phrase.utf8.count)]

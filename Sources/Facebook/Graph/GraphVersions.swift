@@ -1,17 +1,19 @@
-package import Vocabulary
+package import Domain
+import Encodings
 
-/// The versions of the Graph API, and when each of them ends (docs/protocols/facebook.md §6;
-/// docs/operations/upgrade.md has them for operators).
+/// The versions of the Graph API, with the day on which each ends.
+///
+/// See docs/protocols/facebook.md §6; for operators, docs/operations/upgrade.md.
 package enum GraphVersions {
-    /// The newest version that is known here.
+    /// The newest version known here.
     package static let latest = "v26.0"
 
-    /// Days before the end of a version from which on an operator is warned.
+    /// Days before the end of a version at which warnings begin.
     static let notice = 90
 
-    /// The known versions, oldest first, with the first day on which Facebook answers as another one.
+    /// The known versions, oldest first, with the first day on which Facebook answers as another version.
     ///
-    /// Facebook says when a version ends once there are two newer ones.
+    /// Facebook announces the end of a version once there are two newer ones.
     package static let calendar: [(version: String, end: CalendarDate?)] = [
         ("v19.0", CalendarDate(year: 2026, month: 5, day: 21)),
         ("v20.0", CalendarDate(year: 2026, month: 9, day: 24)),
@@ -23,19 +25,19 @@ package enum GraphVersions {
         (latest, nil),
     ]
 
-    /// The first day on which Facebook answers as another version; nil when that is not known.
+    /// Returns the first day on which Facebook answers as another version; nil when it is unknown.
     package static func end(of version: String) -> CalendarDate? {
         guard let number = Number(version) else { return nil }
         return calendar.first { Number($0.version) == number }?.end
     }
 
-    /// What an operator should know about a version that is asked for, each thing in sentences of its own.
+    /// Returns warnings about a requested version, each in whole sentences.
     ///
     /// - Parameters:
     ///   - version: The version in the settings, such as `v25.0`.
-    ///   - answered: The version that answered last when this one was asked for; nil when none has answered yet.
+    ///   - answered: The version that responded last when this one was requested; nil when none has responded yet.
     ///   - today: The day in UTC.
-    /// - Returns: Nothing when all is well.
+    /// - Returns: The warnings; empty when all is well.
     package static func warnings(for version: String, answered: String?, today: CalendarDate) -> [String] {
         var warnings = ending(of: version, today: today).map { [$0] } ?? []
         if let answered, Number(answered) != Number(version) {
@@ -49,7 +51,7 @@ package enum GraphVersions {
         return warnings
     }
 
-    /// What the calendar says of a version that has ended, ends soon, or is not in it; nil for one that lasts.
+    /// Returns the warning that a version has ended, ends soon, or is unknown; nil for any other version.
     package static func ending(of version: String, today: CalendarDate) -> String? {
         guard let number = Number(version) else { return nil }
         guard let known = calendar.first(where: { Number($0.version) == number }) else {
@@ -72,12 +74,12 @@ package enum GraphVersions {
     private static let consequence = "Facebook answers as the oldest version that it still has, without an error."
     private static let advice = "Choose a newer one; \(latest) is the newest that is known here."
 
-    /// A version by its numbers, which tell that v9.0 is older than v10.0.
+    /// A version as numbers, so that v9.0 is older than v10.0.
     private struct Number: Comparable {
         let major: Int
         let minor: Int
 
-        /// Nil unless the text looks like `v25.0`.
+        /// Parses a version; nil unless the text looks like `v25.0`.
         init?(_ version: String) {
             guard isVersion(version) else { return nil }
             let parts = version.utf8.dropFirst().split(separator: UInt8(ascii: "."))
@@ -91,9 +93,9 @@ package enum GraphVersions {
         static func < (left: Number, right: Number) -> Bool { (left.major, left.minor) < (right.major, right.minor) }
     }
 
-    /// Whether the text looks like `v25.0`: only such a one is taken from what operators and Graph write.
+    /// Returns whether the text looks like `v25.0`; other texts of operators and of Graph are refused.
     package static func isVersion(_ text: String) -> Bool {
-        // "v", three digits, a point and two digits are the longest.
+        // The longest are "v", three digits, a point and two digits.
         guard text.utf8.count <= 7, text.utf8.first == UInt8(ascii: "v") else { return false }
         let parts = text.utf8.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count == 2 && (1...3).contains(parts[0].count) && (1...2).contains(parts[1].count)

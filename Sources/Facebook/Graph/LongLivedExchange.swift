@@ -1,16 +1,17 @@
-import Upstream
-import Vocabulary
+import Domain
+import Encodings
+import Providers
 
-/// `oauth/access_token` for a token that is to live longer.
+/// The call of `oauth/access_token` that exchanges a token for a long-lived one.
 enum LongLivedExchange {
-    /// The question: a form, so that the token is not in a URL.
+    /// Returns the request; a form keeps the token out of URLs.
     static func question(_ token: TokenText, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
         try caller.question(.tokenExchange, ofGrant: "fb_exchange_token") { $0.add("fb_exchange_token", token.text) }
     }
 
-    /// The answer: the token.
+    /// Reads the token in the response.
     ///
-    /// - Throws: `ProviderFault` for everything else.
+    /// - Throws: `ProviderFault` for every other response.
     static func answer(_ reply: GraphReply) throws(ProviderFault) -> Secret {
         switch try reply.content() {
         case .error(let error):

@@ -1,11 +1,12 @@
-import Vocabulary
+import Encodings
 
-/// `name=value` pairs of a query or a form, written as bytes so that nothing in a value can become a part of the
-/// syntax.
+/// The `name=value` pairs of a query or a form.
+///
+/// They are written as bytes, so that nothing in a value can become part of the syntax.
 struct Parameters {
     private(set) var bytes: [UInt8] = []
 
-    /// Adds a parameter; its name is one of ours, its value may be anything.
+    /// Adds a parameter; its name is a constant, its value any text.
     mutating func add(_ name: StaticString, _ value: String) {
         if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
         name.withUTF8Buffer { bytes.append(contentsOf: $0) }
@@ -13,7 +14,6 @@ struct Parameters {
         PercentEncoding.append(value, to: &bytes)
     }
 
-    /// Adds the parameters of a proof.
     mutating func add(_ proof: AppSecretProof) {
         add("appsecret_proof", proof.value)
         if let time = proof.time { add("appsecret_time", String(time)) }

@@ -1,14 +1,13 @@
 import Curl
-import Upstream
-package import Vocabulary
+package import Domain
+package import Encodings
+import Providers
 
 extension GraphClient {
-    /// Fetches the keys with which Facebook signs ID tokens.
+    /// Fetches the key set of Facebook's ID tokens, without retries: the caller decides when to fetch again.
     ///
-    /// Asks once; who needs the keys decides when to ask again.
-    ///
-    /// - Parameter deadline: When the answer is worth nothing any more.
-    /// - Returns: The members of the JWK set, of whatever kind.
+    /// - Parameter deadline: The moment at which the fetch must be done.
+    /// - Returns: The members of the JWK set, of any kind.
     /// - Throws: `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `provider_misconfigured`.
     package func signingKeys(deadline: ContinuousClock.Instant) async throws(Failure) -> [JSONObject] {
         do throws(ProviderFault) {
@@ -35,7 +34,8 @@ extension GraphClient {
                 timeout: timeout,
                 connectTimeout: min(timeout, configuration.connectTimeout),
                 maxReplyBytes: configuration.maxReplyBytes,
-                // Minutes lie between two fetches, and on a connection that has died meanwhile libcurl would ask twice.
+                // Minutes lie between two fetches, and libcurl would send the request twice on a connection that died
+                // meanwhile.
                 reusesConnection: false
             )
             let reply = GraphReply(try await curl.send(request))
@@ -47,8 +47,9 @@ extension GraphClient {
         }
     }
 
-    /// Whoever may redirect us names the keys that we trust, so a redirect is not followed
-    /// (docs/protocols/facebook.md §4.1).
+    /// Returns the fault for a redirect, which is not followed: its target would decide which keys we trust.
+    ///
+    /// See docs/protocols/facebook.md §4.1.
     private static func redirected(_ status: Int) -> ProviderFault {
         ProviderFault(
             Failure(

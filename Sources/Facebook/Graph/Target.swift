@@ -1,11 +1,11 @@
-import Vocabulary
+import Encodings
 
-/// Path and query of a request, written as bytes so that nothing in a value can become a part of the syntax.
+/// The path and query of a request, written as bytes so that no value can become part of the syntax.
 struct Target {
     private var path: [UInt8]
     private var query = Parameters()
 
-    /// Begins with a path that was checked before, and adds segments, encoded.
+    /// Begins with a checked path, and adds percent-encoded segments.
     init(_ base: String, _ segments: [String]) {
         path = Array(base.utf8)
         for segment in segments where !segment.utf8.isEmpty {
@@ -14,12 +14,11 @@ struct Target {
         }
     }
 
-    /// Adds a parameter; its name is one of ours, its value may be anything.
+    /// Adds a parameter; its name is a constant, its value any text.
     mutating func add(_ name: StaticString, _ value: String) {
         query.add(name, value)
     }
 
-    /// Adds the parameters of a proof.
     mutating func add(_ proof: AppSecretProof) {
         query.add(proof)
     }

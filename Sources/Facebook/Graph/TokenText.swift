@@ -1,13 +1,14 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// The text of a person's token, fit for being sent.
+/// The text of a user's token, checked for sending.
 struct TokenText {
     let text: String
 
-    /// Longest token that is sent on.
+    /// The largest size of a token in bytes.
     static let maxBytes = 8192
 
-    /// Holds a text to the rule.
+    /// Checks the form of a token.
     ///
     /// - Throws: `credential_invalid`.
     init(_ secret: Secret) throws(Failure) {
@@ -16,8 +17,9 @@ struct TokenText {
         self.text = text
     }
 
-    /// Whether a text can be sent as a token without changing the request that carries it (T-15): the characters of
-    /// a bearer token (RFC 6750 §2.1), not empty and not too long.
+    /// Returns whether a token can be sent without changing the request that carries it (T-15).
+    ///
+    /// It must have the characters of a bearer token (RFC 6750 §2.1), not be empty and not be too long.
     static func isToken(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-._~+/=") }
@@ -31,6 +33,6 @@ struct TokenText {
         """
     )
 
-    /// Begins like every token that Graph has issued for years.
+    /// Whether the token has the prefix of every token that Graph has issued for years.
     var isGraphToken: Bool { text.utf8.starts(with: "EAA".utf8) }
 }

@@ -1,25 +1,24 @@
-import Vocabulary
+import Encodings
 
-/// How much of an app's hourly allowance at Graph is used, in percent of it (docs/protocols/facebook.md §3.4,
-/// `X-App-Usage`).
+/// The usage of an app's hourly rate limit at Graph in percent (docs/protocols/facebook.md §3.4, `X-App-Usage`).
 ///
-/// Graph sends it once an app has made enough calls, and not always all of it.
+/// Graph sends the header once an app has made enough calls, and not always with all members.
 package struct GraphUsage: Sendable, Equatable {
-    /// Calls made.
+    /// The number of calls.
     package let callCount: Int?
     /// Time that Graph spent on them.
     package let totalTime: Int?
     /// CPU time that Graph spent on them.
     package let totalCPUTime: Int?
 
-    /// The share that is nearest to its end; nil when Graph named none.
+    /// The highest share; nil when Graph sent none.
     package var highest: Int? {
         [callCount, totalTime, totalCPUTime].compactMap(\.self).max()
     }
 
     private static let limits = JSONLimits(bytes: 1024, depth: 4, members: 32, keyBytes: 64, asciiKeys: true)
 
-    /// Nil when the header is not a JSON object.
+    /// Parses the header; nil when it is not a JSON object.
     init?(header: String) {
         guard let object = try? JSONParser.parse(header, limits: Self.limits).object else { return nil }
         func percent(_ key: String) -> Int? {

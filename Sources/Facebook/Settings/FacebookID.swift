@@ -1,8 +1,8 @@
-import Vocabulary
+import Encodings
 
-/// The form of what Facebook numbers: apps, and configurations of Facebook Login for Business.
+/// The form of Facebook's numeric ids: of apps, and of configurations of Facebook Login for Business.
 package enum FacebookID {
-    /// For messages.
+    /// The form in words, for messages.
     package static let form = "1 to 32 digits"
 
     package static func isValid(_ text: String) -> Bool {

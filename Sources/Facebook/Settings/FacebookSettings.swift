@@ -1,6 +1,6 @@
-package import Vocabulary
+package import Domain
 
-/// How an application talks to Facebook.
+/// The Facebook settings of an application.
 package struct FacebookSettings: Sendable {
     package let enabled: Bool
     package let apps: [ProviderApp]

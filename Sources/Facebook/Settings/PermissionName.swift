@@ -1,11 +1,11 @@
-import Vocabulary
+import Encodings
 
 /// The name of a permission at Facebook, such as `user_birthday`.
 package enum PermissionName {
-    /// What `isValid` asks for, for messages.
+    /// The form of a name in words, for messages.
     package static let form = "1 to 64 characters a to z, 0 to 9 and _, like user_birthday"
 
-    /// Whether a text can be one: 1 to 64 bytes of `a-z 0-9 _`.
+    /// Returns whether a text is a valid name: 1 to 64 bytes of `a-z 0-9 _`.
     package static func isValid(_ text: some StringProtocol) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {

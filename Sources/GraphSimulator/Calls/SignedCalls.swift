@@ -1,46 +1,45 @@
 import Crypto
+import Encodings
 
 extension GraphSimulator {
-    /// With what a call to the app is signed.
+    /// The key that signs a call to the app.
     public enum CallSignature: Sendable, Equatable {
-        /// The app's secret, as Facebook does it.
+        /// The app's secret, as Facebook uses it.
         case appSecret
-        /// Another secret, as a forger would.
+        /// Another secret, as a forger would use.
         case secret(String)
-        /// Nothing: the place of the signature is empty.
+        /// No key: the signature is empty.
         case none
+
+        fileprivate func key(of app: App) -> SymmetricKey? {
+            switch self {
+            case .appSecret: SymmetricKey(data: Array(app.secret.utf8))
+            case .secret(let secret): SymmetricKey(data: Array(secret.utf8))
+            case .none: nil
+            }
+        }
     }
 
-    /// A webhook's body with its signatures.
+    /// The body of a webhook with its signatures.
     public struct Webhook: Sendable, Equatable {
         /// The bytes that are signed.
         public var body: String
-        /// The value of `X-Hub-Signature-256`; `nil` for an unsigned one.
+        /// The value of `X-Hub-Signature-256`; `nil` for an unsigned webhook.
         public var signature: String?
-        /// The value of the older `X-Hub-Signature`; `nil` for an unsigned one.
+        /// The value of the older `X-Hub-Signature`; `nil` for an unsigned webhook.
         public var legacySignature: String?
     }
-}
 
-typealias CallSignature = GraphSimulator.CallSignature
-typealias Webhook = GraphSimulator.Webhook
-
-extension GraphSimulator {
     /// Signs any payload: `base64url(HMAC-SHA256)`, a dot, `base64url(payload)`.
     public static func signedRequest(payload: String, secret: String) -> String {
-        SignedRequest.make(payload: payload, secret: secret)
+        SignedCall.signedRequest(payload, key: SymmetricKey(data: Array(secret.utf8)))
     }
 
-    /// Makes the `signed_request` with which Facebook tells an app that a person removed it.
-    /// - Parameters:
-    ///   - person: The person's key; the first person when `nil`.
-    ///   - app: The app's id; the first app when `nil`.
-    ///   - issuedAt: Unix seconds; now when `nil`.
-    ///   - expiresAt: Unix seconds; only a request for deletion has it.
-    ///   - algorithm: What the payload names, which changes nothing about the signature.
-    ///   - signature: With what it is signed.
-    /// - Returns: The parameter's value.
-    /// - Throws: ``DataError`` when the person or app does not exist.
+    /// Makes the `signed_request` of a deauthorization or data-deletion callback; only the latter has an expiry.
+    ///
+    /// Defaults: the first user, the first app, and the current time. The payload names the algorithm; the signature
+    /// does not depend on it.
+    /// - Throws: ``DataError`` when the user or app does not exist.
     public func signedRequest(
         person: String? = nil,
         app: String? = nil,
@@ -49,28 +48,17 @@ extension GraphSimulator {
         algorithm: String = "HMAC-SHA256",
         signature: CallSignature = .appSecret
     ) throws(DataError) -> String {
-        try simulation.update { state, now throws(DataError) in
-            let app = try state.world.requireApp(app)
-            let payload = SignedRequest.payload(
-                userID: try state.world.requirePerson(person).id(for: app.id),
-                issuedAt: issuedAt ?? now,
-                expiresAt: expiresAt,
-                algorithm: algorithm
-            )
-            return SignedRequest.make(payload: payload.graphText, secret: signature.secret(of: app))
+        let call = SignedCall(person: person, app: app, time: issuedAt, signature: signature)
+        return try simulation.update { state, now throws(DataError) in
+            try state.world.signedRequest(call, algorithm: algorithm, expiresAt: expiresAt, now: now)
         }
     }
 
-    /// Makes a webhook about a person's permissions.
-    /// - Parameters:
-    ///   - person: The person's key; the first person when `nil`.
-    ///   - app: The app's id; the first app when `nil`.
-    ///   - field: The permission; `connected` stands for the app as a whole.
-    ///   - verb: `revoked` or `granted`.
-    ///   - time: Unix seconds; now when `nil`.
-    ///   - signature: With what it is signed.
-    /// - Returns: Body and signatures.
-    /// - Throws: ``DataError`` when the person or app does not exist.
+    /// Makes a webhook about a user's permissions.
+    ///
+    /// The field `connected` stands for the app as a whole; the verb is `revoked` or `granted`. Defaults: the first
+    /// user, the first app, and the current time.
+    /// - Throws: ``DataError`` when the user or app does not exist.
     public func webhook(
         person: String? = nil,
         app: String? = nil,
@@ -79,70 +67,76 @@ extension GraphSimulator {
         time: Int? = nil,
         signature: CallSignature = .appSecret
     ) throws(DataError) -> Webhook {
-        try simulation.update { state, now throws(DataError) in
-            let app = try state.world.requireApp(app)
-            let event = Webhook.permissions(
-                userID: try state.world.requirePerson(person).id(for: app.id),
-                field: field,
-                verb: verb,
-                time: time ?? now
-            )
-            return Webhook(body: event.graphText, secret: signature.secret(of: app))
+        let call = SignedCall(person: person, app: app, time: time, signature: signature)
+        return try simulation.update { state, now throws(DataError) in
+            try state.world.webhook(call, field: field, verb: verb, now: now)
         }
     }
 }
 
-extension CallSignature {
-    func secret(of app: App) -> String? {
-        switch self {
-        case .appSecret: app.secret
-        case .secret(let secret): secret
-        case .none: nil
-        }
+/// The parameters of a signed call to an app.
+struct SignedCall {
+    /// The user's key; the first user when `nil`.
+    var person: String?
+    /// The app's id; the first app when `nil`.
+    var app: String?
+    /// Unix seconds; the current time when `nil`.
+    var time: Int?
+    var signature = GraphSimulator.CallSignature.appSecret
+    /// The payload to sign in place of the one made from the other parameters.
+    var payload: String?
+
+    fileprivate static func signedRequest(_ payload: String, key: SymmetricKey?) -> String {
+        let text = Base64URL.encode(Array(payload.utf8))
+        let code = key.map { HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: $0) }
+        return (code.map { Base64URL.encode(Array($0)) } ?? "") + "." + text
     }
 }
 
-/// The parameter of the deauthorize and data-deletion callbacks.
-enum SignedRequest {
-    static func make(payload: String, secret: String?) -> String {
-        let text = Base64URL.encode(payload.utf8)
-        guard let secret else { return "." + text }
-        let key = SymmetricKey(data: Array(secret.utf8))
-        return Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)) + "." + text
-    }
-
-    static func payload(userID: String, issuedAt: Int, expiresAt: Int?, algorithm: String) -> JSON {
+extension World {
+    /// Makes the `signed_request` parameter of the deauthorize and data-deletion callbacks.
+    func signedRequest(
+        _ call: SignedCall,
+        algorithm: String,
+        expiresAt: Int?,
+        now: Int
+    ) throws(DataError) -> String {
+        let app = try requireApp(call.app)
         var payload: JSON = [
-            "user_id": .string(userID), "algorithm": .string(algorithm), "issued_at": .integer(issuedAt),
+            "user_id": .string(try requirePerson(call.person).id(for: app.id)), "algorithm": .string(algorithm),
+            "issued_at": .integer(call.time ?? now),
         ]
         payload["expires"] = expiresAt.map { .integer($0) }
-        return payload
-    }
-}
-
-extension Webhook {
-    /// Signs a body; without a secret it goes unsigned.
-    init(body: String, secret: String?) {
-        self.body = body
-        guard let secret else { return }
-        let key = SymmetricKey(data: Array(secret.utf8))
-        let bytes = Array(body.utf8)
-        signature = "sha256=" + Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: bytes, using: key))
-        legacySignature = "sha1=" + Hexadecimal.encode(HMAC<Insecure.SHA1>.authenticationCode(for: bytes, using: key))
+        return SignedCall.signedRequest(call.payload ?? payload.graphText, key: call.signature.key(of: app))
     }
 
-    /// The event of the object `permissions`: the app as a whole has its verb beside the field, a permission inside
-    /// `value`.
-    static func permissions(userID: String, field: String, verb: String, time: Int) -> JSON {
+    /// Makes an event of the object `permissions`.
+    ///
+    /// The verb stands beside the field for the app as a whole, and inside `value` for a permission.
+    func webhook(
+        _ call: SignedCall,
+        field: String,
+        verb: String,
+        now: Int
+    ) throws(DataError) -> GraphSimulator.Webhook {
+        let app = try requireApp(call.app)
+        let id = JSON.string(try requirePerson(call.person).id(for: app.id))
         let change: JSON =
             field == "connected"
             ? ["field": .string(field), "verb": .string(verb)]
             : ["field": .string(field), "value": ["verb": .string(verb)]]
-        return [
+        let event: JSON = [
             "object": "permissions",
-            "entry": [
-                ["id": .string(userID), "uid": .string(userID), "time": .integer(time), "changes": [change]]
-            ],
+            "entry": [["id": id, "uid": id, "time": .integer(call.time ?? now), "changes": [change]]],
         ]
+        let body = call.payload ?? event.graphText
+        guard let key = call.signature.key(of: app) else { return GraphSimulator.Webhook(body: body) }
+        let bytes = Array(body.utf8)
+        return GraphSimulator.Webhook(
+            body: body,
+            signature: "sha256=" + Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: bytes, using: key)),
+            legacySignature: "sha1="
+                + Hexadecimal.encode(HMAC<Insecure.SHA1>.authenticationCode(for: bytes, using: key))
+        )
     }
 }

@@ -1,8 +1,48 @@
+import Encodings
 import NIOCore
+import NIOHTTP1
+import NIOPosix
 
-/// The control port's requests and replies: everything that ``GraphSimulator`` can do, as JSON.
+/// A connection to the control port.
+final class ControlConnection: ChannelInboundHandler {
+    typealias InboundIn = NIOHTTPServerRequestFull
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let control: ControlAPI
+
+    init(control: ControlAPI) {
+        self.control = control
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let request = unwrapInboundIn(data)
+        control.answer(request, on: context.eventLoop).assumeIsolated().whenSuccess { answer in
+            self.write(answer, to: request.head, context: context)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func write(_ answer: ControlAPI.Answer, to request: HTTPRequestHead, context: ChannelHandlerContext) {
+        let text = ByteBuffer(string: answer.json.plainText + "\n")
+        let headers: HTTPHeaders = [
+            "Content-Type": "application/json", "Content-Length": String(text.readableBytes),
+            "Cache-Control": "no-store", "Connection": request.leavesOpen ? "keep-alive" : "close",
+        ]
+        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: answer.status), headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(text))), promise: nil)
+        let promise = request.leavesOpen ? nil : context.eventLoop.makePromise(of: Void.self)
+        promise?.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
+    }
+}
+
+/// The control port's requests and responses: everything that ``GraphSimulator`` can do, as JSON.
 struct ControlAPI: Sendable {
-    /// An answer of the control port.
+    /// A response of the control port.
     struct Answer: Sendable {
         var status = 200
         var json: JSON
@@ -10,211 +50,211 @@ struct ControlAPI: Sendable {
         static let done = Answer(json: ["ok": true])
     }
 
-    /// Nothing at this address, or nothing of that name.
-    struct NotFound: Error {}
+    /// A request for an unknown address or for an unknown name.
+    private struct NotFound: Error {}
+
+    /// A parsed request.
+    private struct Call {
+        let method: String
+        let path: [String]
+        let query: [(name: String, value: String)]
+        let body: [UInt8]
+
+        /// Parses the body; an empty body is an empty object.
+        func json() throws(DataError) -> JSON {
+            body.isEmpty ? [:] : try JSON(parsing: body)
+        }
+
+        func reader() throws(DataError) -> JSONReader {
+            try JSONReader(json())
+        }
+    }
 
     let simulation: Simulation
     let closeConnections: @Sendable () -> Void
 
-    /// Answers one request.
+    /// Answers a request.
     /// - Parameters:
-    ///   - method: The HTTP method.
-    ///   - path: The path's components, decoded.
-    ///   - query: The query's parameters, decoded.
-    ///   - body: JSON, or nothing.
-    ///   - loop: The caller's event loop, which waits for nothing.
-    /// - Returns: What was asked for, or what is wrong with the request.
-    func answer(
-        method: String,
-        path: [String],
-        query: [(name: String, value: String)],
-        body: [UInt8],
-        on loop: any EventLoop
-    ) -> EventLoopFuture<Answer> {
+    ///   - request: The request; its body is JSON or empty.
+    ///   - loop: The caller's event loop, which this method does not block.
+    /// - Returns: The response, or an error that says what is wrong with the request.
+    func answer(_ request: NIOHTTPServerRequestFull, on loop: any EventLoop) -> EventLoopFuture<Answer> {
+        let address = GraphRequest(head: request.head, body: nil)
+        let call = Call(
+            method: request.head.method.rawValue,
+            path: address.components,
+            query: address.parameters,
+            body: request.body.map { Array($0.readableBytesView) } ?? []
+        )
         let answer: EventLoopFuture<Answer> =
-            switch (method, path.first ?? "", path.count) {
-            case ("POST", "keys", 2) where path[1] == "rotate": rotateKeys(on: loop)
-            case ("POST", "deliver", 1): deliver(body, on: loop)
-            default:
-                loop.makeCompletedFuture {
-                    try answerAtOnce(method: method, path: path, query: query, body: body)
-                }
+            switch (call.method, call.path.first ?? "", call.path.count) {
+            case ("POST", "keys", 2) where call.path[1] == "rotate": rotateKeys(on: loop)
+            case ("POST", "deliver", 1): deliver(call, on: loop)
+            default: loop.makeCompletedFuture { try answerAtOnce(call) }
             }
-        return answer.recover { Self.refusal($0, method: method, path: path) }
+        return answer.recover { error in
+            switch error {
+            case let error as DataError: Answer(status: 400, json: ["error": .string(error.description)])
+            case is NotFound:
+                Answer(status: 404, json: ["error": "nothing at \(call.method) /\(address.path)"])
+            default: Answer(status: 500, json: ["error": "\(error)"])
+            }
+        }
     }
 
-    private func answerAtOnce(
-        method: String,
-        path: [String],
-        query: [(name: String, value: String)],
-        body: [UInt8]
-    ) throws -> Answer {
-        switch (path.first ?? "", path.count) {
-        case ("apps", 1...2): return try apps(method, path.dropFirst().first, body)
-        case ("people", 1...2): return try people(method, path.dropFirst().first, body)
-        case ("tokens", 1...2): return try tokens(method, path.dropFirst().first, body)
-        case ("removed-fields", 1...2): return try removedFields(method, path.dropFirst().first, body)
-        case ("keys", 1): return try keys(method, path)
-        case ("id-tokens", 1): return try idTokens(method, body)
-        case ("codes", 1): return try codes(method, body)
-        case ("twitter", 2...3): return try twitter(method, path, body)
-        case ("sms", 1): return try sms(method)
-        case ("faults", 1...2): return try faults(method, path.dropFirst().first, body)
-        case ("requests", 1): return try requests(method, query)
-        case ("counters", 1) where method == "GET":
-            return Answer(json: simulation.update { state, _ in state.log.counters.json })
-        case ("connections", 1) where method == "DELETE":
-            closeConnections()
-            return .done
-        case ("clock", 1): return try clock(method, body)
-        case ("reset", 1) where method == "POST":
-            try simulation.reset()
-            return .done
-        case ("health", 1) where method == "GET": return .done
+    private func answerAtOnce(_ call: Call) throws -> Answer {
+        let name = call.path.dropFirst().first
+        switch (call.path.first ?? "", call.path.count) {
+        case ("apps", 1...2): return try items(\.apps, name, call)
+        case ("people", 1...2): return try items(\.people, name, call)
+        case ("tokens", 1...2): return try tokens(name, call)
+        case ("removed-fields", 1) where call.method == "GET":
+            return show { state in .object(state.world.removedFields.map { ($0.name, $0.json) }) }
+        case ("removed-fields", 2): return try items(\.removedFields, name, call)
+        case ("twitter", 2...3): return try twitter(name, call.path.dropFirst(2).first, call)
+        case ("faults", 1...2): return try faults(name, call)
+        case ("requests", 1) where call.method == "GET": return requests(call.query)
+        case ("clock", 1): return try clock(call)
+        case _ where call.path.count > 1: throw NotFound()
+        default: break
+        }
+        switch (call.method, call.path.first) {
+        case ("GET", "keys"): return show { $0.world.keys.listing }
+        case ("POST", "id-tokens"):
+            let request = try IDTokenRequest(json: call.json())
+            let token = try simulation.update { state, now throws in try state.world.idToken(request, now: now) }
+            return Answer(status: 201, json: ["token": .string(try token.signed())])
+        case ("POST", "codes"):
+            let request = try CodeRequest(json: call.json())
+            let code = try simulation.update { state, now throws in try state.world.code(request, now: now) }
+            return Answer(status: 201, json: ["code": .string(code)])
+        case ("GET", "sms"): return show { .array($0.world.gateway.inbox.map(\.json)) }
+        case ("DELETE", "sms"): simulation.update { state, _ in state.world.gateway.inbox = [] }
+        case ("DELETE", "requests"): simulation.update { state, _ in state.log.clear() }
+        case ("GET", "counters"): return show { $0.log.counters.json }
+        case ("DELETE", "connections"): closeConnections()
+        case ("POST", "reset"): try simulation.reset()
+        case ("GET", "health"): break
         default: throw NotFound()
         }
+        return .done
     }
 
-    private static func refusal(_ error: any Error, method: String, path: [String]) -> Answer {
-        switch error {
-        case let error as DataError: Answer(status: 400, json: ["error": .string(error.description)])
-        case is NotFound:
-            Answer(status: 404, json: ["error": .string("nothing at \(method) /\(path.joined(separator: "/"))")])
-        default: Answer(status: 500, json: ["error": .string("\(error)")])
-        }
+    private func show(_ json: (Simulation.State) -> JSON) -> Answer {
+        Answer(json: simulation.update { state, _ in json(state) })
     }
 
-    private func apps(_ method: String, _ id: String?, _ body: [UInt8]) throws -> Answer {
+    /// Handles the resources that have a key: lists, shows, creates, replaces, changes and removes them.
+    private func items<Item: Keyed>(
+        _ items: WritableKeyPath<World, [Item]>,
+        _ key: String?,
+        _ call: Call
+    ) throws -> Answer {
         try simulation.update { state, _ throws in
-            switch (method, id) {
-            case ("GET", nil): return Answer(json: .array(state.world.apps.map(\.json)))
-            case ("GET", let id?): return Answer(json: try found(state.world.app(id)).json)
-            case ("PUT", let id?), ("PATCH", let id?):
-                let old: JSON = method == "PUT" ? [:] : try found(state.world.app(id)).json
-                let app = try App(json: old.merging(try Self.object(body)).merging(["id": .string(id)]), path: "")
-                state.world.put(app)
-                return Answer(json: app.json)
-            case ("DELETE", let id?) where state.world.removeApp(id): return .done
+            guard let key else {
+                guard call.method == "GET" else { throw NotFound() }
+                return Answer(json: .array(state.world[keyPath: items].map(\.json)))
+            }
+            let old = state.world[keyPath: items][key]
+            switch (call.method, old) {
+            case ("GET", let old?): return Answer(json: old.json)
+            case ("DELETE", _?):
+                state.world[keyPath: items][key] = nil
+                return .done
+            case ("PUT", _), ("PATCH", _?):
+                let json = (call.method == "PUT" ? nil : old?.json) ?? [:]
+                let item = try Item(json: json.merging(call.json()), path: "", key: key)
+                try item.check(in: state.world, path: "")
+                state.world[keyPath: items][key] = item
+                return Answer(json: item.json)
             default: throw NotFound()
             }
         }
     }
 
-    private func people(_ method: String, _ key: String?, _ body: [UInt8]) throws -> Answer {
-        try simulation.update { state, _ throws in
-            switch (method, key) {
-            case ("GET", nil): return Answer(json: .array(state.world.people.map(\.json)))
-            case ("GET", let key?): return Answer(json: try found(state.world.person(key)).json)
-            case ("PUT", let key?), ("PATCH", let key?):
-                let old: JSON = method == "PUT" ? [:] : try found(state.world.person(key)).json
-                let person = try Person(json: old.merging(try Self.object(body)), path: "", key: key)
-                for friend in person.friends where state.world.person(friend) == nil {
-                    throw DataError(path: "friends", reason: "no person \"\(friend)\"")
-                }
-                state.world.put(person)
-                return Answer(json: person.json)
-            case ("DELETE", let key?) where state.world.removePerson(key): return .done
-            default: throw NotFound()
-            }
-        }
-    }
-
-    private func removedFields(_ method: String, _ name: String?, _ body: [UInt8]) throws -> Answer {
-        try simulation.update { state, _ throws in
-            switch (method, name) {
-            case ("GET", nil):
-                return Answer(json: .object(state.world.removedFields.map { .init($0.name, $0.json) }))
-            case ("PUT", let name?):
-                let field = try RemovedField(name, json: try Self.object(body), path: "")
-                state.world.put(field)
-                return Answer(json: field.json)
-            case ("DELETE", let name?) where state.world.bringBack(field: name): return .done
-            default: throw NotFound()
-            }
-        }
-    }
-
-    private func tokens(_ method: String, _ key: String?, _ body: [UInt8]) throws -> Answer {
+    private func tokens(_ key: String?, _ call: Call) throws -> Answer {
         try simulation.update { state, now throws in
-            switch (method, key) {
-            case ("GET", nil):
+            switch (call.method, key, key.flatMap { state.world.token(namedOrTexted: $0) }) {
+            case ("GET", nil, _):
                 let all = state.world.tokens.values.sorted { ($0.name ?? "~", $0.text) < ($1.name ?? "~", $1.text) }
                 return Answer(json: .array(all.map(\.json)))
-            case ("GET", let key?): return Answer(json: try found(state.world.token(namedOrTexted: key)).json)
-            case ("POST", nil):
-                let request = try TokenRequest(json: try Self.object(body), path: "")
+            case ("POST", nil, _):
+                let request = try TokenRequest(json: call.json(), path: "")
                 return Answer(status: 201, json: try state.world.mint(request, now: now).json)
-            case ("PATCH", let key?):
-                var token = try found(state.world.token(namedOrTexted: key))
-                try token.apply(try Self.object(body))
-                state.world.put(token)
+            case ("GET", _, let token?): return Answer(json: token.json)
+            case ("PATCH", _, var token?):
+                try token.apply(call.json())
+                state.world.tokens[token.text] = token
                 return Answer(json: token.json)
-            case ("DELETE", let key?):
-                _ = state.world.removeToken(try found(state.world.token(namedOrTexted: key)).text)
+            case ("DELETE", _, let token?):
+                state.world.tokens[token.text] = nil
                 return .done
             default: throw NotFound()
             }
         }
     }
 
-    private func sms(_ method: String) throws -> Answer {
-        try simulation.update { state, _ throws in
-            switch method {
-            case "GET": return Answer(json: .array(state.world.gateway.inbox.map(\.json)))
-            case "DELETE":
-                state.world.gateway.inbox = []
-                return .done
-            default: throw NotFound()
-            }
-        }
-    }
-
-    private func faults(_ method: String, _ id: String?, _ body: [UInt8]) throws -> Answer {
-        try simulation.update { state, _ throws in
-            switch (method, id) {
-            case ("GET", nil): return Answer(json: .array(state.faults.entries.map(\.json)))
-            case ("POST", nil):
-                let id = state.faults.add(try Fault(json: try Self.object(body), path: ""))
-                return Answer(status: 201, json: ["id": .integer(id)])
-            case ("DELETE", nil):
-                state.faults.removeAll()
-                return .done
-            case ("DELETE", let id?):
-                guard let number = Int(id), state.faults.remove(number) else { throw NotFound() }
-                return .done
-            default: throw NotFound()
-            }
-        }
-    }
-
-    private func requests(_ method: String, _ query: [(name: String, value: String)]) throws -> Answer {
-        switch method {
-        case "GET":
-            let path = query.last { $0.name == "path" }?.value
-            let since = query.last { $0.name == "since" }.flatMap { Int($0.value) } ?? 0
-            let all = simulation.update { state, _ in state.log.requests }
-            let wanted = all.filter { request in
-                request.number > since && (path.map { $0.utf8.elementsEqual(request.path.utf8) } ?? true)
-            }
-            return Answer(json: .array(wanted.map(\.json)))
-        case "DELETE":
-            simulation.update { state, _ in state.log.clear() }
-            return .done
+    /// Handles the addresses below `/twitter/`.
+    private func twitter(_ kind: String?, _ key: String?, _ call: Call) throws -> Answer {
+        switch kind {
+        case "consumers": return try items(\.twitter.consumers, key, call)
+        case "people": return try items(\.twitter.people, key, call)
+        case "tokens": break
         default: throw NotFound()
         }
+        return try simulation.update { state, _ throws in
+            switch (call.method, key, key.flatMap { state.world.twitter.token(namedOrTexted: $0) }) {
+            case ("GET", nil, _): return Answer(json: .array(state.world.twitter.tokens.map(\.json)))
+            case ("POST", nil, _):
+                let request = try GraphSimulator.TwitterTokenRequest(json: call.json(), path: "")
+                return Answer(status: 201, json: try state.world.twitter.mint(request).json)
+            case ("GET", _, let token?): return Answer(json: token.json)
+            case ("PATCH", _, var token?):
+                var reader = try call.reader()
+                token.revoked = try reader.bool("revoked") ?? token.revoked
+                try reader.finish()
+                state.world.twitter.put(token)
+                return Answer(json: token.json)
+            case ("DELETE", _, let token?):
+                state.world.twitter.tokens.removeAll { $0.text == token.text }
+                return .done
+            default: throw NotFound()
+            }
+        }
     }
 
-    private func clock(_ method: String, _ body: [UInt8]) throws -> Answer {
-        if method == "PUT" {
-            var reader = try JSONReader(try Self.object(body), path: "")
-            // A century either way, so that no sum of times can overflow.
-            let century = 100 * 366 * 86400
-            guard let offset = try reader.integer("offset", in: -century...century) else {
+    private func faults(_ id: String?, _ call: Call) throws -> Answer {
+        try simulation.update { state, _ throws in
+            switch (call.method, id) {
+            case ("GET", nil): return Answer(json: .array(state.faults.entries.map(\.json)))
+            case ("POST", nil):
+                let id = state.faults.add(try Fault(json: call.json()))
+                return Answer(status: 201, json: ["id": .integer(id)])
+            case ("DELETE", nil): state.faults.removeAll()
+            case ("DELETE", let id?) where Int(id).map { state.faults.remove($0) } ?? false: break
+            default: throw NotFound()
+            }
+            return .done
+        }
+    }
+
+    private func requests(_ query: [(name: String, value: String)]) -> Answer {
+        let path = query.last { $0.name == "path" }?.value
+        let since = query.last { $0.name == "since" }.flatMap { Int($0.value) } ?? 0
+        let all = simulation.update { state, _ in state.log.requests }
+        let wanted = all.filter { $0.number > since && (path?.hasSameBytes(as: $0.path) ?? true) }
+        return Answer(json: .array(wanted.map(\.json)))
+    }
+
+    private func clock(_ call: Call) throws -> Answer {
+        if call.method == "PUT" {
+            var reader = try call.reader()
+            guard let offset = try reader.integer("offset", in: .century) else {
                 throw reader.failure("offset", "is missing")
             }
             try reader.finish()
             simulation.update { state, _ in state.offset = offset }
-        } else if method != "GET" {
+        } else if call.method != "GET" {
             throw NotFound()
         }
         return Answer(
@@ -222,30 +262,80 @@ struct ControlAPI: Sendable {
         )
     }
 
-    func found<Value>(_ value: Value?) throws -> Value {
-        guard let value else { throw NotFound() }
-        return value
+    /// Handles `POST /keys/rotate` on a thread pool, since the search for two large primes takes long.
+    private func rotateKeys(on loop: any EventLoop) -> EventLoopFuture<Answer> {
+        NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [self] in
+            _ = try simulation.rotateKeys()
+            return show { $0.world.keys.listing }
+        }
     }
 
-    static func object(_ body: [UInt8]) throws(DataError) -> JSON {
-        body.isEmpty ? [:] : try JSON(parsing: body)
+    // MARK: - Calls to the app
+
+    /// Handles `POST /deliver`: calls the app as Facebook would and returns the app's response.
+    private func deliver(_ call: Call, on loop: any EventLoop) -> EventLoopFuture<Answer> {
+        loop.makeCompletedFuture { try outgoing(call.reader()) }
+            .flatMap { outgoing in
+                Caller.make(outgoing, on: loop)
+                    .map { reply in
+                        let body = reply.body.map { String(buffer: $0) } ?? ""
+                        return Answer(json: ["status": .integer(Int(reply.head.status.code)), "body": .string(body)])
+                    }
+                    .recover { error in Answer(status: 502, json: ["error": "\(error)"]) }
+            }
+    }
+
+    private func outgoing(_ reader: JSONReader) throws(DataError) -> OutgoingCall {
+        var reader = reader
+        let kind = try reader.requiredString("kind")
+        let url = try reader.requiredString("url")
+        if kind == "handshake" {
+            let token = try reader.requiredString("verifyToken")
+            let challenge = try reader.string("challenge") ?? "1158201444"
+            try reader.finish()
+            return try .handshake(verifyToken: token, challenge: challenge, to: url)
+        }
+        var signed = SignedCall(person: try reader.string("person"), app: try reader.string("app"))
+        switch try reader.string("signWith") {
+        case nil: break
+        case "none": signed.signature = .none
+        case let secret?: signed.signature = .secret(secret)
+        }
+        signed.payload = reader.value("payload").map { $0.string ?? $0.graphText }
+        let issuedAt = try reader.integer("issuedAt", in: 0...1 << 40) ?? simulation.update { _, now in now }
+        signed.time = issuedAt
+        let call = signed
+        switch kind {
+        case "webhook":
+            let field = try reader.string("field") ?? "connected"
+            let verb = try reader.string("verb") ?? "revoked"
+            try reader.finish()
+            let webhook = try simulation.update { state, now throws(DataError) in
+                try state.world.webhook(call, field: field, verb: verb, now: now)
+            }
+            return try .webhook(webhook, to: url)
+        case "deauthorize", "deletion":
+            let algorithm = try reader.string("algorithm") ?? "HMAC-SHA256"
+            let expiresAt = kind == "deletion" ? issuedAt + 3600 : nil
+            try reader.finish()
+            let text = try simulation.update { state, now throws(DataError) in
+                try state.world.signedRequest(call, algorithm: algorithm, expiresAt: expiresAt, now: now)
+            }
+            return try .signedRequest(text, to: url)
+        default: throw reader.failure("kind", "expected deauthorize, deletion, webhook or handshake")
+        }
     }
 }
 
-extension Token {
-    fileprivate mutating func apply(_ json: JSON) throws(DataError) {
-        var reader = try JSONReader(json, path: "")
-        if let text = try reader.string("kind") {
-            guard let kind = TokenKind(rawValue: text) else {
-                let kinds = TokenKind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw reader.failure("kind", "expected one of \(kinds)")
-            }
-            self.kind = kind
-        }
-        scopes = try reader.strings("scopes") ?? scopes
-        expiresAt = try reader.integer("expiresAt", in: 0...Int.max) ?? expiresAt
-        dataAccessExpiresAt = try reader.integer("dataAccessExpiresAt", in: 0...Int.max) ?? dataAccessExpiresAt
-        try reader.finish()
+extension ClosedRange<Int> {
+    /// A century in seconds, both ways, so that no sum of times can overflow.
+    static let century = -100 * 366 * 86400...100 * 366 * 86400
+}
+
+extension KeyRing {
+    /// The key ids, such as `{"keys":["older","newer"],"retired":[…]}`.
+    fileprivate var listing: JSON {
+        ["keys": [.string(older.kid), .string(newer.kid)], "retired": .strings(retired.map(\.kid))]
     }
 }
 
@@ -255,10 +345,10 @@ extension GraphSimulator.Counters {
             "connections": .integer(connections), "openConnections": .integer(openConnections),
             "requests": .integer(requests),
             "requestsByPath": .object(
-                requestsByPath.sorted { $0.key < $1.key }.map { .init($0.key, .integer($0.value)) }
+                requestsByPath.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }
             ),
             "repliesByStatus": .object(
-                repliesByStatus.sorted { $0.key < $1.key }.map { .init(String($0.key), .integer($0.value)) }
+                repliesByStatus.sorted { $0.key < $1.key }.map { (String($0.key), .integer($0.value)) }
             ),
         ]
     }

@@ -1,6 +1,6 @@
-/// The dialog's pages: plain HTML, which needs no JavaScript and reads well aloud.
+/// The dialog's pages: plain HTML, without JavaScript, fit for screen readers.
 enum DialogPage {
-    /// Who logs in, what they allow, and two buttons.
+    /// Renders the choice of a user, the permissions, and two buttons.
     static func choice(_ asked: DialogRequest, people: [Person]) -> String {
         let carried = asked.parameters.map { parameter in
             #"<input type="hidden" name="\#(parameter.name)" value="\#(escaped(parameter.value))">"#
@@ -40,7 +40,7 @@ enum DialogPage {
         )
     }
 
-    /// An error of the app's making, which Facebook shows to the person and tells to nobody else.
+    /// Renders an error that the app caused; Facebook shows it to the user and reports it to nobody else.
     static func refusal(_ reason: String) -> String {
         page(title: "Sorry, something went wrong", body: #"<p role="alert">\#(escaped(reason))</p>"#)
     }
@@ -72,17 +72,7 @@ enum DialogPage {
     }
 
     private static func escaped(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): bytes.append(contentsOf: "&amp;".utf8)
-            case UInt8(ascii: "<"): bytes.append(contentsOf: "&lt;".utf8)
-            case UInt8(ascii: ">"): bytes.append(contentsOf: "&gt;".utf8)
-            case UInt8(ascii: "\""): bytes.append(contentsOf: "&quot;".utf8)
-            case UInt8(ascii: "'"): bytes.append(contentsOf: "&#39;".utf8)
-            default: bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
     }
 }

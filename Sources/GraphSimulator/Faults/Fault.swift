@@ -1,31 +1,31 @@
 extension GraphSimulator {
-    /// Something that goes wrong, and when.
+    /// A failure to simulate, with the conditions under which it strikes.
     ///
-    /// Faults are looked at in the order in which they were added. Delays add up; of the others the first that applies
-    /// decides.
+    /// Faults are examined in the order in which they were added. The delays of all that apply add up. Of other effects
+    /// the first that applies decides.
     public struct Fault: Sendable {
-        /// What happens.
+        /// The effect of the fault.
         public var effect: Effect
-        /// Only requests to this path, written without version: `debug_token`, `me`.
+        /// Limits the fault to this path, written without version: `debug_token`, `me`.
         ///
-        /// It covers what is below it too.
+        /// The paths below are included.
         public var path: String?
-        /// Only requests made with a token of this app.
+        /// Limits the fault to requests with a token of this app.
         public var app: String?
-        /// Only requests made with this token, or, at `debug_token`, asking about it.
+        /// Limits the fault to requests with this token, and to `debug_token` requests about this token.
         public var token: String?
-        /// Lets this many matching requests pass first.
+        /// The number of matching requests that pass before the first strike.
         public var after: Int
-        /// Strikes every n-th matching request.
+        /// The interval of strikes: every n-th matching request is struck.
         public var every: Int
-        /// Strikes a matching request with this chance, from 0 to 100.
+        /// The chance in percent that a matching request is struck, from 0 to 100.
         public var percent: Double?
-        /// Makes ``percent`` repeatable.
+        /// The seed that makes ``percent`` repeatable.
         public var seed: UInt64
-        /// Ends after having struck this often.
+        /// The number of strikes after which the fault ends.
         public var count: Int?
 
-        /// Makes a fault that strikes each request unless limited.
+        /// Makes a fault that strikes every request unless limited.
         public init(
             _ effect: Effect,
             path: String? = nil,
@@ -51,26 +51,27 @@ extension GraphSimulator {
 }
 
 extension GraphSimulator.Fault {
-    /// What happens.
+    /// The effect of a fault.
     public enum Effect: Sendable {
-        /// The reply comes this much later.
+        /// The response comes this much later.
         case delay(milliseconds: Int)
         /// The exchange stops at that moment, in that manner.
         case interrupt(Moment, Manner)
-        /// Graph's error envelope.
+        /// An error in Graph's error envelope.
         case error(GraphSimulator.GraphError)
-        /// The error of an exhausted limit with its headers: 4, 17, 32, 613 or 80000 to 80014 in Graph's own way, or
-        /// with status 429.
+        /// The error of an exhausted rate limit with its headers, in Graph's own form or with status 429.
+        ///
+        /// The code is 4, 17, 32, 613, or 80000 to 80014.
         case rateLimit(code: Int, usage: GraphSimulator.AppUsage, status: Int?, retryAfter: Int?)
-        /// A complete reply in place of Graph's.
+        /// A complete response in place of Graph's.
         case reply(status: Int, headers: [(name: String, value: String)], body: [UInt8])
-        /// These bytes on the wire, whatever they are, and then the end of the connection.
+        /// Arbitrary bytes on the wire, and then the end of the connection.
         case raw([UInt8])
-        /// Graph's own reply, damaged.
+        /// Graph's own response, damaged.
         case damage(Damage)
-        /// Graph's own reply, this many bytes at a time.
+        /// Graph's own response, sent this many bytes at a time.
         case slow(bytes: Int, milliseconds: Int)
-        /// Valid JSON of at least this many bytes, which are sent as fast as they are read.
+        /// Valid JSON of at least this many bytes, sent as fast as the client reads.
         case huge(bytes: Int)
         /// A chunked body that never ends.
         case endless
@@ -80,14 +81,15 @@ extension GraphSimulator.Fault {
 
     /// A point in the exchange.
     public enum Moment: String, Sendable, CaseIterable {
-        /// The connection is accepted; nothing is read. Applies to new connections only and knows no path, app or
-        /// token.
+        /// The connection is accepted; nothing is read.
+        ///
+        /// Applies to new connections only, and cannot be limited to a path, app or token.
         case accept
-        /// The first bytes arrive and are left unread. Applies to new connections only, like ``accept``.
+        /// The first bytes arrive and stay unread; applies to new connections only, like ``accept``.
         case firstBytes
-        /// The request is read completely; nothing is answered.
+        /// The request is read completely; nothing is sent.
         case request
-        /// The reply's headers are sent, nothing of the body.
+        /// The response's headers are sent, nothing of the body.
         case headers
         /// Half of the body is sent.
         case body
@@ -95,7 +97,7 @@ extension GraphSimulator.Fault {
 
     /// How an exchange stops.
     public enum Manner: String, Sendable, CaseIterable {
-        /// Nothing more comes; the connection stays until the client closes it.
+        /// Nothing more is sent; the connection stays open until the client closes it.
         case hang
         /// The connection ends with RST.
         case reset
@@ -103,29 +105,29 @@ extension GraphSimulator.Fault {
         case close
     }
 
-    /// What can be wrong with the text of a reply that is otherwise Graph's own.
+    /// A damage to the text of a response that is otherwise Graph's own.
     public enum Damage: Sendable {
-        /// The second half of the text is missing, and the length header agrees with that.
+        /// The second half of the text is missing; the length header matches the rest.
         case truncated
-        /// Strings became numbers, numbers strings, truth values numbers, lists objects.
+        /// Strings become numbers, numbers strings, booleans numbers, arrays objects.
         case wrongTypes
         /// `{"data":null}`
         case dataNull
-        /// Every member stands twice, the second time with another value.
+        /// Every member appears twice, the second time with another value.
         case duplicateKeys
         /// `id` and `data.user_id` are missing.
         case idMissing
-        /// So many unexpected members come first.
+        /// This many unexpected members come first.
         case extraKeys(Int)
         /// A member nested this deep comes first.
         case deep(Int)
-        /// The reply merged with this value as RFC 7396 says: `{"data":{"app_id":"1"}}`.
+        /// The response is merged with this value as RFC 7396 says: `{"data":{"app_id":"1"}}`.
         case merged(GraphSimulator.JSON)
     }
 }
 
 extension GraphSimulator.Fault.Effect {
-    /// An HTML page with status 502, as load balancers make them.
+    /// An HTML page with status 502, as load balancers send.
     public static let html502: Self = .reply(
         status: 502,
         headers: [("Content-Type", "text/html; charset=utf-8")],
@@ -139,15 +141,15 @@ extension GraphSimulator.Fault.Effect {
         body: []
     )
 
-    /// The whole reply is `false`, as `/me` has been seen to answer.
+    /// The whole response is `false`, as `/me` has been seen to answer.
     public static let bareFalse: Self = .json(false)
 
-    /// Status 302, or another one, to another place.
+    /// Returns a redirect to another address, with status 302 unless given.
     public static func redirect(to location: String, status: Int = 302) -> Self {
         .reply(status: status, headers: [("Location", location)], body: [])
     }
 
-    /// Any JSON with any status, in place of Graph's reply.
+    /// Returns JSON with any status, in place of Graph's response.
     public static func json(_ json: GraphSimulator.JSON, status: Int = 200) -> Self {
         .reply(
             status: status,
@@ -156,12 +158,12 @@ extension GraphSimulator.Fault.Effect {
         )
     }
 
-    /// `/me` answers for somebody else.
+    /// Makes `/me` answer with another user's id.
     public static func meAnswers(userID: String) -> Self {
         .damage(.merged(["id": .string(userID)]))
     }
 
-    /// `debug_token` says something else: members to replace inside `data`.
+    /// Replaces members inside `data` of the response of `debug_token`.
     public static func debugTokenSays(_ members: GraphSimulator.JSON) -> Self {
         .damage(.merged(["data": members]))
     }
@@ -170,9 +172,9 @@ extension GraphSimulator.Fault.Effect {
 typealias Fault = GraphSimulator.Fault
 
 extension Fault.Effect {
-    /// Whether it meets a request before Graph has done anything about it: no code is used up, no permission removed.
+    /// Whether the fault strikes before Graph acts on the request: no code is used up, no permission removed.
     ///
-    /// All other faults spoil the reply to something that has happened.
+    /// All other faults damage the response to a request that has taken effect.
     var comesFirst: Bool {
         switch self {
         case .error, .rateLimit, .reply, .interrupt(.request, _): true

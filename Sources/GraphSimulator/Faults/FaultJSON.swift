@@ -1,8 +1,8 @@
-/// The form in which the control API takes and shows faults.
+/// The JSON form of faults in the control API.
 extension Fault {
-    /// Reads `{"effect": "delay", "milliseconds": 100, "path": "me", "count": 3}`.
-    init(json: JSON, path: String) throws(DataError) {
-        var reader = try JSONReader(json, path: path)
+    /// Reads a fault such as `{"effect": "delay", "milliseconds": 100, "path": "me", "count": 3}`.
+    init(json: JSON) throws(DataError) {
+        var reader = try JSONReader(json)
         self.init(
             try Effect(&reader),
             path: try reader.string("path"),
@@ -24,7 +24,7 @@ extension Fault {
 }
 
 extension Fault.Effect {
-    /// All names of `effect`, for the message about a wrong one.
+    /// All names of `effect`, for the error message about an unknown name.
     private static let names = [
         "delay", "hang", "reset", "close", "error", "rateLimit", "reply", "raw", "html502", "empty", "false",
         "redirect", "truncated", "wrongTypes", "dataNull", "duplicateKeys", "idMissing", "extraKeys", "deep", "merge",
@@ -36,12 +36,7 @@ extension Fault.Effect {
         switch name {
         case "delay": self = .delay(milliseconds: try reader.required("milliseconds"))
         case "hang", "reset", "close":
-            let moment = try reader.string("at") ?? Fault.Moment.request.rawValue
-            guard let moment = Fault.Moment(rawValue: moment), let manner = Fault.Manner(rawValue: name) else {
-                let moments = Fault.Moment.allCases.map(\.rawValue).joined(separator: ", ")
-                throw reader.failure("at", "expected one of \(moments)")
-            }
-            self = .interrupt(moment, manner)
+            self = .interrupt(try reader.word("at") ?? .request, Fault.Manner(rawValue: name) ?? .hang)
         case "error":
             self = .error(
                 GraphError(
@@ -56,18 +51,16 @@ extension Fault.Effect {
                 )
             )
         case "rateLimit":
-            let usage = try reader.value("usage").map { value throws(DataError) in
-                try GraphSimulator.AppUsage(json: value, path: "usage")
-            }
             self = .rateLimit(
                 code: try reader.integer("code") ?? 4,
-                usage: usage ?? GraphSimulator.AppUsage(callCount: 100, totalTime: 100, totalCPUTime: 100),
+                usage: try reader.object("usage", AppUsage.init)
+                    ?? AppUsage(callCount: 100, totalTime: 100, totalCPUTime: 100),
                 status: try reader.status(),
                 retryAfter: try reader.integer("retryAfter")
             )
         case "reply":
             var headers: [(name: String, value: String)] = []
-            for header in try reader.object("headers") ?? [] {
+            for header in try reader.members("headers") ?? [] {
                 guard let value = header.value.string, Self.isHeaderText(header.name), Self.isHeaderText(value) else {
                     throw reader.failure("headers", "expected printable names and values")
                 }
@@ -114,7 +107,7 @@ extension Fault.Effect {
         text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
-    /// The effect in a few words, for listings.
+    /// A short description of the effect, for listings.
     fileprivate var summary: String {
         switch self {
         case .delay(let milliseconds): "delay \(milliseconds) ms"
@@ -148,11 +141,6 @@ extension Fault.Damage {
 }
 
 extension JSONReader {
-    fileprivate mutating func required(_ name: String) throws(DataError) -> Int {
-        guard let number = try integer(name) else { throw failure(name, "is missing") }
-        return number
-    }
-
     fileprivate mutating func status() throws(DataError) -> Int? {
         try integer("status", in: 200...599)
     }
@@ -166,7 +154,7 @@ extension FaultSchedule.Entry {
         json["token"] = fault.token.map { .string($0) }
         if fault.after > 0 { json["after"] = .integer(fault.after) }
         if fault.every > 1 { json["every"] = .integer(fault.every) }
-        json["percent"] = fault.percent.map { .double($0) }
+        json["percent"] = fault.percent.map { JSON(floatLiteral: $0) }
         json["count"] = fault.count.map { .integer($0) }
         json["matches"] = .integer(matches)
         json["hits"] = .integer(hits)

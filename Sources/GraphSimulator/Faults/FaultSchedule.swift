@@ -1,12 +1,14 @@
-/// Which fault strikes which request: pure bookkeeping, no clock and no input or output.
+import Encodings
+
+/// Decides which fault strikes which request, without a clock and without input or output.
 struct FaultSchedule: Sendable {
-    /// A fault with its history.
+    /// A fault with its counters.
     struct Entry: Sendable {
         let id: Int
         let fault: Fault
-        /// How many requests matched its conditions.
+        /// The number of requests that matched the fault's conditions.
         fileprivate(set) var matches = 0
-        /// How many it struck.
+        /// The number of requests that the fault struck.
         fileprivate(set) var hits = 0
         fileprivate var generator: SplitMix64
 
@@ -17,7 +19,7 @@ struct FaultSchedule: Sendable {
         }
     }
 
-    /// What a request is to suffer.
+    /// The faults that strike one request.
     struct Verdict: Sendable {
         var delay = 0
         var effect: Fault.Effect?
@@ -26,8 +28,6 @@ struct FaultSchedule: Sendable {
 
     private(set) var entries: [Entry] = []
     private var lastID = 0
-
-    var isEmpty: Bool { entries.isEmpty }
 
     mutating func add(_ fault: Fault) -> Int {
         lastID += 1
@@ -45,7 +45,7 @@ struct FaultSchedule: Sendable {
         entries = []
     }
 
-    /// The verdict on a new connection.
+    /// Returns the interruption of a new connection, if a fault strikes.
     mutating func verdictOnConnection() -> (moment: Fault.Moment, manner: Fault.Manner)? {
         for index in entries.indices {
             guard case .interrupt(let moment, let manner) = entries[index].fault.effect, moment.isBeforeRequest else {
@@ -56,12 +56,12 @@ struct FaultSchedule: Sendable {
         return nil
     }
 
-    /// The verdict on a request.
+    /// Returns the faults that strike a request.
     /// - Parameters:
     ///   - path: The path without version.
-    ///   - app: The id of the app that it goes on the account of.
-    ///   - tokens: The texts of the tokens that it carries.
-    /// - Returns: The delays of all that strike and the effect of the first that is no delay.
+    ///   - app: The id of the app that the request counts for.
+    ///   - tokens: The texts of the tokens in the request.
+    /// - Returns: The sum of the delays that strike, and the first effect that is no delay.
     mutating func verdict(path: String, app: String?, tokens: [String]) -> Verdict {
         var verdict = Verdict()
         for index in entries.indices {
@@ -99,14 +99,14 @@ extension Fault {
                 return false
             }
         }
-        if let wanted = self.app, !(app?.utf8.elementsEqual(wanted.utf8) ?? false) { return false }
-        if let wanted = token, !tokens.contains(where: { $0.utf8.elementsEqual(wanted.utf8) }) { return false }
+        if let wanted = self.app, !(app?.hasSameBytes(as: wanted) ?? false) { return false }
+        if let wanted = token, !tokens.contains(where: { $0.hasSameBytes(as: wanted) }) { return false }
         return true
     }
 }
 
 extension Fault.Moment {
-    /// Whether it comes before there is a request to judge.
+    /// Whether the moment comes before there is a request to match.
     fileprivate var isBeforeRequest: Bool {
         self == .accept || self == .firstBytes
     }

@@ -1,11 +1,13 @@
-/// `/oauth/access_token` and `/oauth/client_code`: which app asks, whether it may, and for what.
+import Encodings
+
+/// The endpoints `/oauth/access_token` and `/oauth/client_code`, with the authentication of the app.
 extension World {
-    /// The app that a request names as the one that asks.
-    func requestingApp(_ request: GraphRequest) throws(GraphError) -> App {
+    /// Returns the app that the request's `client_id` names.
+    private func requestingApp(_ request: GraphRequest) throws(GraphError) -> App {
         guard let id = request.client.id, !id.isEmpty else {
             throw GraphError(code: 101, message: "Missing client_id parameter.")
         }
-        guard let app = app(id) else {
+        guard let app = apps[id] else {
             let isNumber = id.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
             let reason = isNumber ? "Cannot get application info due to a system error." : "Invalid application ID."
             throw GraphError(code: 101, message: "Error validating application. \(reason)")
@@ -16,14 +18,13 @@ extension World {
     mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         let code = request.parameter("code")
-        // No secret is asked of Facebook's own SDKs, which have the verifier, and of a client that the code was made
-        // for.
-        let isPublicClient =
-            code.map { request.parameter("code_verifier") != nil || self.code($0)?.isForClient ?? false } ?? false
+        // Public clients need no secret: Facebook's own SDKs have the verifier, and some codes are made for a client.
+        let isForClient = code.flatMap { self.code($0) }?.request.isForClient ?? false
+        let isPublicClient = code != nil && (isForClient || request.parameter("code_verifier") != nil)
         if request.client.secret != nil || !isPublicClient { try Self.authenticate(app, request) }
 
         let grant = request.parameter("grant_type") ?? (code == nil ? "" : "authorization_code")
-        func isGrant(_ name: String) -> Bool { grant.utf8.elementsEqual(name.utf8) }
+        func isGrant(_ name: String) -> Bool { grant.hasSameBytes(as: name) }
         if isGrant("authorization_code") { return try exchangeCode(request, app: app, now: now) }
         if isGrant("fb_exchange_token") { return try exchangeToken(request, app: app, now: now) }
         if isGrant("client_credentials") {
@@ -35,7 +36,7 @@ extension World {
         )
     }
 
-    /// `/oauth/client_code`: gives a server, for a person's token, a code that a client exchanges without a secret.
+    /// Handles `/oauth/client_code`: a server gets, for a user's token, a code that a client exchanges without secret.
     mutating func clientCode(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         try Self.authenticate(app, request)
@@ -48,18 +49,17 @@ extension World {
             throw GraphError(code: 190, message: "Invalid OAuth access token.")
         }
         guard issuer.id == app.id else { throw .notIssued(for: app) }
-        let wish = CodeRequest(person: person, app: app.id, redirectURI: redirectURI, scopes: token.scopes)
+        var wish = CodeRequest(person: person, app: app.id, redirectURI: redirectURI, scopes: token.scopes)
+        wish.isForClient = true
         do {
-            return ["code": .string(try self.code(wish, isForClient: true, now: now))]
+            return ["code": .string(try self.code(wish, now: now))]
         } catch {
             throw GraphError(code: 190, message: "Error validating access token: \(error)")
         }
     }
 
     private static func authenticate(_ app: App, _ request: GraphRequest) throws(GraphError) {
-        guard let secret = request.client.secret, secret.utf8.elementsEqual(app.secret.utf8) else {
-            throw .badClientSecret
-        }
+        guard let secret = request.client.secret, secret.hasSameBytes(as: app.secret) else { throw .badClientSecret }
         if app.desktop {
             throw GraphError(
                 code: 1,
@@ -70,9 +70,9 @@ extension World {
     }
 }
 
-/// `grant_type=fb_exchange_token`: a user token that still lives for one of 60 days.
+/// `grant_type=fb_exchange_token`: exchanges an unexpired user token for one of 60 days.
 extension World {
-    mutating func exchangeToken(_ request: GraphRequest, app: App, now: Int) throws(GraphError) -> JSON {
+    private mutating func exchangeToken(_ request: GraphRequest, app: App, now: Int) throws(GraphError) -> JSON {
         guard let text = request.parameter("fb_exchange_token"), !text.isEmpty else {
             throw GraphError(code: 100, message: "(#100) The parameter fb_exchange_token is required")
         }
@@ -95,7 +95,7 @@ extension World {
     }
 }
 
-/// `GET /oauth/access_token_info`: what the app may know of a token of its own, with the nonce of a re-authentication.
+/// `GET /oauth/access_token_info`: tells an app about its own token, with the nonce of a re-authentication.
 extension World {
     func accessTokenInfo(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
@@ -106,5 +106,76 @@ extension World {
         var info = token.grant(now: now)
         info["auth_nonce"] = token.metadata?["auth_nonce"]
         return info
+    }
+}
+
+/// `grant_type=authorization_code`: exchanges a code of the login dialog for a user token.
+extension World {
+    private mutating func exchangeCode(_ request: GraphRequest, app: App, now: Int) throws(GraphError) -> JSON {
+        guard let text = request.parameter("code"), !text.isEmpty else {
+            throw GraphError(code: 100, message: "Missing authorization code")
+        }
+        guard let redirectURI = request.parameter("redirect_uri") else {
+            throw GraphError(code: 191, message: "Missing redirect_uri parameter.")
+        }
+        guard var code = code(text), code.request.app?.hasSameBytes(as: app.id) ?? false else {
+            throw GraphError(code: 100, message: "Invalid verification code format.")
+        }
+        if code.isUsed {
+            throw GraphError(code: 100, subcode: 36009, message: "This authorization code has been used.")
+        }
+        guard now < code.issuedAt + AuthorizationCode.lifetime else {
+            throw GraphError(code: 100, subcode: 36007, message: "This authorization code has expired.")
+        }
+        guard redirectURI.hasSameBytes(as: code.request.redirectURI) else {
+            throw GraphError(
+                code: 100,
+                subcode: 36008,
+                message: "Error validating verification code. Please make sure your redirect_uri is identical to the "
+                    + "one you used in the OAuth dialog request"
+            )
+        }
+        // Without a secret, only the verifier authenticates the client.
+        let isBound = code.request.challenge != nil
+        guard isBound || code.request.isForClient || request.client.secret != nil else { throw .badClientSecret }
+        guard isBound || request.parameter("code_verifier") == nil else {
+            throw GraphError(
+                code: 1,
+                message: "code_verifier param is provided without a code_challenge in authorization request.",
+                status: 400
+            )
+        }
+        guard code.accepts(verifier: request.parameter("code_verifier")) else {
+            throw GraphError(code: 100, message: "Invalid code_verifier parameter")
+        }
+        code.isUsed = true
+        codes[text] = code
+        return try tokens(for: code.request, now: now)
+    }
+
+    private mutating func tokens(for code: CodeRequest, now: Int) throws(GraphError) -> JSON {
+        var wish = TokenRequest(.long, person: code.person, app: code.app, scopes: code.scopes)
+        wish.metadata = code.metadata
+        do {
+            let token = try mint(wish, now: now)
+            var reply = token.grant(now: now)
+            if code.scopes?.contains("openid") ?? false {
+                let idToken = IDTokenRequest(person: code.person, app: code.app, nonce: code.nonce, scopes: code.scopes)
+                reply["id_token"] = .string(try self.idToken(idToken, now: now).signed())
+            }
+            return reply
+        } catch {
+            // The user or the app was removed after the dialog.
+            throw GraphError(code: 190, message: "Error validating access token: \(error)")
+        }
+    }
+}
+
+extension Token {
+    /// Returns the token's response of `/oauth/access_token`; a token without an expiry has no `expires_in`.
+    fileprivate func grant(now: Int) -> JSON {
+        var grant: JSON = ["access_token": .string(text), "token_type": "bearer"]
+        if expiresAt != 0 { grant["expires_in"] = .integer(expiresAt - now) }
+        return grant
     }
 }

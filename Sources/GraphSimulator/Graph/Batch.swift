@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// `POST /` with `batch`: several requests in one, each answered for itself, in their order.
+/// `POST /` with `batch`: several requests in one, answered separately and in order.
 extension World {
     private static let maximumBatch = 50
 
@@ -11,7 +11,7 @@ extension World {
             throw GraphError(code: 100, message: "(#100) param batch must be an array.")
         }
         guard operations.count <= Self.maximumBatch else { throw .batchTooLarge(maximum: Self.maximumBatch) }
-        // Graph wants one here even where each operation brings its own.
+        // Graph requires a token here even if each operation has its own.
         guard let token = request.accessToken, !token.isEmpty else { throw .tokenRequired }
         let hasHeaders = request.parameter("include_headers").map { !["false", "0"].contains($0.prefix(6)) } ?? true
         var replies: [JSON] = []
@@ -35,40 +35,36 @@ extension World {
     ) -> JSON {
         var request = GraphRequest(head: operation.head, body: operation.body)
         request.become(operationOf: batch)
-        var reply = graphReply(to: request, now: now, trace: "A" + TokenText.trace(count: 22, using: &generator))
+        var reply = answer(request, now: now, trace: "A" + TokenText.trace(count: 22, using: &generator))
         let body = reply.render(for: operation.head.headers)
         if operation.omitsSuccess, reply.status < 400 { return .null }
         var element: JSON = ["code": .integer(reply.status)]
         if hasHeaders {
-            element["headers"] = .array(
-                reply.headersInBatch.map { ["name": .string($0.name), "value": .string($0.value)] }
-            )
+            element["headers"] = .array(reply.headersInBatch.map { ["name": "\($0.name)", "value": "\($0.value)"] })
         }
         element["body"] = reply.status == 304 ? .null : .string(String(decoding: body, as: UTF8.self))
         return element
     }
 }
 
-/// One request of a batch.
+/// A request of a batch.
 private struct BatchOperation {
     let head: HTTPRequestHead
     let body: ByteBufferView?
-    /// `omit_response_on_success`.
+    /// Whether the operation has `omit_response_on_success`.
     let omitsSuccess: Bool
 
-    /// - Throws: ``DataError`` that names what is missing, wrong, or a part of Graph's batches that is not simulated.
+    /// - Throws: ``DataError`` for a missing or wrong member, or a feature of Graph's batches that is not simulated.
     init(json: JSON, path: String) throws(DataError) {
         var reader = try JSONReader(json, path: path)
         let method = try reader.requiredString("method").uppercased()
-        guard let url = try reader.string("relative_url") else {
-            throw reader.failure("relative_url", "is missing")
-        }
+        guard let url = try reader.string("relative_url") else { throw reader.failure("relative_url", "is missing") }
         let body = try reader.string("body")
         // SDKs number the operations of a list.
         _ = try reader.read("name", "a string or a number") { $0.string ?? $0.integer.map(String.init) }
         omitsSuccess = try reader.bool("omit_response_on_success") ?? false
         var headers = HTTPHeaders()
-        for entry in try reader.list("headers") {
+        for entry in try reader.read("headers", "a list", { $0.array }) ?? [] {
             guard let header = Self.header(entry) else {
                 throw reader.failure("headers", #"expected {"name": …, "value": …} or "name: value""#)
             }
@@ -97,14 +93,14 @@ private struct BatchOperation {
 }
 
 extension GraphReply {
-    /// The headers of the captured replies, in which the content type is another than on the wire.
+    /// The headers of the captured responses, where the content type differs from that on the wire.
     fileprivate var headersInBatch: [(name: String, value: String)] {
         var all = headers
         all.append(("Access-Control-Allow-Origin", "*"))
         all.append(("Expires", "Sat, 01 Jan 2000 00:00:00 GMT"))
         if let version { all.append(("Facebook-API-Version", version.description)) }
         if case .json = body { all.append(("Content-Type", "text/javascript; charset=UTF-8")) }
-        if let usage { all.append(("X-App-Usage", String(decoding: usage.json.plainBytes, as: UTF8.self))) }
+        if let usage { all.append(("X-App-Usage", usage.json.plainText)) }
         all.append(("Cache-Control", cacheControl))
         all.append(("Vary", "Accept-Encoding"))
         all.append(("Pragma", "no-cache"))
@@ -113,7 +109,7 @@ extension GraphReply {
 }
 
 extension GraphError {
-    /// Told without a code, as are all errors of a batch as a whole.
+    /// An error about the batch as a whole; those have no code.
     fileprivate static func batchTooLarge(maximum: Int) -> GraphError {
         GraphError(
             code: 0,

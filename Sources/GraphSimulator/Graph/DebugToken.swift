@@ -1,4 +1,4 @@
-/// `GET /debug_token`: what a token is worth, asked by its app.
+/// `GET /debug_token`: tells an app whether its token is valid, and what the token allows.
 extension World {
     func debugToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let viewer: App
@@ -34,16 +34,16 @@ extension World {
         }
     }
 
-    /// The members in the order of the captured replies.
+    /// Returns the members in the order of the captured responses.
     private func report(on token: Token, of app: App, now: Int) -> JSON {
         let end = end(of: token, now: now)
-        let user = token.person.flatMap(person).map { UserNode(world: self, person: $0, token: token, now: now) }
+        let user = token.person.flatMap { people[$0] }.map { UserNode(world: self, person: $0, token: token, now: now) }
         var report: JSON = [
             "app_id": .string(app.id), "type": .string(token.kind.graphType), "application": .string(app.name),
         ]
         report["data_access_expires_at"] = .integer(token.dataAccessExpiresAt)
         report["error"] = end.map(Self.debugError)
-        // A changed password takes the end and the birth of the session with it.
+        // After a change of the password Facebook no longer reports when the session expires and when it was issued.
         let isForgotten = token.kind == .passwordChanged
         report["expires_at"] = .integer(isForgotten ? 0 : token.expiresAt)
         report["is_valid"] = .bool(end == nil)
@@ -57,7 +57,7 @@ extension World {
         return report
     }
 
-    /// Inside `data` the subcode is called `subcode`, and the code comes first.
+    /// Returns an error in the form of `data`: the subcode is called `subcode`, and the code comes first.
     private static func debugError(_ error: GraphError) -> JSON {
         var json: JSON = ["code": .integer(error.code), "message": .string(error.message)]
         json["subcode"] = error.subcode.map { .integer($0) }
@@ -66,7 +66,7 @@ extension World {
 }
 
 extension TokenKind {
-    /// `type` in `debug_token`.
+    /// The `type` in `debug_token`.
     fileprivate var graphType: String {
         switch self {
         case .page: "PAGE"
@@ -76,14 +76,14 @@ extension TokenKind {
         }
     }
 
-    /// Once the app is removed or the session invalidated by a call, no permission is left.
+    /// Whether no permission is left: the app was removed, or a call invalidated the session.
     fileprivate var losesScopes: Bool {
         self == .appRemoved || self == .invalidated
     }
 }
 
 extension Token {
-    /// Only long-lived tokens tell when they were issued.
+    /// Whether the token is long-lived; only such tokens report when they were issued.
     fileprivate var isLongLived: Bool {
         kind != .short && kind != .page
     }

@@ -1,21 +1,23 @@
-/// One entry of Graph's `fields` parameter: `picture.width(200).as(face){url}`.
+import Encodings
+
+/// An entry of Graph's `fields` parameter: `picture.width(200).as(face){url}`.
 struct FieldSelection: Sendable, Equatable {
     var name: String
     var alias: String?
-    /// `width`, `height`, `type`, `limit`, … with what stood between the brackets.
+    /// The modifiers `width`, `height`, `type`, `limit`, … with the text between their parentheses.
     var modifiers: [String: String] = [:]
     var fields: [FieldSelection]?
 
-    /// The name under which the value appears in the reply.
+    /// The name of the value in the response.
     var key: String { alias ?? name }
 
     func number(_ modifier: String) -> Int? {
         modifiers[modifier].flatMap { Int($0) }
     }
 
-    /// Reads the whole parameter.
+    /// Parses the whole parameter.
     ///
-    /// An empty one selects nothing, like none.
+    /// An empty text selects nothing, like an absent parameter.
     /// - Throws: Graph's syntax error with the offset in the text without its spaces.
     static func parse(_ text: String) throws(GraphError) -> [FieldSelection] {
         var parser = FieldParser(text)
@@ -45,7 +47,7 @@ private struct FieldParser {
         var fields: [FieldSelection] = []
         repeat {
             let field = try field(depth: depth)
-            if fields.contains(where: { $0.key.utf8.elementsEqual(field.key.utf8) }) {
+            if fields.contains(where: { $0.key.hasSameBytes(as: field.key) }) {
                 throw failure("Field \(field.name) specified more than once. This is only possible before version 2.1")
             }
             fields.append(field)
@@ -71,18 +73,11 @@ private struct FieldParser {
 
     private mutating func name() throws(GraphError) -> String {
         let start = position
-        while position < text.count, isNameByte(text[position]) { position += 1 }
+        while position < text.count, text[position].isASCIIAlphanumeric || text[position] == UInt8(ascii: "_") {
+            position += 1
+        }
         guard position > start else { throw failure("Expected name.") }
         return String(decoding: text[start..<position], as: UTF8.self)
-    }
-
-    private func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 
     private mutating func take(_ byte: UInt8) -> Bool {

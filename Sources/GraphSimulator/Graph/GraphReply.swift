@@ -1,38 +1,46 @@
 import Crypto
+import Encodings
 import NIOHTTP1
 
-/// What Graph answers, before it is written as HTTP.
+/// A response of Graph before it is written as HTTP.
 struct GraphReply: Sendable {
     enum Body: Sendable {
-        /// Graph's own: gets the content type, an `ETag`, and is compressed when asked.
+        /// Graph's own: has Graph's content type and an `ETag`, and is compressed on request.
         case json(JSON)
-        /// Sent as it is, with the headers given and no others about the content.
+        /// Sent unchanged; the only content headers are the given ones.
         case bytes([UInt8])
     }
 
-    var status: Int
-    var body: Body
-    /// Headers beyond those that every reply carries.
-    var headers: [(name: String, value: String)] = []
-    /// Said in `facebook-api-version`.
-    var version: GraphVersion?
-    /// Said in `x-app-usage`.
-    var usage: AppUsage?
-    /// It comes from www.facebook.com or the SMS gateway, which have none of Graph's headers.
-    var isWebsite = false
-    /// It comes from api.twitter.com: none of Graph's headers, and a fault's error in Twitter's form.
-    var isTwitter = false
-    /// Errors may not be stored, and carry no `ETag`.
-    var isError = false
-
-    init(_ json: JSON) {
-        status = 200
-        body = .json(json)
+    /// The server that a response comes from; only Graph's responses have Graph's headers.
+    enum Origin: Sendable {
+        case graph
+        /// The website www.facebook.com, or the SMS gateway.
+        case website
+        /// The API api.twitter.com, where a fault's error has Twitter's form.
+        case twitter
     }
 
-    init(status: Int, headers: [(name: String, value: String)], bytes: [UInt8]) {
+    var status = 200
+    var body: Body
+    /// Headers in addition to those of every response.
+    var headers: [(name: String, value: String)] = []
+    /// The value of `facebook-api-version`.
+    var version: GraphVersion?
+    /// The value of `x-app-usage`.
+    var usage: AppUsage?
+    var origin = Origin.graph
+    /// Whether the response is an error: those may not be stored and have no `ETag`.
+    var isError = false
+
+    init(_ json: JSON, origin: Origin = .graph) {
+        body = .json(json)
+        self.origin = origin
+    }
+
+    init(status: Int, headers: [(name: String, value: String)], bytes: [UInt8] = [], origin: Origin = .graph) {
         self.status = status
         self.headers = headers
+        self.origin = origin
         body = .bytes(bytes)
     }
 
@@ -43,17 +51,16 @@ struct GraphReply: Sendable {
         if let challenge = error.challenge { headers.append(("WWW-Authenticate", challenge)) }
     }
 
-    /// The value of `Cache-Control`.
     var cacheControl: String {
         isError ? "no-store" : "private, no-cache, no-store, must-revalidate"
     }
 
-    /// The bytes of the body.
+    /// Returns the bytes of the body, and sets the `ETag` of a JSON body.
     ///
-    /// What is Graph's own gets its `ETag`, and becomes a 304 without a body for who has that already.
+    /// The response becomes a 304 without a body if the client has the current `ETag`.
     /// - Parameters:
-    ///   - text: What to send in place of the text of a JSON body.
-    ///   - headers: Those of the request.
+    ///   - text: The text to send in place of a JSON body.
+    ///   - headers: The headers of the request.
     /// - Returns: The body, not compressed.
     mutating func render(text: [UInt8]? = nil, for headers: HTTPHeaders) -> [UInt8] {
         switch body {
@@ -63,9 +70,7 @@ struct GraphReply: Sendable {
             if isError { return bytes }
             let tag = "\"\(Hexadecimal.encode(Insecure.SHA1.hash(data: bytes)))\""
             self.headers.append(("ETag", tag))
-            guard let known = headers.first(name: "if-none-match"), known.utf8.elementsEqual(tag.utf8) else {
-                return bytes
-            }
+            guard headers.first(name: "if-none-match")?.hasSameBytes(as: tag) ?? false else { return bytes }
             status = 304
             return []
         }

@@ -1,65 +1,57 @@
+import Encodings
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// A request on the public port, taken apart as Graph does: version, path, and parameters from wherever they came.
+/// A request on the public port, parsed as Graph does: version, path, and parameters of query and body.
 struct GraphRequest: Sendable {
-    /// A parameter after decoding.
-    struct Parameter: Sendable {
-        let name: String
-        let value: String
-    }
-
-    /// The method that counts: a POST with a `method` parameter is what that parameter says.
+    let head: HTTPRequestHead
+    let body: ByteBufferView?
+    /// The effective method: a `method` parameter overrides POST.
     let method: String
     private(set) var version: GraphVersion?
     /// The path's components without the version.
     let components: [String]
-    /// Graph does not care; the website does.
-    let endsWithSlash: Bool
-    /// `http://` and the host and port that the client called.
-    let origin: String
-    /// Query first, form body after it, in their order.
-    private(set) var parameters: [Parameter]
-    private(set) var accessToken: String?
-    /// The path as it was written, which is what OAuth 1.0a signs.
+    /// The path in faults and the log: `me/permissions`, without version.
+    let path: String
+    /// The path as written, which OAuth 1.0a signs.
     let writtenPath: String
-    /// The `Authorization` header.
-    let authorization: String?
-    /// The body is of a kind that nobody here reads.
+    /// The parameters in order: those of the query, then those of the form body.
+    private(set) var parameters: [(name: String, value: String)]
+    private(set) var accessToken: String?
+    /// Whether the body has a content type that the simulator does not read.
     let hasUnreadBody: Bool
-    /// The whole of which this is an operation, if it is one.
+    /// Whether the request is an operation of a batch.
     private(set) var isPartOfBatch = false
 
     init(head: HTTPRequestHead, body: ByteBufferView?) {
-        let uri = head.uri.utf8
-        let question = uri.firstIndex(of: UInt8(ascii: "?"))
-        let path = uri[..<(question ?? uri.endIndex)]
-        var components = path.split(separator: UInt8(ascii: "/")).map { Self.decoded($0, plusIsSpace: false) }
-        endsWithSlash = path.last == UInt8(ascii: "/")
-        origin = "http://" + (head.headers.first(name: "host") ?? "localhost")
+        self.head = head
+        self.body = body
+        let parts = head.uri.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        writtenPath = parts.first.map { String(Substring($0)) } ?? ""
+        var components = writtenPath.utf8.split(separator: UInt8(ascii: "/"))
+            .map { Self.decoded(Substring($0), plusIsSpace: false) }
         version = components.first.flatMap(GraphVersion.init(pathComponent:))
         if version != nil { components.removeFirst() }
         self.components = components
-        writtenPath = String(decoding: path, as: UTF8.self)
-        authorization = head.headers.first(name: "authorization")
+        path = components.joined(separator: "/")
 
-        var parameters: [Parameter] = []
-        if let question { Self.append(uri[uri.index(after: question)...], to: &parameters) }
-        let content = ContentType(head.headers.first(name: "content-type"))
+        var parameters = parts.count > 1 ? Self.pairs(Substring(parts[1])) : []
+        var isUnread = false
         if let body, !body.isEmpty {
-            switch content {
-            case .form: Self.append(body, to: &parameters)
-            case .json: Self.append(json: body, to: &parameters)
-            case .other: break
+            switch head.headers.first(name: "content-type")?.prefix(while: { $0 != ";" && $0 != " " }).lowercased() {
+            case nil, "application/x-www-form-urlencoded":
+                parameters += Self.pairs(Substring(String(decoding: body, as: UTF8.self)))
+            case "application/json": parameters += Self.members(of: body)
+            default: isUnread = true
             }
         }
-        hasUnreadBody = content == .other && !(body?.isEmpty ?? true)
+        hasUnreadBody = isUnread
         self.parameters = parameters
 
         accessToken =
             Self.last("access_token", of: parameters)
-            ?? Self.credentials(authorization, of: ["bearer", "oauth"])
+            ?? Self.credentials(head.headers.first(name: "authorization"), of: ["bearer", "oauth"])
         var method = head.method.rawValue
         if head.method == .HEAD { method = "GET" }
         if head.method == .POST, let override = Self.last("method", of: parameters), override.utf8.count <= 10 {
@@ -68,117 +60,85 @@ struct GraphRequest: Sendable {
         self.method = method
     }
 
-    /// The parameter's value; the last one when it is given twice, as PHP does it.
+    /// Returns the parameter's value; the last one of duplicates, as PHP does.
     func parameter(_ name: String) -> String? {
         Self.last(name, of: parameters)
     }
 
-    /// The path as faults and the log name it: `me/permissions`, without version.
-    var path: String { components.joined(separator: "/") }
+    /// The address that the client called: `http://`, host and port.
+    var origin: String { "http://" + (head.headers.first(name: "host") ?? "localhost") }
 
-    private static func last(_ name: String, of parameters: [Parameter]) -> String? {
-        parameters.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    var authorization: String? { head.headers.first(name: "authorization") }
+
+    private static func last(_ name: String, of parameters: [(name: String, value: String)]) -> String? {
+        parameters.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Takes over what holds for the whole batch: the version, and the access token with its proof, where the operation
-    /// has none of its own.
+    /// Inherits from the batch what the operation lacks: the version, and the access token with its proof.
     mutating func become(operationOf batch: GraphRequest) {
         isPartOfBatch = true
         version = version ?? batch.version
         guard accessToken == nil else { return }
         accessToken = batch.accessToken
         for name in ["appsecret_proof", "appsecret_time"] where parameter(name) == nil {
-            if let value = batch.parameter(name) { parameters.append(Parameter(name: name, value: value)) }
+            if let value = batch.parameter(name) { parameters.append((name, value)) }
         }
     }
 
-    /// The app's id and secret: parameters, or HTTP Basic (RFC 6749 §2.3.1) for what no parameter says.
+    /// The app's id and secret, from the parameters or else from HTTP Basic (RFC 6749 §2.3.1).
     var client: (id: String?, secret: String?) {
-        let basic = Self.credentials(authorization, of: ["basic"]).flatMap(Self.idAndSecret)
-        return (parameter("client_id") ?? basic?.id, parameter("client_secret") ?? basic?.secret)
+        let basic = Self.credentials(authorization, of: ["basic"]).flatMap { Data(base64Encoded: $0) }
+            .map { String(decoding: $0, as: UTF8.self) }
+        let pair = basic?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            .map { Self.decoded($0, plusIsSpace: true) }
+        guard let pair, pair.count == 2 else { return (parameter("client_id"), parameter("client_secret")) }
+        return (parameter("client_id") ?? pair[0], parameter("client_secret") ?? pair[1])
     }
 
-    /// What follows the scheme in an `Authorization` header, when it is one of these.
+    /// Returns the part after the scheme of an `Authorization` header, if the scheme is one of those given.
     private static func credentials(_ header: String?, of schemes: [String]) -> String? {
         guard let header, let space = header.utf8.firstIndex(of: 0x20) else { return nil }
         guard schemes.contains(header[..<space].lowercased()) else { return nil }
         return String(header[header.utf8.index(after: space)...].drop { $0 == " " })
     }
 
-    private static func idAndSecret(_ base64: String) -> (id: String, secret: String)? {
-        guard let bytes = Data(base64Encoded: base64), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
-            return nil
-        }
-        let secret = bytes[bytes.index(after: colon)...]
-        return (decoded(bytes[..<colon], plusIsSpace: true), decoded(secret, plusIsSpace: true))
+    /// Returns the members of a JSON body as parameters; values that are not strings as JSON text.
+    private static func members(of body: ByteBufferView) -> [(name: String, value: String)] {
+        let members = (try? JSON(parsing: body))?.members ?? []
+        return members.filter { $0.value != .null }.map { ($0.name, $0.value.string ?? $0.value.plainText) }
     }
 
-    /// A JSON body is as good as a form: each member is a parameter, what is no text as its JSON.
-    private static func append(json body: ByteBufferView, to parameters: inout [Parameter]) {
-        guard let members = try? JSON(parsing: body).members else { return }
-        for member in members where member.value != .null {
-            let text = member.value.string ?? String(decoding: member.value.plainBytes, as: UTF8.self)
-            parameters.append(Parameter(name: member.name, value: text))
+    private static func pairs(_ form: Substring) -> [(name: String, value: String)] {
+        form.utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { decoded(Substring($0), plusIsSpace: true) }
+            return (parts[0], parts.count > 1 ? parts[1] : "")
         }
     }
 
-    private static func append<Bytes: Collection<UInt8>>(_ form: Bytes, to parameters: inout [Parameter]) {
-        for pair in form.split(separator: UInt8(ascii: "&")) {
-            let equals = pair.firstIndex(of: UInt8(ascii: "="))
-            let value = equals.map { decoded(pair[pair.index(after: $0)...], plusIsSpace: true) }
-            parameters.append(
-                Parameter(name: decoded(pair[..<(equals ?? pair.endIndex)], plusIsSpace: true), value: value ?? "")
-            )
-        }
-    }
-
-    /// Percent-decodes; a `%` without two digits stays what it is, bytes that are no UTF-8 become U+FFFD.
-    private static func decoded(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> String {
+    /// Percent-decodes a text; a `%` without two digits stays, and invalid UTF-8 becomes U+FFFD.
+    private static func decoded(_ text: Substring, plusIsSpace: Bool) -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var index = text.startIndex
-        while index != text.endIndex {
-            let byte = text[index]
-            text.formIndex(after: &index)
-            if byte == UInt8(ascii: "%"), let escaped = escapedByte(text[index...]) {
-                bytes.append(escaped)
-                text.formIndex(&index, offsetBy: 2)
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), case let digits = rest.prefix(2).compactMap(Hexadecimal.value(of:)),
+                digits.count == 2
+            {
+                bytes.append(digits[0] << 4 | digits[1])
+                rest = rest.dropFirst(2)
             } else {
-                bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
+                bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
             }
         }
         return String(decoding: bytes, as: UTF8.self)
     }
-
-    private static func escapedByte(_ text: some Collection<UInt8>) -> UInt8? {
-        var digits = text.makeIterator()
-        guard let high = digits.next().flatMap(nibble), let low = digits.next().flatMap(nibble) else { return nil }
-        return high << 4 | low
-    }
-
-    private static func nibble(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }
 
-/// What a body may be.
-private enum ContentType {
-    case form
-    case json
-    case other
-
-    init(_ header: String?) {
-        let name = header?.prefix { $0 != ";" && $0 != " " }.lowercased()
-        self =
-            switch name {
-            case nil, "application/x-www-form-urlencoded": .form
-            case "application/json": .json
-            default: .other
-            }
+/// Encodes parameters as a form does: a space as `+`.
+enum FormEncoding {
+    /// Encodes the parameters in their order, such as `a=1&b=c+d`.
+    static func encode(_ parameters: [(name: String, value: String)]) -> String {
+        parameters.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+            .joined(separator: "&").replacing("%20", with: "+")
     }
 }

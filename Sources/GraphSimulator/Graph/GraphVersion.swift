@@ -5,7 +5,7 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
 
     var description: String { "v\(major).\(minor)" }
 
-    /// The versions and the second at which each stops being usable, oldest first.
+    /// The versions, oldest first, and the Unix second at which each stops being usable.
     private static let calendar: [(version: GraphVersion, end: Int)] = [
         (GraphVersion(major: 21, minor: 0), 1_800_489_600),
         (GraphVersion(major: 22, minor: 0), 1_810_771_200),
@@ -24,7 +24,7 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
         self.minor = minor
     }
 
-    /// Reads `v25.0`; `nil` for a path component of any other form.
+    /// Parses `v25.0`; `nil` for any other path component.
     init?(pathComponent: String) {
         let bytes = pathComponent.utf8
         guard bytes.first == UInt8(ascii: "v"), bytes.count <= 8 else { return nil }
@@ -39,8 +39,10 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
         digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ? Int(digits) : nil
     }
 
-    /// The version that answers: the one asked for, the oldest usable one when it is over or none was asked for, and
-    /// `nil` when it does not exist yet.
+    /// Returns the version that serves a request: the requested one if it is usable.
+    ///
+    /// The oldest usable version replaces an expired version and a missing one. `nil` means that the requested version
+    /// does not exist yet.
     static func answering(_ asked: GraphVersion?, now: Int) -> GraphVersion? {
         let usable = calendar.filter { now < $0.end }.map(\.version)
         guard let asked, let oldest = usable.first, asked > oldest else { return usable.first }

@@ -1,4 +1,7 @@
-/// `/me`, `/{id}`, `/app` and their edges.
+import Domain
+import Encodings
+
+/// The nodes `/me`, `/{id}` and `/app`, and their edges.
 extension World {
     func node(
         _ name: String,
@@ -6,54 +9,47 @@ extension World {
         request: GraphRequest,
         now: Int
     ) throws(GraphError) -> GraphReply {
-        switch try authorize(request, now: now, missing: name == "me" ? .missingToken : .tokenRequired) {
-        case .app(let app):
-            if name == "me" { throw .missingToken }
-            if name == "app" || name == app.id {
-                return GraphReply(try appNode(app, edge: edge, request: request))
+        let (app, token): (App, Token?) =
+            switch try authorize(request, now: now, missing: name == "me" ? .missingToken : .tokenRequired) {
+            case .app(let app): (app, nil)
+            case .issued(let token, let app): (app, token)
             }
-            guard let person = people.first(where: { $0.id(for: app.id).utf8.elementsEqual(name.utf8) }) else {
-                throw .unsupported("get", object: name)
-            }
-            // The public profile, which an app may read of its users. Fields that do not exist are refused, as at /me.
-            let token = Token(
-                text: "",
-                kind: .app,
-                app: app.id,
-                person: person.key,
-                scopes: ["public_profile"],
-                issuedAt: now,
-                expiresAt: 0,
-                dataAccessExpiresAt: 0
-            )
-            let version = GraphVersion.answering(request.version, now: now)
-            let user = UserNode(world: self, person: person, token: token, now: now, version: version)
-            return try userReply(user, edge: edge, request: request)
-        case .issued(let token, let app):
-            if name == "app" || name == app.id {
-                return GraphReply(try appNode(app, edge: edge, request: request))
-            }
-            if token.kind == .page {
-                guard name == "me" || name == token.profileID else { throw .unsupported("get", object: name) }
-                return GraphReply(try pageNode(token, edge: edge, request: request))
-            }
-            guard let person = token.person.flatMap(person) else { throw .unsupported("get", object: name) }
-            let version = GraphVersion.answering(request.version, now: now)
-            let user = UserNode(world: self, person: person, token: token, now: now, version: version)
-            guard name == "me" || name.utf8.elementsEqual(user.id.utf8) else {
-                throw .unsupported("get", object: name)
-            }
-            return try userReply(user, edge: edge, request: request)
+        if token == nil, name == "me" { throw .missingToken }
+        let fields = try FieldSelection.parse(request.parameter("fields") ?? "")
+        if name == "app" || name == app.id {
+            let values: JSON = [
+                "category": "Business", "link": "https://www.facebook.com/games/?app_id=\(app.id)",
+                "name": .string(app.name), "id": .string(app.id),
+            ]
+            return try Self.plainNode(values, fields, edge: edge, type: "Application")
         }
+        if let token, token.kind == .page {
+            guard name == "me" || name == token.profileID else { throw .unsupported("get", object: name) }
+            let values: JSON = ["name": "A page", "id": .string(token.profileID ?? "")]
+            return try Self.plainNode(values, fields, edge: edge, type: "Page")
+        }
+        let seen = token == nil ? people : token?.person.flatMap { people[$0] }.map { [$0] } ?? []
+        guard let person = seen.first(where: { name == "me" || $0.id(for: app.id).hasSameBytes(as: name) }) else {
+            throw .unsupported("get", object: name)
+        }
+        // An app may read its users' public profiles. Unknown fields are refused, as at /me.
+        let user = UserNode(
+            world: self,
+            person: person,
+            token: token ?? Token(for: person, app: app, scopes: ["public_profile"]),
+            now: now,
+            version: GraphVersion.answering(request.version, now: now)
+        )
+        return try userReply(user, fields, edge: edge, request: request)
     }
 
     private func userReply(
         _ user: UserNode,
+        _ fields: [FieldSelection],
         edge: [String],
         request: GraphRequest
     ) throws(GraphError) -> GraphReply {
         guard let name = edge.first else {
-            let fields = try FieldSelection.parse(request.parameter("fields") ?? "")
             return GraphReply(try user.select(fields.isEmpty ? Self.defaultFields : fields))
         }
         guard edge.count == 1, UserField.graphField(name)?.kind == .edge else { throw .unknownPath(edge) }
@@ -61,43 +57,76 @@ extension World {
         for modifier in ["width", "height", "type", "limit"] {
             selection.modifiers[modifier] = request.parameter(modifier)
         }
-        let fields = try FieldSelection.parse(request.parameter("fields") ?? "")
         selection.fields = fields.isEmpty ? nil : fields
         if name == "picture" {
             let picture = try user.picture(selection)
             let redirect = request.parameter("redirect").map { !["false", "0"].contains($0.prefix(6)) } ?? true
             guard redirect, let url = picture["data"]?["url"]?.string else { return GraphReply(picture) }
-            return GraphReply(status: 302, headers: [("Location", url)], bytes: [])
+            return GraphReply(status: 302, headers: [("Location", url)])
         }
         return GraphReply(try user.value(of: selection) ?? ["data": []])
     }
 
-    private func appNode(_ app: App, edge: [String], request: GraphRequest) throws(GraphError) -> JSON {
+    private static func plainNode(
+        _ values: JSON,
+        _ fields: [FieldSelection],
+        edge: [String],
+        type: String
+    ) throws(GraphError) -> GraphReply {
         guard edge.isEmpty else { throw .unknownPath(edge) }
-        let values: JSON = [
-            "category": "Business", "link": .string("https://www.facebook.com/games/?app_id=\(app.id)"),
-            "name": .string(app.name), "id": .string(app.id),
-        ]
-        return try plainNode(values, type: "Application", request: request)
-    }
-
-    private func pageNode(_ token: Token, edge: [String], request: GraphRequest) throws(GraphError) -> JSON {
-        guard edge.isEmpty else { throw .unknownPath(edge) }
-        let values: JSON = ["name": "A page", "id": .string(token.profileID ?? "")]
-        return try plainNode(values, type: "Page", request: request)
-    }
-
-    private func plainNode(_ values: JSON, type: String, request: GraphRequest) throws(GraphError) -> JSON {
-        let fields = try FieldSelection.parse(request.parameter("fields") ?? "")
-        if fields.isEmpty { return values }
-        var chosen: [JSON.Member] = []
-        for field in fields {
-            guard let value = values[field.name] else { throw .nonexistingField(field.name, on: type) }
-            chosen.append(JSON.Member(field.name, value))
-        }
-        if !fields.contains(where: { $0.name == "id" }), let id = values["id"] { chosen.append(.init("id", id)) }
-        return .object(chosen)
+        let known = values.members?.map(\.name) ?? []
+        return GraphReply(
+            try UserNode.choose(fields.isEmpty ? nil : fields, from: values, node: type, known: known, always: "id")
+        )
     }
 
     private static let defaultFields = [FieldSelection(name: "name"), FieldSelection(name: "id")]
+}
+
+/// `GET /?ids=`: several nodes in one request.
+extension World {
+    private static let maximumIDs = 50
+
+    func nodes(_ list: String, request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
+        _ = try authorize(request, now: now, missing: .tokenRequired)
+        let ids = try Self.ids(list)
+        guard ids.count <= Self.maximumIDs else {
+            throw GraphError(
+                code: 100,
+                message: "(#100) Too many IDs. Maximum: \(Self.maximumIDs). Provided: \(ids.count)."
+            )
+        }
+        let strangers = ids.filter { !Self.isNodeID($0) }
+        guard strangers.isEmpty else { throw .unknownAliases(strangers) }
+        var nodes: JSON = [:]
+        for id in ids {
+            if case .json(let node) = try node(id, edge: [], request: request, now: now).body { nodes[id] = node }
+        }
+        return GraphReply(nodes)
+    }
+
+    /// Whether a path component can name a node: an id, or one of the two simulated names.
+    static func isNodeID(_ text: String) -> Bool {
+        text == "me" || text == "app" || text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
+    }
+
+    /// Splits a list of ids: separated by commas, or a JSON array, which RestFB writes.
+    private static func ids(_ list: String) throws(GraphError) -> [String] {
+        let texts = (try? JSON(parsing: list.utf8).array)?.compactMap(\.string)
+        let ids = texts ?? list.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+        // A longer text is no id.
+        guard !ids.isEmpty, ids.allSatisfy({ (1...64).contains($0.utf8.count) }) else { throw .emptyIdentifier }
+        return ids
+    }
+}
+
+extension GraphError {
+    fileprivate static let emptyIdentifier = GraphError(code: 2500, message: "Cannot specify an empty identifier")
+
+    fileprivate static func unknownAliases(_ names: [String]) -> GraphError {
+        GraphError(
+            code: 803,
+            message: "(#803) Some of the aliases you requested do not exist: \(names.joined(separator: ","))"
+        )
+    }
 }

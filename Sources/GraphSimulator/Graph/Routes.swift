@@ -1,17 +1,12 @@
-/// The public port's table of paths.
+/// The routes of the public port.
 extension World {
-    /// Answers one request as Graph would.
+    /// Answers a request as Graph would.
     /// - Parameters:
     ///   - request: The request.
-    ///   - now: The second at which to answer it.
-    ///   - trace: The `fbtrace_id`, should it be an error.
-    /// - Returns: The reply, error or not.
+    ///   - now: The current Unix second.
+    ///   - trace: The `fbtrace_id` of an error.
+    /// - Returns: The response, possibly an error.
     mutating func answer(_ request: GraphRequest, now: Int, trace: String) -> GraphReply {
-        twitter.answer(request, now: now) ?? graphReply(to: request, now: now, trace: trace)
-    }
-
-    /// As ``answer(_:now:trace:)``, by Facebook.
-    mutating func graphReply(to request: GraphRequest, now: Int, trace: String) -> GraphReply {
         let version = GraphVersion.answering(request.version, now: now)
         var reply: GraphReply
         do throws(GraphError) {
@@ -27,17 +22,17 @@ extension World {
         return reply
     }
 
-    /// The app on whose account a request goes, judged by its token's text alone.
+    /// Returns the app that a request counts for, judged by the token's text alone.
     func app(concerning request: GraphRequest) -> App? {
-        guard let text = request.accessToken else { return request.parameter("client_id").flatMap(app) }
-        if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) { return app(String(text[..<bar])) }
-        return token(text).flatMap { app($0.app) }
+        guard let text = request.accessToken else { return request.parameter("client_id").flatMap { apps[$0] } }
+        if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) { return apps[String(text[..<bar])] }
+        return token(text).flatMap { apps[$0.app] }
     }
 
     private mutating func route(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         let components = request.components
         guard let first = components.first else { return try root(request, now: now) }
-        // Longer than any name below: not worth comparing.
+        // A longer component is no known name.
         guard components.allSatisfy({ $0.utf8.count <= 64 }) else { throw .unknownPath(components) }
         switch (first, components.count) {
         case ("oauth", 2) where components[1] == "access_token":
@@ -62,7 +57,7 @@ extension World {
         return try node(first, edge: Array(components.dropFirst()), request: request, now: now)
     }
 
-    /// No path at all: a batch, or nodes by their ids.
+    /// Handles the empty path: a batch, or nodes by their ids.
     private mutating func root(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         if request.method == "GET", let ids = request.parameter("ids") {
             return try nodes(ids, request: request, now: now)
@@ -73,9 +68,9 @@ extension World {
         throw .unsupported("post", object: nil)
     }
 
-    /// Decodes the request's token, checks that its session lives and that the proof is right.
+    /// Decodes the request's token and checks that the session is valid and the proof correct.
     ///
-    /// The token of a desktop app is as good as none.
+    /// The token of a desktop app counts as missing.
     func authorize(_ request: GraphRequest, now: Int, missing: GraphError) throws(GraphError) -> Credential {
         guard let text = request.accessToken, !text.isEmpty else { throw missing }
         let credential = try credential(text)
@@ -88,5 +83,40 @@ extension World {
             try AppSecretProof.check(request, token: text, app: app, now: now)
         }
         return credential
+    }
+}
+
+/// `/.well-known/…`: the key set of ID tokens, and the discovery document that names it.
+extension World {
+    /// Returns the document at a path below `.well-known`, if there is one.
+    private func openIDDocument(_ request: GraphRequest) -> GraphReply? {
+        let document: JSON
+        switch request.components.dropFirst().joined(separator: "/") {
+        case "oauth/openid/jwks": document = keys.jwks
+        case "openid-configuration": document = Self.discovery(origin: request.origin)
+        default: return nil
+        }
+        // Facebook's addresses end with a slash; Facebook redirects requests without it.
+        guard request.writtenPath.utf8.last == UInt8(ascii: "/") else {
+            return GraphReply(status: 301, headers: [("Location", "/\(request.path)/")], origin: .website)
+        }
+        return GraphReply(document, origin: .website)
+    }
+
+    /// Returns the discovery document: its addresses are the simulator's, its issuer is Facebook, as in the tokens.
+    private static func discovery(origin: String) -> JSON {
+        [
+            "issuer": "https://www.facebook.com",
+            "authorization_endpoint": "\(origin)/dialog/oauth/",
+            "jwks_uri": "\(origin)/.well-known/oauth/openid/jwks/",
+            "response_types_supported": ["id_token", "token id_token"],
+            "subject_types_supported": ["pairwise"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "claims_supported": [
+                "iss", "aud", "sub", "iat", "exp", "jti", "nonce", "email", "given_name", "middle_name", "family_name",
+                "name", "picture", "user_friends", "user_birthday", "user_age_range", "user_gender", "user_hometown",
+                "user_location", "user_link",
+            ],
+        ]
     }
 }

@@ -1,18 +1,20 @@
 import Crypto
+import Domain
+import Encodings
 
-/// The User node as one token sees it.
+/// The User node as a token may see it.
 struct UserNode {
     let world: World
     let person: Person
     let token: Token
     let now: Int
-    /// The version that answers, where fields are asked for.
+    /// The version that serves the request, where fields depend on it.
     var version: GraphVersion?
 
-    /// The id that the token's app knows the person by.
+    /// The user's id for the token's app.
     var id: String { person.id(for: token.app) }
 
-    /// The permissions that count at this moment: the token's, less what the person took back.
+    /// The current permissions: the token's without those that the user revoked.
     var scopes: [String] {
         guard let scopes = token.scopes else {
             return person.permissions.filter { $0.status == .granted }.map(\.name)
@@ -23,17 +25,15 @@ struct UserNode {
     func select(_ selections: [FieldSelection]) throws(GraphError) -> JSON {
         var reply: [JSON.Member] = []
         for selection in selections {
-            if let value = try value(of: selection) { reply.append(JSON.Member(selection.key, value)) }
+            if let value = try value(of: selection) { reply.append((selection.key, value)) }
         }
-        if !reply.contains(where: { $0.name.utf8.elementsEqual("id".utf8) }) {
-            reply.append(JSON.Member("id", .string(id)))
-        }
+        if !reply.contains(where: { $0.name.hasSameBytes(as: "id") }) { reply.append(("id", .string(id))) }
         return .object(reply)
     }
 
-    /// The value of one field: `nil` when the account lacks it or the token may not see it.
+    /// Returns a field's value: `nil` when the account has none or the token may not see it.
     func value(of selection: FieldSelection) throws(GraphError) -> JSON? {
-        if let removed = world.removedField(selection.name), let version, version >= removed.since {
+        if let removed = world.removedFields[selection.name], let version, version >= removed.since {
             throw .removedField(removed)
         }
         guard let field = UserField.graphField(selection.name) else {
@@ -56,34 +56,31 @@ struct UserNode {
         case "ids_for_business": return idsForBusiness
         case "hometown", "location":
             return try person.fields[field.name].map { value throws(GraphError) in
-                try Self.choose(selection.fields, from: value, node: "Page", knownFields: ["id", "name"], always: "id")
+                try Self.choose(selection.fields, from: value, node: "Page", known: ["id", "name"], always: "id")
             }
         case "age_range":
             return try person.fields[field.name].map { value throws(GraphError) in
-                try Self.choose(selection.fields, from: value, node: "AgeRange", knownFields: ["min", "max"])
+                try Self.choose(selection.fields, from: value, node: "AgeRange", known: ["min", "max"])
             }
         default: return person.fields[field.name]
         }
     }
 
-    /// `{"data":[{"permission":"email","status":"granted"},…]}`: all that was ever asked for.
+    /// All permissions ever requested: `{"data":[{"permission":"email","status":"granted"},…]}`.
     var permissions: JSON {
         var all = person.permissions
         for scope in token.scopes ?? [] where person.status(of: scope) == nil {
             all.append(Person.Permission(scope))
         }
-        return [
-            "data": .array(
-                all.map { permission in
-                    let withheld = permission.status == .granted && !scopes.contains(permission.name)
-                    let status: Person.PermissionStatus = withheld ? .declined : permission.status
-                    return ["permission": .string(permission.name), "status": .string(status.rawValue)]
-                }
-            )
-        ]
+        let listed: [JSON] = all.map { permission in
+            let withheld = permission.status == .granted && !scopes.contains(permission.name)
+            let status = withheld ? Person.PermissionStatus.declined : permission.status
+            return ["permission": .string(permission.name), "status": .string(status.rawValue)]
+        }
+        return ["data": .array(listed)]
     }
 
-    /// `{"data":{"height":…,"is_silhouette":…,"url":…,"width":…}}`, 50 pixels square unless the selection says so.
+    /// Returns `{"data":{"height":…,"is_silhouette":…,"url":…,"width":…}}`, 50 pixels square unless selected otherwise.
     func picture(_ selection: FieldSelection) throws(GraphError) -> JSON {
         var width = selection.number("width")
         var height = selection.number("height")
@@ -111,46 +108,37 @@ struct UserNode {
             "width": own?["width"] ?? .integer(side.width),
         ]
         let known = ["height", "is_silhouette", "url", "width", "cache_key"]
-        return [
-            "data": try Self.choose(selection.fields, from: data, node: "ProfilePictureSource", knownFields: known)
-        ]
+        return ["data": try Self.choose(selection.fields, from: data, node: "ProfilePictureSource", known: known)]
     }
 
-    /// The friends who use the same app, `limit` of them, and how many friends there are in all.
+    /// Returns up to `limit` friends who use the same app, and the number of all friends.
     func friends(_ selection: FieldSelection) throws(GraphError) -> JSON {
-        let all = person.friends.compactMap(world.person)
+        let all = person.friends.compactMap { world.people[$0] }
         let limit = min(max(selection.number("limit") ?? 25, 0), 5000)
         var page: [JSON] = []
         for friend in all.prefix(limit) {
-            let data: JSON = ["name": friend.fields["name"] ?? "", "id": .string(friend.id(for: token.app))]
             let known = ["id", "name", "first_name", "last_name", "middle_name", "short_name"]
-            var values = data
+            var values: JSON = ["name": friend.fields["name"] ?? "", "id": .string(friend.id(for: token.app))]
             for name in known.dropFirst(2) { values[name] = friend.fields[name] }
             let selected = selection.fields ?? [FieldSelection(name: "name"), FieldSelection(name: "id")]
-            page.append(try Self.choose(selected, from: values, node: "User", knownFields: known, always: "id"))
+            page.append(try Self.choose(selected, from: values, node: "User", known: known, always: "id"))
         }
         var reply: JSON = ["data": .array(page)]
-        if !page.isEmpty {
-            reply["paging"] = ["cursors": ["before": "QVFIUmJlZA", "after": "QVFIUmFmdA"]]
-        }
+        if !page.isEmpty { reply["paging"] = ["cursors": ["before": "QVFIUmJlZA", "after": "QVFIUmFmdA"]] }
         reply["summary"] = ["total_count": .integer(all.count)]
         return reply
     }
 
     private var idsForBusiness: JSON {
-        [
-            "data": .array(
-                world.apps.map { app in
-                    [
-                        "id": .string(person.id(for: app.id)),
-                        "app": ["id": .string(app.id), "name": .string(app.name)],
-                    ]
-                }
-            )
-        ]
+        let ids: [JSON] = world.apps.map { app in
+            ["id": .string(person.id(for: app.id)), "app": ["id": .string(app.id), "name": .string(app.name)]]
+        }
+        return ["data": .array(ids)]
     }
 
-    /// Gated fields close with the permission, and all but the public profile when data access has expired.
+    /// Whether the token may read a field.
+    ///
+    /// A field needs its permission. Expired data access hides all but the public profile.
     private func isReadable(_ field: UserField) -> Bool {
         guard let permission = field.permission else { return true }
         guard scopes.contains(permission) else { return false }
@@ -162,23 +150,23 @@ struct UserNode {
         world.people.contains { $0.fields["extra"]?[name] != nil }
     }
 
-    private static func choose(
+    static func choose(
         _ selections: [FieldSelection]?,
         from value: JSON,
         node: String,
-        knownFields: [String],
+        known: [String],
         always: String? = nil
     ) throws(GraphError) -> JSON {
         guard let selections else { return value }
         var chosen: [JSON.Member] = []
         for selection in selections {
-            guard knownFields.contains(where: { $0.utf8.elementsEqual(selection.name.utf8) }) else {
+            guard known.contains(where: { $0.hasSameBytes(as: selection.name) }) else {
                 throw .nonexistingField(selection.name, on: node)
             }
-            if let found = value[selection.name] { chosen.append(JSON.Member(selection.key, found)) }
+            if let found = value[selection.name] { chosen.append((selection.key, found)) }
         }
         if let always, let found = value[always], !chosen.contains(where: { $0.name == always }) {
-            chosen.append(JSON.Member(always, found))
+            chosen.append((always, found))
         }
         return .object(chosen)
     }

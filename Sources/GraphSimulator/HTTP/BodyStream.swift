@@ -1,56 +1,46 @@
 import NIOCore
 
-/// A body too large to hold: it is made piece by piece as the client reads it.
+/// A body too large to hold in memory: it is made in pieces as the client reads.
 struct BodyStream {
-    /// The next piece; `nil` at the end.
-    private let produce: () -> ByteBuffer?
+    /// The number of repetitions; `nil` for an endless body.
+    private let count: Int?
+    private var first: ByteBuffer?
+    private let piece: ByteBuffer
+    private var last: ByteBuffer?
+    private var sent = 0
 
-    private static let pieceSize = 64 * 1024
-
-    func next() -> ByteBuffer? {
-        produce()
+    init(first: ByteBuffer, repeating piece: ByteBuffer, count: Int?, last: ByteBuffer) {
+        self.first = first
+        self.piece = piece
+        self.count = count
+        self.last = last
     }
 
-    /// `{"padding":"000…"}`, of exactly the size that ``paddedSize(_:)`` tells.
+    /// Returns `{"padding":"000…"}` of at least that many bytes.
     static func padded(bytes: Int) -> BodyStream {
-        let padding = ByteBuffer(repeating: UInt8(ascii: "0"), count: pieceSize)
-        return pieces(
-            first: ByteBuffer(string: #"{"padding":""#),
-            repeating: padding,
-            count: paddingCount(bytes),
-            last: ByteBuffer(string: #""}"#)
-        )
+        let size = zeros.readableBytes
+        return BodyStream(first: opening, repeating: zeros, count: max((bytes + size - 1) / size, 1), last: closing)
     }
 
-    static func paddedSize(_ bytes: Int) -> Int {
-        paddingCount(bytes) * pieceSize + #"{"padding":""}"#.utf8.count
-    }
-
-    /// `{"padding":"000…` in chunks, without end.
+    /// Returns an endless `{"padding":"000…`.
     static func endless() -> BodyStream {
-        var chunk = ByteBuffer(string: "\(String(pieceSize, radix: 16))\r\n")
-        chunk.writeRepeatingByte(UInt8(ascii: "0"), count: pieceSize)
-        chunk.writeStaticString("\r\n")
-        let first = #"{"padding":""#
-        return pieces(
-            first: ByteBuffer(string: "\(String(first.utf8.count, radix: 16))\r\n\(first)\r\n"),
-            repeating: chunk,
-            count: .max,
-            last: ByteBuffer()
-        )
+        BodyStream(first: opening, repeating: zeros, count: nil, last: closing)
     }
 
-    static func pieces(first: ByteBuffer, repeating piece: ByteBuffer, count: Int, last: ByteBuffer) -> BodyStream {
-        var index = -1
-        return BodyStream {
-            defer { index += index == .max ? 0 : 1 }
-            if index == -1 { return first }
-            if index < count { return piece }
-            return index == count ? last : nil
-        }
+    private static var opening: ByteBuffer { ByteBuffer(string: #"{"padding":""#) }
+    private static var zeros: ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "0"), count: 64 * 1024) }
+    private static var closing: ByteBuffer { ByteBuffer(string: #""}"#) }
+
+    /// The number of bytes before the first piece is taken; `nil` for an endless body.
+    var size: Int? {
+        count.map { (first?.readableBytes ?? 0) + $0 * piece.readableBytes + (last?.readableBytes ?? 0) }
     }
 
-    private static func paddingCount(_ bytes: Int) -> Int {
-        max((bytes + pieceSize - 1) / pieceSize, 1)
+    /// Returns the next piece; `nil` at the end.
+    mutating func next() -> ByteBuffer? {
+        if let first = first.take() { return first }
+        guard let count else { return piece }
+        sent += 1
+        return sent <= count ? piece : last.take()
     }
 }

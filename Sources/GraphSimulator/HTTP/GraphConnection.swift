@@ -1,36 +1,26 @@
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 
-/// One client connection of the public port: takes requests one at a time, and carries out what the simulation decides
-/// for each, down to the manner in which the connection ends.
-final class GraphConnection: ChannelDuplexHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
-    private struct Request {
-        let head: HTTPRequestHead
-        var body: ByteBuffer?
-    }
+/// A client's connection to the public port, which carries out the simulation's plan for each request.
+///
+/// The plan includes the manner in which the connection ends.
+final class GraphConnection: ChannelInboundHandler {
+    typealias InboundIn = NIOHTTPServerRequestFull
+    typealias OutboundOut = HTTPServerResponsePart
 
     private struct Exchange {
-        let request: Request
+        let request: HTTPRequestHead
         let plan: Simulation.Plan
-        /// Set once the log knows how it ended.
+        /// Whether the log has the outcome.
         var isFinished = false
     }
-
-    private static let maximumBody = 1 << 20
 
     private let simulation: Simulation
     private let writer: ReplyWriter
     private let number: Int
 
-    private var incoming: Request?
-    private var waiting: [Request] = []
-    private var current: Exchange?
-    private var readIsHeld = false
+    /// The current exchange, or the last one.
+    private var exchange: Exchange?
     private var timer: Scheduled<Void>?
     private var stream: BodyStream?
     private var isPumping = false
@@ -42,63 +32,15 @@ final class GraphConnection: ChannelDuplexHandler {
         self.writer = writer
     }
 
-    // MARK: Reading
-
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if isClosing { return }
-        switch unwrapInboundIn(data) {
-        case .head(let head):
-            incoming = Request(head: head)
-            if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
-                context.writeAndFlush(
-                    wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")),
-                    promise: nil
-                )
-            }
-        case .body(var part):
-            if incoming?.body?.writeBuffer(&part) == nil { incoming?.body = part }
-            if let size = incoming?.body?.readableBytes, size > Self.maximumBody {
-                refuse("413 Payload Too Large", context: context)
-            }
-        case .end:
-            guard let request = incoming else { return }
-            incoming = nil
-            waiting.append(request)
-            beginNext(context: context)
-        }
-    }
-
-    /// While an exchange goes on, nothing more is read, so that a client cannot queue requests without end.
-    func read(context: ChannelHandlerContext) {
-        if current == nil { context.read() } else { readIsHeld = true }
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if error is HTTPParserError, current == nil {
-            refuse("400 Bad Request", context: context)
-        } else {
-            context.close(promise: nil)
-        }
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        timer?.cancel()
-        stream = nil
-        finish(.abandoned)
-        simulation.connectionClosed()
-        context.fireChannelInactive()
-    }
-
-    private func beginNext(context: ChannelHandlerContext) {
-        guard current == nil, !isClosing, !waiting.isEmpty else { return }
-        let request = waiting.removeFirst()
+        let request = unwrapInboundIn(data)
         let plan = simulation.receive(
-            head: request.head,
-            body: request.body,
+            GraphRequest(head: request.head, body: request.body?.readableBytesView),
             connection: number,
             trace: writer.trace()
         )
-        current = Exchange(request: request, plan: plan)
+        exchange = Exchange(request: request.head, plan: plan)
         if plan.verdict.delay > 0 {
             schedule(milliseconds: plan.verdict.delay, context: context) { $0.carryOut(context: $1) }
         } else {
@@ -106,15 +48,27 @@ final class GraphConnection: ChannelDuplexHandler {
         }
     }
 
-    // MARK: Answering
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        isClosing = true
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        stream = nil
+        finish(.abandoned)
+        context.fireChannelInactive()
+    }
+
+    // MARK: Responses
 
     private func carryOut(context: ChannelHandlerContext) {
-        guard let exchange = current else { return }
+        guard let exchange else { return }
         var reply = exchange.plan.reply
         switch exchange.plan.verdict.effect {
         case nil, .delay: send(reply, context: context)
         case .error(let error): send(replacing(reply, with: error), context: context)
-        case .rateLimit(_, _, _, let retryAfter) where reply.isTwitter:
+        case .rateLimit(_, _, _, let retryAfter) where reply.origin == .twitter:
             send(TwitterError.limited(resetAt: exchange.plan.now + (retryAfter ?? 900)), context: context)
         case .rateLimit(let code, let usage, let status, let retryAfter):
             var limited = replacing(reply, with: GraphError(code: code, status: status))
@@ -128,67 +82,80 @@ final class GraphConnection: ChannelDuplexHandler {
             send(reply, context: context)
         case .raw(let bytes):
             finish(.interrupted)
-            send(ByteBuffer(bytes: bytes), context: context) { $0.end(.close, context: $1) }
+            sendBelowCodec(ByteBuffer(bytes: bytes), context: context)
         case .damage(let damage):
             guard case .json(let json) = reply.body else { return send(reply, context: context) }
             send(reply, text: damage.apply(to: json), context: context)
         case .interrupt(let moment, let manner): interrupt(reply, at: moment, manner, context: context)
         case .slow(let bytes, let milliseconds):
-            let whole = written(reply).bytes
-            drip(whole, bytes: max(bytes, 1), milliseconds: max(milliseconds, 0), context: context)
-        case .huge(let bytes):
-            start(.padded(bytes: bytes), length: .known(BodyStream.paddedSize(bytes)), context: context)
-        case .endless: start(.endless(), length: .chunked, context: context)
+            // The exchange ends when all bytes are sent: the next request is not read before.
+            let drip = Drip(bytes: bytes, milliseconds: milliseconds) { self.conclude(context: context) }
+            // The handler stands next to the socket, where a response is bytes. This fails if the pipeline is gone.
+            try? context.pipeline.syncOperations.addHandler(drip, position: .first)
+            write(reply, context: context)
+            context.flush()
+        case .huge(let bytes): start(.padded(bytes: bytes), of: reply, context: context)
+        case .endless: start(.endless(), of: reply, context: context)
         case .gzipBomb(let bytes):
-            let bomb = writer.bomb(bytes: bytes)
             reply.headers.append(("Content-Encoding", "gzip"))
-            start(
-                .pieces(
-                    first: ByteBuffer(bytes: bomb.first),
-                    repeating: ByteBuffer(bytes: bomb.block),
-                    count: bomb.count,
-                    last: ByteBuffer(bytes: bomb.last)
-                ),
-                reply: reply,
-                length: .known(bomb.first.count + bomb.block.count * bomb.count + bomb.last.count),
-                context: context
-            )
+            start(writer.gzip.bomb(bytes: bytes), of: reply, context: context)
         }
     }
 
     private func replacing(_ reply: GraphReply, with error: GraphError) -> GraphReply {
-        if reply.isTwitter { return TwitterError(fault: error).reply() }
+        if reply.origin == .twitter { return TwitterError(fault: error).reply() }
         var replaced = GraphReply(error, trace: writer.trace())
         replaced.version = reply.version
         replaced.usage = reply.usage
         return replaced
     }
 
-    private func written(_ reply: GraphReply, text: [UInt8]? = nil) -> (bytes: ByteBuffer, bodyIndex: Int) {
-        guard let exchange = current else { return (ByteBuffer(), 0) }
-        return writer.write(reply, text: text, to: exchange.request.head, now: exchange.plan.now)
+    private func send(_ reply: GraphReply, text: [UInt8]? = nil, context: ChannelHandlerContext) {
+        write(reply, text: text, context: context)
+        // Log before the last write: a client that has the response must find it in the log.
+        finish(.answered(status: reply.status))
+        conclude(context: context)
     }
 
-    private func send(_ reply: GraphReply, text: [UInt8]? = nil, context: ChannelHandlerContext) {
-        let bytes = written(reply, text: text).bytes
-        // Before the write: a client that has the answer must find it in the log.
-        finish(.answered(status: reply.status))
-        if current?.request.head.leavesOpen ?? false {
-            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-            conclude(context: context)
-        } else {
-            send(bytes, context: context) { $0.end(.close, context: $1) }
+    /// Writes the response's headers and all or part of its body, without the end.
+    private func write(
+        _ reply: GraphReply,
+        text: [UInt8]? = nil,
+        bodyPart: (Int) -> Int = { $0 },
+        context: ChannelHandlerContext
+    ) {
+        guard let exchange else { return }
+        var reply = reply
+        let body = writer.render(&reply, text: text, for: exchange.request)
+        write(writer.head(of: reply, length: body.count, to: exchange.request, now: exchange.plan.now), context)
+        let count = exchange.request.method == .HEAD ? 0 : bodyPart(body.count)
+        if count > 0 {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body[..<count])))), promise: nil)
         }
     }
 
-    private func send(
-        _ bytes: ByteBuffer,
-        context: ChannelHandlerContext,
-        then next: @escaping (GraphConnection, ChannelHandlerContext) -> Void
-    ) {
+    private func write(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+    }
+
+    /// Ends the response, and the connection if this was its last request; logs the outcome unless that is done.
+    private func conclude(context: ChannelHandlerContext) {
+        guard let exchange else { return }
+        let (number, status) = (exchange.plan.number, exchange.plan.reply.status)
+        let (isLast, isFinished) = (!exchange.request.leavesOpen, exchange.isFinished)
+        if isLast { isClosing = true }
+        guard isLast || !isFinished else {
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            return
+        }
+        self.exchange?.isFinished = true
         let promise = context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated().whenSuccess { next(self, context) }
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
+        promise.futureResult.assumeIsolated().whenComplete { [simulation] result in
+            let isWritten = (try? result.get()) != nil
+            if !isFinished { simulation.finish(number, isWritten ? .answered(status: status) : .abandoned) }
+            if isLast { context.close(promise: nil) }
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
     }
 
     private func interrupt(
@@ -197,44 +164,33 @@ final class GraphConnection: ChannelDuplexHandler {
         _ manner: Fault.Manner,
         context: ChannelHandlerContext
     ) {
-        var (bytes, bodyIndex) = written(reply)
         finish(.interrupted)
+        isClosing = manner != .hang
         switch moment {
-        case .accept, .firstBytes, .request: return end(manner, context: context)
-        case .headers: bytes.moveWriterIndex(to: bodyIndex)
-        case .body: bytes.moveWriterIndex(to: bodyIndex + (bytes.writerIndex - bodyIndex) / 2)
+        case .accept, .firstBytes, .request: return manner.end(context.channel)
+        case .headers: write(reply, bodyPart: { _ in 0 }, context: context)
+        case .body: write(reply, bodyPart: { $0 / 2 }, context: context)
         }
-        send(bytes, context: context) { connection, context in
-            // A reset overtakes what the client has not read yet: give it a moment.
-            connection.schedule(milliseconds: 20, context: context) { $0.end(manner, context: $1) }
-        }
+        context.flush()
+        // A reset discards what the client has not read yet, so wait a moment.
+        schedule(milliseconds: 20, context: context) { manner.end($1.channel) }
     }
 
-    private func end(_ manner: Fault.Manner, context: ChannelHandlerContext) {
-        if manner == .hang { return }
+    /// Writes bytes past NIO's encoder and closes the connection.
+    private func sendBelowCodec(_ bytes: ByteBuffer, context: ChannelHandlerContext) {
         isClosing = true
-        ConnectionEnd.carryOut(manner, context: context)
-    }
-
-    private func conclude(context: ChannelHandlerContext) {
-        current = nil
-        beginNext(context: context)
-        if current == nil, readIsHeld {
-            readIsHeld = false
-            context.read()
+        guard let codec = try? context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self) else {
+            return context.close(promise: nil)
+        }
+        codec.writeAndFlush(NIOAny(IOData.byteBuffer(bytes))).assumeIsolated().whenComplete { _ in
+            context.close(promise: nil)
         }
     }
 
     private func finish(_ outcome: LoggedRequest.Outcome) {
-        guard let exchange = current, !exchange.isFinished else { return }
-        current?.isFinished = true
+        guard let exchange, !exchange.isFinished else { return }
+        self.exchange?.isFinished = true
         simulation.finish(exchange.plan.number, outcome)
-    }
-
-    private func refuse(_ status: String, context: ChannelHandlerContext) {
-        let text = "HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-        isClosing = true
-        send(ByteBuffer(string: text), context: context) { $0.end(.close, context: $1) }
     }
 
     private func schedule(
@@ -247,35 +203,11 @@ final class GraphConnection: ChannelDuplexHandler {
         }
     }
 
-    // MARK: Slow and endless bodies
+    // MARK: Streamed bodies
 
-    private func drip(_ rest: ByteBuffer, bytes: Int, milliseconds: Int, context: ChannelHandlerContext) {
-        var rest = rest
-        guard let piece = rest.readSlice(length: min(bytes, rest.readableBytes)), piece.readableBytes > 0 else {
-            return concludeStream(context: context)
-        }
-        context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
-        schedule(milliseconds: milliseconds, context: context) {
-            $0.drip(rest, bytes: bytes, milliseconds: milliseconds, context: $1)
-        }
-    }
-
-    private func start(
-        _ stream: BodyStream,
-        reply: GraphReply? = nil,
-        length: ReplyWriter.Length,
-        context: ChannelHandlerContext
-    ) {
-        guard let exchange = current else { return }
-        var head = ByteBuffer()
-        writer.writeHead(
-            of: reply ?? exchange.plan.reply,
-            length: length,
-            to: exchange.request.head,
-            now: exchange.plan.now,
-            into: &head
-        )
-        context.write(wrapOutboundOut(head), promise: nil)
+    private func start(_ stream: BodyStream, of reply: GraphReply, context: ChannelHandlerContext) {
+        guard let exchange else { return }
+        write(writer.head(of: reply, length: stream.size, to: exchange.request, now: exchange.plan.now), context)
         self.stream = stream
         pump(context: context)
     }
@@ -285,30 +217,72 @@ final class GraphConnection: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Writes while the socket takes it, but lets the event loop breathe after a megabyte.
+    /// Writes while the socket accepts data, but yields to the event loop after a megabyte.
     private func pump(context: ChannelHandlerContext) {
         guard !isPumping else { return }
         isPumping = true
         defer { isPumping = false }
         for _ in 0..<16 {
-            guard let stream, context.channel.isWritable else { return }
-            guard let piece = stream.next() else {
-                self.stream = nil
-                return concludeStream(context: context)
+            guard stream != nil, context.channel.isWritable else { return }
+            guard let piece = stream?.next() else {
+                stream = nil
+                return conclude(context: context)
             }
-            context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(piece))), promise: nil)
         }
         context.eventLoop.assumeIsolated().execute { self.pump(context: context) }
     }
+}
 
-    private func concludeStream(context: ChannelHandlerContext) {
-        guard let exchange = current else { return }
-        finish(.answered(status: exchange.plan.reply.status))
-        if exchange.request.head.leavesOpen {
-            conclude(context: context)
+extension HTTPRequestHead {
+    /// Whether the connection serves another request after this one.
+    ///
+    /// The parser stops after a request for another protocol, which the simulator never grants. The JDK's client asks
+    /// for one in each request without TLS (`Upgrade: h2c`).
+    var leavesOpen: Bool {
+        isKeepAlive && !headers.contains(name: "upgrade") && method != .CONNECT
+    }
+}
+
+/// Sends the bytes of one response a few at a time, and leaves the pipeline after the last.
+private final class Drip: ChannelOutboundHandler, RemovableChannelHandler {
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
+
+    private let bytes: Int
+    private let pause: TimeAmount
+    private let whenEmpty: () -> Void
+    private var waiting = ByteBuffer()
+    private var timer: Scheduled<Void>?
+
+    init(bytes: Int, milliseconds: Int, whenEmpty: @escaping () -> Void) {
+        self.bytes = max(bytes, 1)
+        pause = .milliseconds(Int64(max(milliseconds, 0)))
+        self.whenEmpty = whenEmpty
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .byteBuffer(var part) = unwrapOutboundIn(data) { waiting.writeBuffer(&part) }
+        // GraphConnection uses a promise only for the end of a response, which is written after this handler is gone.
+        assert(promise == nil)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        if timer == nil { next(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+    }
+
+    private func next(_ context: ChannelHandlerContext) {
+        let piece = waiting.readSlice(length: min(bytes, waiting.readableBytes)) ?? ByteBuffer()
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(piece)), promise: nil)
+        if waiting.readableBytes > 0 {
+            timer = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { self.next(context) }
         } else {
-            // Closing drops what is still to be written, and this write comes after it.
-            send(ByteBuffer(), context: context) { $0.end(.close, context: $1) }
+            context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+            whenEmpty()
         }
     }
 }

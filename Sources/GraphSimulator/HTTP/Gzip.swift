@@ -1,13 +1,14 @@
 import CZlib
+import NIOCore
 
-/// Compresses reply bodies.
+/// Compresses response bodies.
 ///
-/// One instance per event loop, since the state of zlib is what costs.
+/// Each event loop has one instance, since allocating zlib's state is the expensive part.
 final class Gzip {
-    /// The stream lives on the heap because zlib keeps its address.
+    /// The stream is heap-allocated because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// 15 bits of window plus 16 for the gzip wrapper.
+    /// A window of 15 bits, plus 16 for the gzip wrapper.
     private static let windowBits: Int32 = 15 + 16
 
     init() {
@@ -33,17 +34,17 @@ final class Gzip {
         stream.deallocate()
     }
 
-    /// The complete gzip text of the bytes.
+    /// Returns the complete gzip text of the bytes.
     func compress(_ bytes: [UInt8]) -> [UInt8] {
         deflateReset(stream)
         return run(bytes, flush: Z_FINISH)
     }
 
-    /// The pieces of a bomb: what comes first, a block to be repeated, and what comes last.
+    /// Returns a compressed `{"padding":"000…"}` of at least that many bytes.
     ///
-    /// Each piece ends with a full flush, after which the compressor depends on nothing before, so that the same
-    /// block may follow any number of times. The checksum of the whole is put together from those of the parts.
-    func bomb(bytes: Int) -> (first: [UInt8], block: [UInt8], count: Int, last: [UInt8]) {
+    /// Each piece ends with a full flush, which resets the compressor's history, so that the same block may be repeated
+    /// any number of times. The checksum of the whole is combined from those of the parts.
+    func bomb(bytes: Int) -> BodyStream {
         let blockSize = 1 << 20
         let count = max((bytes + blockSize - 1) / blockSize, 1)
         let head = Array(#"{"padding":""#.utf8)
@@ -63,7 +64,12 @@ final class Gzip {
         for word in [UInt32(truncatingIfNeeded: checksum), length] {
             for shift in [0, 8, 16, 24] as [UInt32] { last.append(UInt8(truncatingIfNeeded: word >> shift)) }
         }
-        return (first, block, count, last)
+        return BodyStream(
+            first: ByteBuffer(bytes: first),
+            repeating: ByteBuffer(bytes: block),
+            count: count,
+            last: ByteBuffer(bytes: last)
+        )
     }
 
     private static func checksum(_ bytes: [UInt8]) -> uLong {
@@ -71,7 +77,7 @@ final class Gzip {
     }
 
     private func run(_ bytes: [UInt8], flush: Int32) -> [UInt8] {
-        // zlib reads through the pointer and never writes; its type lacks the const.
+        // zlib does not write through the pointer; its type lacks the const.
         var bytes = bytes
         let bound = Int(deflateBound(stream, uLong(bytes.count))) + 64
         return bytes.withUnsafeMutableBufferPointer { input in

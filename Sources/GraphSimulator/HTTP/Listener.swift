@@ -3,10 +3,16 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// The two listening sockets and the threads behind them.
+import Glibc
+
+/// The two listening sockets and their threads.
+///
+/// NIO's codec reads and writes HTTP, as under the service's HTTP library. That library is not used: its header types
+/// refuse the malformed names and values that a fault may send, and lose the position and spelling of `Host`, which the
+/// log shows.
 final class Listener: Sendable {
     private let group: MultiThreadedEventLoopGroup
-    private let channels: NIOLockedValueBox<[any Channel]>
+    private let channels = NIOLockedValueBox<[any Channel]>([])
     private let connections = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
     private let simulation: Simulation
     private let writers: [ObjectIdentifier: NIOLoopBoundBox<ReplyWriter>]
@@ -14,7 +20,6 @@ final class Listener: Sendable {
     init(simulation: Simulation, threads: Int) {
         self.simulation = simulation
         group = MultiThreadedEventLoopGroup(numberOfThreads: max(threads, 1))
-        channels = NIOLockedValueBox([])
         var writers: [ObjectIdentifier: NIOLoopBoundBox<ReplyWriter>] = [:]
         for loop in group.makeIterator() {
             writers[ObjectIdentifier(loop)] = .makeBoxSendingValue(ReplyWriter(), eventLoop: loop)
@@ -29,31 +34,19 @@ final class Listener: Sendable {
             remember(channel)
             guard let writer = writers[ObjectIdentifier(channel.eventLoop)]?.value else { return }
             if let fault {
-                let end = ConnectionEnd(at: fault.moment, fault.manner, simulation: simulation)
-                try channel.pipeline.syncOperations.addHandler(end)
-                return
+                try channel.pipeline.syncOperations.addHandler(EarlyEnd(at: fault.moment, fault.manner))
+            } else {
+                let connection = GraphConnection(number: number, simulation: simulation, writer: writer)
+                try Self.serve(channel, bodiesUpTo: 1 << 20, by: connection)
             }
-            var limits = NIOHTTPDecoderLimitConfiguration()
-            limits.maxHeaderFieldCount = 200
-            try channel.pipeline.syncOperations.addHandlers(
-                ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)),
-                GraphConnection(number: number, simulation: simulation, writer: writer)
-            )
         }
     }
 
-    /// Opens the control port.
+    /// Opens the control port, which accepts larger bodies: a fault may contain a raw response.
     func listenForControl(_ address: GraphSimulator.Address) async throws -> GraphSimulator.Address {
         try await bind(address) { [self] channel in
-            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
-            try channel.pipeline.syncOperations.addHandler(
-                ControlConnection(
-                    control: ControlAPI(
-                        simulation: simulation,
-                        closeConnections: { [self] in closeConnections() }
-                    )
-                )
-            )
+            let control = ControlAPI(simulation: simulation, closeConnections: { [self] in closeConnections() })
+            try Self.serve(channel, bodiesUpTo: 16 << 20, by: ControlConnection(control: control))
         }
     }
 
@@ -64,15 +57,29 @@ final class Listener: Sendable {
 
     func stop() async {
         for channel in channels.withLockedValue({ $0 }) { channel.close(promise: nil) }
-        // Fails only when asked twice, which leaves nothing to do.
+        // Fails only on a second call, when nothing is left to stop.
         try? await group.shutdownGracefully()
+    }
+
+    /// Adds the HTTP codec, with pipelined requests served one at a time, and the handler of whole requests.
+    private static func serve(_ channel: any Channel, bodiesUpTo limit: Int, by handler: some ChannelHandler) throws {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldCount = 200
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.configureHTTPServerPipeline(
+            withOutboundHeaderValidation: false,
+            withEncoderConfiguration: .init(),
+            withDecoderLimitConfiguration: limits
+        )
+        try pipeline.addHandlers(Continue(), NIOHTTPServerRequestAggregator(maxContentLength: limit), handler)
     }
 
     private func remember(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         connections.withLockedValue { $0[id] = channel }
-        channel.closeFuture.whenComplete { [connections] _ in
+        channel.closeFuture.whenComplete { [connections, simulation] _ in
             connections.withLockedValue { $0[id] = nil }
+            simulation.connectionClosed()
         }
     }
 
@@ -89,5 +96,92 @@ final class Listener: Sendable {
             .get()
         channels.withLockedValue { $0.append(channel) }
         return GraphSimulator.Address(host: address.host, port: channel.localAddress?.port ?? address.port)
+    }
+}
+
+/// Sends `100 Continue` to a client that expects it.
+private final class Continue: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = unwrapInboundIn(data),
+            head.headers.first(name: "expect")?.lowercased() == "100-continue"
+        {
+            let reply = HTTPResponseHead(version: .http1_1, status: .continue)
+            context.writeAndFlush(wrapOutboundOut(.head(reply)), promise: nil)
+        }
+        context.fireChannelRead(data)
+    }
+}
+
+/// A connection that a fault ends before a request, or whose bytes a fault ignores.
+private final class EarlyEnd: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let moment: Fault.Moment
+    private let manner: Fault.Manner
+
+    init(at moment: Fault.Moment, _ manner: Fault.Manner) {
+        self.moment = moment
+        self.manner = manner
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if moment == .accept { manner.end(context.channel) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if moment == .firstBytes { manner.end(context.channel) }
+    }
+}
+
+extension Fault.Manner {
+    func end(_ channel: any Channel) {
+        switch self {
+        case .hang: return
+        case .reset:
+            // With a linger time of zero, close(2) discards unsent data and sends RST. On the event loop the option is
+            // set at once; a socket that refuses the option is closed already.
+            _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        case .close: break
+        }
+        channel.close(promise: nil)
+    }
+}
+
+extension GraphSimulator {
+    /// A host and a port to listen on.
+    public struct Address: Sendable, Equatable, CustomStringConvertible {
+        /// A name or an IP address, without brackets.
+        public var host: String
+        /// The port; 0 lets the system choose.
+        public var port: Int
+
+        /// Makes an address, by default a free port on the loopback interface.
+        public init(host: String = "127.0.0.1", port: Int = 0) {
+            self.host = host
+            self.port = port
+        }
+
+        /// Parses `127.0.0.1:9090` or `[::1]:9090`; `nil` for anything else.
+        public init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+                return nil
+            }
+            var host = text[..<colon]
+            if host.hasPrefix("["), host.hasSuffix("]") {
+                host = host.dropFirst().dropLast()
+            } else if host.contains(":") {
+                return nil
+            }
+            guard !host.isEmpty else { return nil }
+            self.init(host: String(host), port: Int(port))
+        }
+
+        /// The form that ``init(_:)`` parses.
+        public var description: String {
+            host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
     }
 }

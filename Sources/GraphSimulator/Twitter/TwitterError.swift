@@ -54,7 +54,7 @@ struct TwitterError: Error {
         timestampOutOfBounds, badAuthentication, accountLocked, callbackNotApproved, applicationSuspended, accessLevel,
     ]
 
-    /// What a fault of the kind `error` means here: what it leaves out comes from this table and not from Graph's.
+    /// Translates the error of a fault: omitted values come from Twitter's table, not from Graph's.
     init(fault error: GraphError) {
         if error == GraphError(code: error.code), let known = Self.known.first(where: { $0.code == error.code }) {
             self = known
@@ -63,17 +63,16 @@ struct TwitterError: Error {
         }
     }
 
-    /// The reply, at most with headers about the limit.
+    /// Returns the error response, with the given headers.
     func reply(headers: [(name: String, value: String)] = []) -> GraphReply {
-        var reply = GraphReply(["errors": [["code": .integer(code), "message": .string(message)]]])
+        var reply = GraphReply(["errors": [["code": .integer(code), "message": .string(message)]]], origin: .twitter)
         reply.status = status
         reply.headers = headers
-        reply.isTwitter = true
         reply.isError = true
         return reply
     }
 
-    /// What an exhausted limit is answered, until some seconds from now.
+    /// Returns the response for an exhausted rate limit, which resets at a Unix second.
     static func limited(resetAt second: Int) -> GraphReply {
         rateLimited.reply(
             headers: [

@@ -1,54 +1,15 @@
 import Crypto
+import Encodings
 
-extension GraphSimulator {
-    /// The consumers, people and tokens of Twitter that a simulator starts with; the first of each is the default.
-    public struct TwitterDataset: Sendable {
-        /// The apps.
-        public var consumers: [TwitterConsumer]
-        /// The people.
-        public var people: [TwitterPerson]
-        /// The tokens to make at the start.
-        public var tokens: [TwitterTokenRequest]
-
-        /// Makes a dataset.
-        public init(
-            consumers: [TwitterConsumer] = [],
-            people: [TwitterPerson] = [],
-            tokens: [TwitterTokenRequest] = []
-        ) {
-            self.consumers = consumers
-            self.people = people
-            self.tokens = tokens
-        }
-    }
-}
-
-extension GraphSimulator.TwitterDataset {
-    init(json: JSON, path: String) throws(DataError) {
-        var reader = try JSONReader(json, path: path)
-        self.init()
-        for (index, entry) in try reader.list("consumers").enumerated() {
-            consumers.append(try TwitterConsumer(json: entry, path: "\(path).consumers[\(index)]"))
-        }
-        for (index, entry) in try reader.list("people").enumerated() {
-            people.append(try TwitterPerson(json: entry, path: "\(path).people[\(index)]"))
-        }
-        for (index, entry) in try reader.list("tokens").enumerated() {
-            tokens.append(try TwitterTokenRequest(json: entry, path: "\(path).tokens[\(index)]"))
-        }
-        try reader.finish()
-    }
-}
-
-/// Everything that exists at Twitter.
+/// The data of Twitter, and the public port's paths of `api.twitter.com`.
 struct TwitterWorld: Sendable {
-    private(set) var consumers: [TwitterConsumer] = []
-    private(set) var people: [TwitterPerson] = []
-    private(set) var tokens: [TwitterToken] = []
-    /// The requests that were signed well within the window of timestamps; none is taken twice.
-    private var seen: Set<UsedNonce> = []
+    var consumers: [TwitterConsumer]
+    var people: [TwitterPerson]
+    var tokens: [TwitterToken] = []
+    /// The nonces of requests with a valid signature; each is single-use.
+    var seen: Set<UsedNonce> = []
 
-    /// What makes a signed request the one that it is (RFC 5849 §3.3).
+    /// The values that identify a signed request (RFC 5849 §3.3).
     struct UsedNonce: Hashable, Sendable {
         let consumer: String
         let token: String
@@ -56,22 +17,9 @@ struct TwitterWorld: Sendable {
         let nonce: String
     }
 
-    init() {}
-
-    init(_ dataset: GraphSimulator.TwitterDataset) throws(DataError) {
-        for (index, consumer) in dataset.consumers.enumerated() {
-            guard self.consumer(consumer.key) == nil else {
-                let reason = "the consumer \(consumer.key) appears twice"
-                throw DataError(path: "twitter.consumers[\(index)].key", reason: reason)
-            }
-            put(consumer)
-        }
-        for (index, person) in dataset.people.enumerated() {
-            guard self.person(person.key) == nil else {
-                throw DataError(path: "twitter.people[\(index)].key", reason: "\"\(person.key)\" appears twice")
-            }
-            put(person)
-        }
+    init(_ dataset: TwitterDataset) throws(DataError) {
+        consumers = try Array(dataset.consumers, path: "twitter.consumers")
+        people = try Array(dataset.people, path: "twitter.people")
         for (index, request) in dataset.tokens.enumerated() {
             do {
                 _ = try mint(request)
@@ -81,68 +29,25 @@ struct TwitterWorld: Sendable {
         }
     }
 
-    func consumer(_ key: String) -> TwitterConsumer? {
-        consumers.first { $0.key.utf8.elementsEqual(key.utf8) }
-    }
-
-    func person(_ key: String) -> TwitterPerson? {
-        people.first { $0.key.utf8.elementsEqual(key.utf8) }
-    }
-
     func token(_ text: String) -> TwitterToken? {
-        tokens.first { $0.text.utf8.elementsEqual(text.utf8) }
+        tokens.first { $0.text.hasSameBytes(as: text) }
     }
 
-    /// Finds a token by its name or, failing that, by its text.
+    /// Returns the token with that name or, if there is none, with that text.
     func token(namedOrTexted key: String) -> TwitterToken? {
-        tokens.first { $0.name?.utf8.elementsEqual(key.utf8) ?? false } ?? token(key)
-    }
-
-    mutating func put(_ consumer: TwitterConsumer) {
-        if let index = consumers.firstIndex(where: { $0.key == consumer.key }) {
-            consumers[index] = consumer
-        } else {
-            consumers.append(consumer)
-        }
-    }
-
-    mutating func put(_ person: TwitterPerson) {
-        if let index = people.firstIndex(where: { $0.key == person.key }) {
-            people[index] = person
-        } else {
-            people.append(person)
-        }
+        tokens.first { $0.name?.hasSameBytes(as: key) ?? false } ?? token(key)
     }
 
     mutating func put(_ token: TwitterToken) {
-        if let index = tokens.firstIndex(where: { $0.text == token.text }) {
-            tokens[index] = token
-        } else {
-            tokens.append(token)
-        }
-    }
-
-    mutating func removeConsumer(_ key: String) -> Bool {
-        guard consumer(key) != nil else { return false }
-        consumers.removeAll { $0.key == key }
-        return true
-    }
-
-    mutating func removePerson(_ key: String) -> Bool {
-        guard person(key) != nil else { return false }
-        people.removeAll { $0.key == key }
-        return true
-    }
-
-    mutating func removeToken(_ text: String) {
-        tokens.removeAll { $0.text == text }
+        tokens.removeAll { $0.text == token.text }
+        tokens.append(token)
     }
 
     mutating func mint(_ request: TwitterTokenRequest) throws(DataError) -> TwitterToken {
-        guard let consumer = request.consumer.map(consumer) ?? consumers.first else {
+        guard let consumer = request.consumer.map({ consumers[$0] }) ?? consumers.first else {
             throw DataError(path: "consumer", reason: request.consumer.map { "no consumer \($0)" } ?? "there is none")
         }
-        guard let person = request.person.map(person) ?? people.first else {
+        guard let person = request.person.map({ people[$0] }) ?? people.first else {
             throw DataError(path: "person", reason: request.person.map { "no person \"\($0)\"" } ?? "there is none")
         }
         if let name = request.name, tokens.contains(where: { $0.name == name }) {
@@ -161,16 +66,80 @@ struct TwitterWorld: Sendable {
         return token
     }
 
-    /// Remembers a signed request; false when it was made before.
-    mutating func isFirst(_ nonce: UsedNonce) -> Bool {
-        seen.insert(nonce).inserted
-    }
-
-    /// A text of 40 digits, the same for the same seed.
-    static func text(_ seed: String?, _ purpose: String) -> String {
+    /// Returns 40 hexadecimal digits, the same for the same seed, random without one.
+    private static func text(_ seed: String?, _ purpose: String) -> String {
         guard let seed else {
             return Hexadecimal.encode((0..<20).map { _ in UInt8.random(in: .min ... .max) })
         }
         return Hexadecimal.encode(SHA256.hash(data: Array("twitter \(purpose)\n\(seed)".utf8)).prefix(20))
+    }
+
+    // MARK: Requests
+
+    /// Answers a request to one of Twitter's paths; `nil` for all other requests.
+    mutating func answer(_ request: GraphRequest, now: Int) -> GraphReply? {
+        let path = request.path
+        guard Self.isTwitters(path) else { return nil }
+        do throws(TwitterError) {
+            switch (request.method, path) {
+            case ("GET", "1.1/account/verify_credentials.json"): return try verifyCredentials(request, now: now)
+            case ("POST", "oauth/request_token"): return try requestToken(request, now: now)
+            default: throw .pageMissing
+            }
+        } catch {
+            return error.reply()
+        }
+    }
+
+    static func isTwitters(_ path: String) -> Bool {
+        path.utf8.starts(with: "1.1/".utf8) || path.hasSameBytes(as: "oauth/request_token")
+    }
+
+    private mutating func verifyCredentials(_ request: GraphRequest, now: Int) throws(TwitterError) -> GraphReply {
+        let (consumer, token, _) = try check(request, now: now)
+        guard consumer.access else { throw .accessLevel }
+        guard let token else { throw .badAuthentication }
+        guard let person = people[token.person] else { throw .invalidToken }
+        switch person.state {
+        case .active: break
+        case .suspended: throw .accountSuspended
+        case .locked: throw .accountLocked
+        }
+        let user = person.user(
+            email: consumer.email && request.parameter("include_email") == "true",
+            status: request.parameter("skip_status") != "true",
+            entities: request.parameter("include_entities") != "false"
+        )
+        return GraphReply(user, origin: .twitter)
+    }
+
+    /// Handles the first leg of OAuth 1.0a or, with `x_auth_mode`, of reverse auth.
+    private mutating func requestToken(_ request: GraphRequest, now: Int) throws(TwitterError) -> GraphReply {
+        let (consumer, _, header) = try check(request, now: now)
+        let token = Self.text(nil, "request token")
+        let text: String
+        if request.parameter("x_auth_mode") == "reverse_auth" {
+            let members = [
+                ("oauth_nonce", Self.text(nil, "nonce")), ("oauth_signature_method", "HMAC-SHA1"),
+                ("oauth_timestamp", String(now)), ("oauth_consumer_key", consumer.key), ("oauth_token", token),
+                ("oauth_signature", Self.text(nil, "signature")), ("oauth_version", "1.0"),
+            ]
+            text = "OAuth " + members.map { "\($0)=\"\(PercentEncoding.encode($1))\"" }.joined(separator: ", ")
+        } else {
+            guard let callback = header["oauth_callback"] ?? request.parameter("oauth_callback") else {
+                throw .badAuthentication
+            }
+            guard consumer.callbacks.isEmpty || consumer.callbacks.contains(callback) else {
+                throw .callbackNotApproved
+            }
+            let secret = Self.text(nil, "request secret")
+            text = "oauth_token=\(token)&oauth_token_secret=\(secret)&oauth_callback_confirmed=true"
+        }
+        return GraphReply(
+            status: 200,
+            headers: [("Content-Type", "text/html;charset=utf-8")],
+            bytes: Array(text.utf8),
+            origin: .twitter
+        )
     }
 }

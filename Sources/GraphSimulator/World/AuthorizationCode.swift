@@ -1,135 +1,93 @@
 import Crypto
+import Encodings
 
 extension GraphSimulator {
-    /// The wish for an authorization code, as if somebody had been through the login dialog.
-    public struct CodeRequest: Sendable, Equatable {
-        /// The person's key; the first person when `nil`.
-        public var person: String?
-        /// The app's id; the first app when `nil`.
-        public var app: String?
-        /// What the exchange must repeat to the byte.
-        public var redirectURI: String
-        /// The permissions of the token to come (`public_profile` is added); `nil` follows the person.
-        public var scopes: [String]?
-        /// The nonce of the ID token to come, if there is one.
-        public var nonce: String?
-        /// The challenge of PKCE, if the exchange is to need a verifier.
-        public var codeChallenge: String?
-        /// How the challenge was made.
-        public var codeChallengeMethod: CodeChallengeMethod
-
-        /// Makes a wish.
-        public init(
-            person: String? = nil,
-            app: String? = nil,
-            redirectURI: String,
-            scopes: [String]? = nil,
-            nonce: String? = nil,
-            codeChallenge: String? = nil,
-            codeChallengeMethod: CodeChallengeMethod = .s256
-        ) {
-            self.person = person
-            self.app = app
-            self.redirectURI = redirectURI
-            self.scopes = scopes
-            self.nonce = nonce
-            self.codeChallenge = codeChallenge
-            self.codeChallengeMethod = codeChallengeMethod
-        }
-    }
-
-    /// How a challenge of PKCE is made from its verifier (RFC 7636 §4.2).
+    /// The derivation of a PKCE challenge from its verifier (RFC 7636 §4.2).
     public enum CodeChallengeMethod: String, Sendable, CaseIterable {
-        /// base64url of the SHA-256.
+        /// The SHA-256 of the verifier in base64url.
         case s256 = "S256"
         /// The verifier itself.
         case plain
     }
 }
 
-typealias CodeRequest = GraphSimulator.CodeRequest
 typealias CodeChallengeMethod = GraphSimulator.CodeChallengeMethod
+
+/// The parameters of an authorization code, as if a user had completed the login dialog.
+struct CodeRequest: Sendable {
+    /// The user's key; the first user when `nil`.
+    var person: String?
+    /// The app's id; the first app when `nil`.
+    var app: String?
+    /// The redirect URI, which the exchange must repeat to the byte.
+    var redirectURI: String
+    /// The permissions of the token to be issued (`public_profile` is added); `nil` means those that the user granted.
+    var scopes: [String]?
+    /// The nonce of the ID token to be issued, if there is one.
+    var nonce: String?
+    /// The PKCE challenge, if the exchange must have a verifier.
+    var challenge: (text: String, method: CodeChallengeMethod)?
+    /// The token's `metadata`, which repeats parameters of the dialog.
+    var metadata: JSON?
+    /// Whether a server requested the code for a client, which exchanges it without a secret.
+    var isForClient = false
+}
 
 extension CodeRequest {
     init(json: JSON) throws(DataError) {
-        var reader = try JSONReader(json, path: "")
+        var reader = try JSONReader(json)
         self.init(
             person: try reader.string("person"),
             app: try reader.string("app"),
             redirectURI: try reader.requiredString("redirectUri"),
             scopes: try reader.strings("scopes"),
-            nonce: try reader.string("nonce"),
-            codeChallenge: try reader.string("codeChallenge")
+            nonce: try reader.string("nonce")
         )
-        if let name = try reader.string("codeChallengeMethod") {
-            guard let method = CodeChallengeMethod(rawValue: name) else {
-                throw reader.failure("codeChallengeMethod", "expected S256 or plain")
-            }
-            codeChallengeMethod = method
-        }
+        let method = try reader.word("codeChallengeMethod") ?? CodeChallengeMethod.s256
+        challenge = try reader.string("codeChallenge").map { ($0, method) }
         try reader.finish()
     }
 }
 
-/// A code that the dialog gave out.
+/// A code that the dialog issued.
 struct AuthorizationCode: Sendable {
-    /// Seconds for which it can be exchanged.
+    /// The lifetime in seconds.
     static let lifetime = 600
 
-    let app: String
-    let person: String
-    let redirectURI: String
-    let scopes: [String]?
-    let nonce: String?
-    let challenge: (text: String, method: CodeChallengeMethod)?
-    /// The token's, which repeats what the dialog was asked for.
-    let metadata: JSON?
-    /// Whether a server has asked for it on behalf of a client, which exchanges it without a secret.
-    let isForClient: Bool
+    /// The parameters of the code, with user and app filled in.
+    let request: CodeRequest
     let issuedAt: Int
     var isUsed = false
 
-    /// Whether the verifier is the one behind the challenge; without a challenge there is none.
+    /// Whether the verifier matches the challenge; always true without a challenge.
     func accepts(verifier: String?) -> Bool {
-        guard let challenge else { return true }
+        guard let challenge = request.challenge else { return true }
         guard let verifier, (43...128).contains(verifier.utf8.count) else { return false }
         let expected =
             switch challenge.method {
             case .plain: verifier
-            case .s256: Base64URL.encode(SHA256.hash(data: Array(verifier.utf8)))
+            case .s256: Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
             }
-        return expected.utf8.elementsEqual(challenge.text.utf8)
+        return expected.hasSameBytes(as: challenge.text)
     }
 }
 
 extension World {
-    /// Makes a code as wished.
+    /// Issues a code.
     /// - Returns: The code's text.
-    /// - Throws: ``DataError`` when the person or app does not exist.
-    mutating func code(
-        _ request: CodeRequest,
-        metadata: JSON? = nil,
-        isForClient: Bool = false,
-        now: Int
-    ) throws(DataError) -> String {
+    /// - Throws: ``DataError`` when the user or app does not exist.
+    mutating func code(_ request: CodeRequest, now: Int) throws(DataError) -> String {
+        var request = request
         let app = try requireApp(request.app)
-        let person = try requirePerson(request.person)
+        request.app = app.id
+        request.person = try requirePerson(request.person).key
+        if app.dropChallenge { request.challenge = nil }
         let text = TokenText.code(using: &generator)
-        codes[text] = AuthorizationCode(
-            app: app.id,
-            person: person.key,
-            redirectURI: request.redirectURI,
-            scopes: request.scopes,
-            nonce: request.nonce,
-            challenge: app.dropChallenge ? nil : request.codeChallenge.map { ($0, request.codeChallengeMethod) },
-            metadata: metadata,
-            isForClient: isForClient,
-            issuedAt: now
-        )
+        codes[text] = AuthorizationCode(request: request, issuedAt: now)
         return text
     }
 
-    /// The code of that text, compared only when it is as long as one.
+    /// Returns the code with that text; only texts of a code's length are looked up.
     func code(_ text: String) -> AuthorizationCode? {
         guard text.utf8.count == 200, text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         return codes[text]

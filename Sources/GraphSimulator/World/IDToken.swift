@@ -1,8 +1,9 @@
 import Crypto
 import CryptoExtras
+import Encodings
 import FoundationEssentials
 
-/// An ID token before it is signed, apart from the world, so that no lock is held while it is.
+/// An ID token before it is signed; it is independent of the world, so that no lock is held while signing.
 struct UnsignedIDToken: Sendable {
     let header: [UInt8]
     let claims: [UInt8]
@@ -10,7 +11,7 @@ struct UnsignedIDToken: Sendable {
     let key: SigningKey
     let appSecret: String
 
-    /// `header.claims.signature`, each in base64url.
+    /// Returns `header.claims.signature`, each part in base64url.
     func signed() throws -> String {
         let text = Base64URL.encode(header) + "." + Base64URL.encode(claims)
         return text + "." + Base64URL.encode(try sign(Array(text.utf8)))
@@ -64,8 +65,8 @@ extension IDTokenSignature {
 }
 
 extension World {
-    /// Makes an ID token as wished.
-    /// - Throws: ``DataError`` when the person, app or key does not exist.
+    /// Makes an unsigned ID token.
+    /// - Throws: ``DataError`` when the user, app or key does not exist.
     mutating func idToken(_ request: IDTokenRequest, now: Int) throws(DataError) -> UnsignedIDToken {
         let app = try requireApp(request.app)
         let person = try requirePerson(request.person)
@@ -80,7 +81,7 @@ extension World {
         let header: JSON = ["alg": .string(request.signature.algorithm), "typ": "JWT", "kid": .string(key.kid)]
         let claims = claims(request, app: app, person: person, now: now)
         return UnsignedIDToken(
-            header: request.headerText.map { Array($0.utf8) } ?? header.merging(request.header).plainBytes,
+            header: request.headerText.map { Array($0.utf8) } ?? Array(header.merging(request.header).plainText.utf8),
             claims: request.claimsText.map { Array($0.utf8) } ?? claims.merging(request.claims).graphBytes,
             signature: request.signature,
             key: key,
@@ -88,7 +89,7 @@ extension World {
         )
     }
 
-    /// The claims in the order of the captured tokens.
+    /// Returns the claims in the order of the captured tokens.
     private mutating func claims(_ request: IDTokenRequest, app: App, person: Person, now: Int) -> JSON {
         let issuedAt = now + request.issuedAtOffset
         let user = UserNode(
@@ -111,32 +112,28 @@ extension World {
 }
 
 extension Token {
-    /// A token that is in nobody's hands: it tells a ``UserNode`` which app asks, with which permissions.
+    /// Makes a token that no client has: it gives a ``UserNode`` the app and the permissions.
     init(for person: Person, app: App, scopes: [String]?) {
         self.init(
             text: "",
             kind: .never,
             app: app.id,
             person: person.key,
-            scopes: scopes.map { $0.contains("public_profile") ? $0 : $0 + ["public_profile"] },
-            issuedAt: 0,
-            expiresAt: 0,
-            dataAccessExpiresAt: 0
+            scopes: scopes.map { $0.contains("public_profile") ? $0 : $0 + ["public_profile"] }
         )
     }
 }
 
 extension UserNode {
-    /// What an ID token tells about the person: the fields under the names of OpenID Connect, each if its permission is
-    /// there.
+    /// The claims about the user: the fields under their OpenID Connect names, each if its permission is granted.
     fileprivate var claims: [(name: String, value: JSON)] {
         func field(_ name: String) -> JSON? {
-            // A permission that is missing leaves the field out, and no name here is unknown to Graph.
+            // A missing permission omits the field. All names here are known to Graph, so that no error can occur.
             (try? value(of: FieldSelection(name: name))) ?? nil
         }
         var picture = FieldSelection(name: "picture")
         picture.modifiers = ["width": "100", "height": "100"]
-        let friends = scopes.contains("user_friends") ? person.friends.compactMap(world.person) : nil
+        let friends = scopes.contains("user_friends") ? person.friends.compactMap { world.people[$0] } : nil
         let claims: [(String, JSON?)] = [
             ("email", field("email")),
             ("given_name", field("first_name")), ("middle_name", field("middle_name")),
@@ -148,5 +145,123 @@ extension UserNode {
             ("user_location", field("location")), ("user_link", field("link")),
         ]
         return claims.compactMap { claim in claim.1.map { (claim.0, $0) } }
+    }
+}
+
+extension GraphSimulator {
+    /// The signature of an ID token.
+    public enum IDTokenSignature: Sendable, Equatable {
+        /// RS256 with the newest key, as Facebook signs.
+        case newest
+        /// RS256 with a key that is published, or was before a rotation.
+        case key(kid: String)
+        /// RS256 with a key that was never published, under its own `kid`.
+        case unknown
+        /// RS256 with the newest key, with one bit flipped afterwards.
+        case broken
+        /// No signature: `alg` is `none` and the third part is empty.
+        case none
+        /// RSASSA-PKCS1-v1_5 with SHA-384 and the newest key.
+        case rs384
+        /// RSASSA-PKCS1-v1_5 with SHA-512 and the newest key.
+        case rs512
+        /// RSASSA-PSS with SHA-256 and the newest key.
+        case ps256
+        /// HMAC-SHA256 with a key that everybody knows: the newest public key in some notation.
+        case hs256WithPublicKey(PublicKeyNotation)
+        /// HMAC-SHA256 with the app's secret as key.
+        case hs256WithAppSecret
+    }
+
+    /// The notations of a public key that some verifiers have mistaken for an HMAC key.
+    public enum PublicKeyNotation: String, Sendable, CaseIterable {
+        /// PEM without a newline at the end.
+        case pem
+        /// PEM with a newline at the end.
+        case pemLine = "pem-line"
+        /// SubjectPublicKeyInfo.
+        case der
+        /// The JWK's text as in the JWKS.
+        case jwk
+    }
+}
+
+typealias IDTokenSignature = GraphSimulator.IDTokenSignature
+typealias PublicKeyNotation = GraphSimulator.PublicKeyNotation
+
+/// The parameters of an ID token to make.
+///
+/// With the defaults the token is like one from Facebook; every other value makes it invalid in some way.
+struct IDTokenRequest {
+    /// The user's key; the first user when `nil`.
+    var person: String?
+    /// The app's id; the first app when `nil`.
+    var app: String?
+    /// The nonce, copied unchanged; without one the claim is `""`, as in Facebook's web flow.
+    var nonce: String?
+    /// The permissions whose claims the token has (`public_profile` is added); `nil` means those that the user granted.
+    var scopes: [String]?
+    /// The patch of the claims, as in RFC 7396: values replace in place, unknown names come last, `null` removes.
+    var claims: JSON = [:]
+    /// An arbitrary text in place of the claims; all of the above is ignored.
+    var claimsText: String?
+    /// The patch of the header, like ``claims``.
+    var header: JSON = [:]
+    /// An arbitrary text in place of the header.
+    var headerText: String?
+    /// The signature, which also sets the header's `alg` and `kid`, before ``header`` is merged.
+    var signature = IDTokenSignature.newest
+    /// `iat`, in seconds from now.
+    var issuedAtOffset = 0
+    /// `exp`, in seconds from now; an hour after `iat` when `nil`.
+    var expiresAtOffset: Int?
+    /// `cnf.jkt`: the thumbprint of the key that the token is bound to.
+    var keyThumbprint: String?
+}
+
+extension IDTokenRequest {
+    init(json: JSON) throws(DataError) {
+        var reader = try JSONReader(json)
+        self.init(
+            person: try reader.string("person"),
+            app: try reader.string("app"),
+            nonce: try reader.string("nonce"),
+            scopes: try reader.strings("scopes"),
+            claims: .object(try reader.members("claims") ?? []),
+            claimsText: try reader.string("claimsText"),
+            header: .object(try reader.members("header") ?? []),
+            headerText: try reader.string("headerText"),
+            issuedAtOffset: try reader.integer("iatOffset", in: .century) ?? 0,
+            expiresAtOffset: try reader.integer("expOffset", in: .century),
+            keyThumbprint: try reader.string("jkt")
+        )
+        if let name = try reader.string("signWith") {
+            guard let signature = IDTokenSignature(name: name) else {
+                throw reader.failure("signWith", "expected a kid or one of \(IDTokenSignature.names)")
+            }
+            self.signature = signature
+        }
+        try reader.finish()
+    }
+}
+
+extension IDTokenSignature {
+    /// The names in the control API, without the kids.
+    private static let named: [(name: String, signature: IDTokenSignature)] =
+        [
+            ("newest", .newest), ("unknown", .unknown), ("broken", .broken), ("none", .none), ("rs384", .rs384),
+            ("rs512", .rs512), ("ps256", .ps256), ("hs256-with-app-secret", .hs256WithAppSecret),
+        ] + PublicKeyNotation.allCases.map { ("hs256-with-public-key-\($0.rawValue)", .hs256WithPublicKey($0)) }
+
+    fileprivate static var names: String { named.map(\.name).joined(separator: ", ") }
+
+    fileprivate init?(name: String) {
+        if let known = Self.named.first(where: { $0.name.hasSameBytes(as: name) }) {
+            self = known.signature
+        } else if name.utf8.count == 40 {
+            self = .key(kid: name)
+        } else {
+            return nil
+        }
     }
 }

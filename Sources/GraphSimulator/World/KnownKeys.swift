@@ -1,9 +1,9 @@
-/// The keys that every simulator begins with, as base64 of PKCS #1, so that a demo's tokens survive a restart and no
-/// start waits for two large primes.
+/// The keys that every simulator starts with, as base64 of PKCS #1.
 ///
-/// They are known to everybody who reads this: nothing but a test may trust them.
+/// Fixed keys let a demo's tokens survive a restart, and no start waits for two large primes. Everybody who reads this
+/// knows the keys: only tests may trust them.
 enum KnownKeys {
-    /// Published, and the first to go.
+    /// The published key that the first rotation retires.
     static let older = """
         MIIEpAIBAAKCAQEAo5AByVRKgRhH4jf4fbx8D5zK/87fmzjU1Lamzi4RUxWqh+xpj4GqRvdlb5GqWnZqF3fdhelVchE5e1lbSqJo5Ntx\
         XY07XBPgEt5a3WTuoCFpy9W3/FUqMfUjCsNuAg/m7parXZlwGl3O854v28NmhFSYQMPFS663lGGaDKaJCqAbkcjPnV/rOK5xffz3xWDn\
@@ -23,7 +23,7 @@ enum KnownKeys {
         KWqWye2y9RJnCNvGfcUcm9JuH/r+lQ==
         """
 
-    /// Published, and what signs.
+    /// The published key that signs.
     static let newer = """
         MIIEpAIBAAKCAQEAxSKVz0c5CwPeNvjYoeMazcwFxqgzhJFHtl5i3eH31AREprM67CXKVE5msia4U6I12R+cu5Ia1wyWZsHiFTjQAKLs\
         3R3SfNluFxP8R4O/2peYa1RdfHbQQuW8rgBdbGugYH2k7aN4/acf9aW4el0Vqcs2tHyCkO886S6bsdptWhkwaE36qXnEGVzO3P2hFjVt\
@@ -43,7 +43,7 @@ enum KnownKeys {
         vSYOZxa2U/jpF1uVeEaN29XVcFRSFQ==
         """
 
-    /// Never published.
+    /// The key that is never published.
     static let unpublished = """
         MIIEowIBAAKCAQEAuBLq55DU8rnOzuSByTHR8/alXlVuV1lXm9o2dCRoHAPoZsW+kg+FWi3dULFP4+8YrqlOO9rNvcSb8n8gW7vu6iGm\
         UCAC/XB1l1wXWtUE7V09gKhuRD2gcEIov8hdgGraVlnLzmBGxQUTsBmBxllIM5dCppP2x4AOO6NvZkOst5d8EI1oiydpTKWdtls9ABP1\

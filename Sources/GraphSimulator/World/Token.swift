@@ -1,100 +1,79 @@
 extension GraphSimulator {
-    /// What a token is worth.
+    /// The kind of a token, which decides whether and why it is invalid.
     public enum TokenKind: String, Sendable, CaseIterable {
-        /// A user token of one to two hours, ending on a whole hour.
-        case short
-        /// A user token of 60 days.
-        case long
-        /// A user token without an end.
-        case never
-        /// A user token whose 60 days are over (463).
-        case expired
-        /// The user changed their password (460).
-        case passwordChanged
-        /// The user removed the app (458).
-        case appRemoved
-        /// Invalidated by an API call (466).
-        case invalidated
-        /// The user logged out (467).
-        case loggedOut
-        /// The user must first act at facebook.com (459).
-        case checkpointed
-        /// The user never confirmed the account (464).
-        case unconfirmed
+        /// Valid user tokens: for one to two hours, expiring on a whole hour; for 60 days; without an expiry.
+        case short, long, never
+        /// User tokens with an invalid session: expired after 60 days (463), password changed (460), app removed (458),
+        /// invalidated by an API call (466), logged out (467).
+        case expired, passwordChanged, appRemoved, invalidated, loggedOut
+        /// User tokens whose user must first act at facebook.com (459), or never confirmed the account (464).
+        case checkpointed, unconfirmed
         /// The session inside the token is malformed (190 without subcode).
         case malformed
-        /// A good user token of an app other than the one asked for.
+        /// A valid user token of another app than the requested one.
         case otherApp
-        /// A page token.
-        case page
-        /// An app token as `client_credentials` gives it: `id|27 characters`.
-        case app
-        /// A system user's token.
-        case systemUser
-        /// A good user token whose 90 days of data access are over.
+        /// Valid tokens of a page, an app and a system user; the app's is that of `client_credentials`.
+        case page, app, systemUser
+        /// A valid user token whose 90 days of data access have expired.
         case dataAccessExpired
-        /// Text that Graph cannot parse.
-        case undecodable
-        /// An `EAA…` text that Graph cannot decrypt.
-        case undecryptable
-        /// A session-info token, good for nothing but a debugger.
+        /// A text that Graph cannot parse, and an `EAA…` text that Graph cannot decrypt.
+        case undecodable, undecryptable
+        /// A session-info token, usable only in a debugger.
         case debugOnly
     }
 
-    /// A token and what Graph knows about it.
-    ///
-    /// Times are Unix seconds.
+    /// A token and the data that Graph has about it; times are Unix seconds.
     public struct Token: Sendable, Equatable {
         /// The text that clients send.
         public var text: String
-        /// The name given in the data file or when it was minted.
+        /// The name given in the data file or when the token was minted.
         public var name: String?
-        /// What it is worth.
+        /// The kind of the token.
         public var kind: TokenKind
-        /// The id of the app that it was issued for.
+        /// The id of the app that the token was issued for.
         public var app: String
-        /// The key of its person; `nil` for app tokens.
+        /// The key of the token's user; `nil` for app tokens.
         public var person: String?
-        /// The permissions that it was issued with; `nil` follows what the person grants at the moment of the call.
+        /// The permissions that the token was issued with; `nil` means those that the user grants at each request.
         public var scopes: [String]?
-        /// When it was issued.
-        public var issuedAt: Int
-        /// When it ends; 0 is never.
-        public var expiresAt: Int
-        /// When gated profile fields stop being readable; 0 is never.
-        public var dataAccessExpiresAt: Int
+        /// The time when the token was issued.
+        public var issuedAt = 0
+        /// The expiry; 0 is never.
+        public var expiresAt = 0
+        /// The time from which gated profile fields are unreadable; 0 is never.
+        public var dataAccessExpiresAt = 0
         /// The page of a page token.
         public var profileID: String?
-        /// `metadata` of `debug_token`, if any.
+        /// The `metadata` in `debug_token`, if any.
         public var metadata: JSON?
-        /// `granular_scopes` of `debug_token`, if any.
+        /// The `granular_scopes` in `debug_token`, if any.
         public var granularScopes: JSON?
     }
 
-    /// The wish for a token; see ``GraphSimulator/GraphSimulator/mint(_:)``.
+    /// The parameters of a token to mint; see ``GraphSimulator/GraphSimulator/mint(_:)``.
     public struct TokenRequest: Sendable, Equatable {
-        /// What it is worth.
+        /// The kind of the token.
         public var kind: TokenKind
-        /// The person's key; the first person when `nil`.
+        /// The user's key; the first user when `nil`.
         public var person: String?
         /// The app's id; the first app when `nil`.
         public var app: String?
-        /// The token's permissions (`public_profile` is added); `nil` follows the person.
+        /// The token's permissions (`public_profile` is added); `nil` means those that the user granted.
         public var scopes: [String]?
-        /// A name to find it by in the control API.
+        /// The token's name in the control API.
         public var name: String?
-        /// The exact text; made up when `nil`.
+        /// The exact text; generated when `nil`.
         public var text: String?
-        /// Overrides the kind's own end, in Unix seconds.
+        /// The expiry in Unix seconds, in place of the kind's own.
         public var expiresAt: Int?
-        /// Overrides the kind's own end of data access, in Unix seconds.
+        /// The expiry of data access in Unix seconds, in place of the kind's own.
         public var dataAccessExpiresAt: Int?
-        /// `metadata` of `debug_token`, if it is to have one.
+        /// The `metadata` in `debug_token`, if any.
         public var metadata: JSON?
-        /// `granular_scopes` of `debug_token`, if it is to have them.
+        /// The `granular_scopes` in `debug_token`, if any.
         public var granularScopes: JSON?
 
-        /// Makes a wish.
+        /// Makes a request.
         public init(
             _ kind: TokenKind = .long,
             person: String? = nil,
@@ -120,13 +99,8 @@ typealias TokenRequest = GraphSimulator.TokenRequest
 extension TokenRequest {
     init(json: JSON, path: String) throws(DataError) {
         var reader = try JSONReader(json, path: path)
-        let kind = try reader.string("kind") ?? TokenKind.long.rawValue
-        guard let kind = TokenKind(rawValue: kind) else {
-            let kinds = TokenKind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw reader.failure("kind", "expected one of \(kinds)")
-        }
         self.init(
-            kind,
+            try reader.word("kind") ?? .long,
             person: try reader.string("person"),
             app: try reader.string("app"),
             scopes: try reader.strings("scopes"),
@@ -135,7 +109,7 @@ extension TokenRequest {
         )
         expiresAt = try reader.integer("expiresAt", in: 0...Int.max)
         dataAccessExpiresAt = try reader.integer("dataAccessExpiresAt", in: 0...Int.max)
-        metadata = try reader.object("metadata").map { .object($0) }
+        metadata = try reader.members("metadata").map { .object($0) }
         granularScopes = reader.value("granularScopes")
         try reader.finish()
     }
@@ -146,7 +120,7 @@ extension Token {
         var json: JSON = ["token": .string(text), "kind": .string(kind.rawValue), "app": .string(app)]
         json["name"] = name.map { .string($0) }
         json["person"] = person.map { .string($0) }
-        json["scopes"] = scopes.map { .array($0.map { .string($0) }) }
+        json["scopes"] = scopes.map(JSON.strings)
         json["issuedAt"] = .integer(issuedAt)
         json["expiresAt"] = .integer(expiresAt)
         json["dataAccessExpiresAt"] = .integer(dataAccessExpiresAt)
@@ -154,5 +128,15 @@ extension Token {
         json["metadata"] = metadata
         json["granularScopes"] = granularScopes
         return json
+    }
+
+    /// Applies a change that the control API received.
+    mutating func apply(_ json: JSON) throws(DataError) {
+        var reader = try JSONReader(json)
+        kind = try reader.word("kind") ?? kind
+        scopes = try reader.strings("scopes") ?? scopes
+        expiresAt = try reader.integer("expiresAt", in: 0...Int.max) ?? expiresAt
+        dataAccessExpiresAt = try reader.integer("dataAccessExpiresAt", in: 0...Int.max) ?? dataAccessExpiresAt
+        try reader.finish()
     }
 }

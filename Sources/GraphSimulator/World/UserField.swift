@@ -1,66 +1,60 @@
-/// One field of Graph's User node: what permission shows it and what shape its value has.
+import Encodings
+
+/// A field of Graph's User node, with the permission that it needs and the shape of its value.
 struct UserField: Sendable {
     enum Kind: Sendable {
-        /// A plain value: no sub-selection, no alias.
+        /// A plain value, without sub-selection and alias.
         case scalar
-        /// An object without an id of its own (`age_range`).
-        case structure
-        /// An object with an id, which is always in the answer (`location`).
-        case node
-        /// A collection or picture: takes modifiers, an alias and a sub-selection.
+        /// An object (`age_range`); an object with an id always returns that id (`location`).
+        case object
+        /// A collection or picture, with modifiers, an alias and a sub-selection.
         case edge
-        /// What Graph lets apps ask for and gives to nobody; an account has it only under `extra`.
+        /// A field that apps may request but Graph never returns; an account has it only under `extra`.
         case withdrawn
     }
 
     let name: String
     let kind: Kind
-    /// `nil` when any token may read it.
+    /// The required permission; `nil` when any token may read the field.
     let permission: String?
 
     /// The fields of current versions.
     ///
-    /// The withdrawn ones are those of Facebook's announcement of May 1st 2018; replies have lacked them since, without
-    /// an error (github.com/simi/omniauth-facebook/pull/311).
-    private static let all: [UserField] =
-        [
-            UserField(name: "id", kind: .scalar, permission: nil),
-            UserField(name: "name", kind: .scalar, permission: "public_profile"),
-            UserField(name: "first_name", kind: .scalar, permission: "public_profile"),
-            UserField(name: "last_name", kind: .scalar, permission: "public_profile"),
-            UserField(name: "middle_name", kind: .scalar, permission: "public_profile"),
-            UserField(name: "short_name", kind: .scalar, permission: "public_profile"),
-            UserField(name: "name_format", kind: .scalar, permission: "public_profile"),
-            UserField(name: "picture", kind: .edge, permission: "public_profile"),
-            UserField(name: "email", kind: .scalar, permission: "email"),
-            UserField(name: "birthday", kind: .scalar, permission: "user_birthday"),
-            UserField(name: "age_range", kind: .structure, permission: "user_age_range"),
-            UserField(name: "gender", kind: .scalar, permission: "user_gender"),
-            UserField(name: "hometown", kind: .node, permission: "user_hometown"),
-            UserField(name: "location", kind: .node, permission: "user_location"),
-            UserField(name: "link", kind: .scalar, permission: "user_link"),
-            UserField(name: "friends", kind: .edge, permission: "user_friends"),
-            UserField(name: "permissions", kind: .edge, permission: nil),
-            UserField(name: "token_for_business", kind: .scalar, permission: nil),
-            UserField(name: "ids_for_business", kind: .edge, permission: nil),
-        ] + withdrawn.map { UserField(name: $0, kind: .withdrawn, permission: nil) }
-
-    private static let withdrawn = [
-        "timezone", "locale", "cover", "is_verified", "updated_time", "verified", "currency", "devices",
-        "third_party_id",
-    ]
+    /// The withdrawn fields are those of Facebook's announcement of May 1st 2018; responses have lacked them since,
+    /// without an error (github.com/simi/omniauth-facebook/pull/311).
+    private static let all: [UserField] = [
+        (nil, .scalar, ["id", "token_for_business"]), (nil, .edge, ["permissions", "ids_for_business"]),
+        (
+            "public_profile", .scalar,
+            ["name", "first_name", "last_name", "middle_name", "short_name", "name_format"]
+        ),
+        ("public_profile", .edge, ["picture"]), ("email", .scalar, ["email"]),
+        ("user_birthday", .scalar, ["birthday"]), ("user_age_range", .object, ["age_range"]),
+        ("user_gender", .scalar, ["gender"]), ("user_hometown", .object, ["hometown"]),
+        ("user_location", .object, ["location"]), ("user_link", .scalar, ["link"]),
+        ("user_friends", .edge, ["friends"]),
+        (
+            nil, .withdrawn,
+            [
+                "timezone", "locale", "cover", "is_verified", "updated_time", "verified", "currency", "devices",
+                "third_party_id",
+            ]
+        ),
+    ].flatMap { (permission: String?, kind: Kind, names: [String]) in
+        names.map { UserField(name: $0, kind: kind, permission: permission) }
+    }
 
     static func named(_ name: String) -> UserField? {
-        if name.utf8.elementsEqual("extra".utf8) { return UserField(name: "extra", kind: .structure, permission: nil) }
+        if name.hasSameBytes(as: "extra") { return UserField(name: "extra", kind: .object, permission: nil) }
         return graphField(name)
     }
 
-    /// Like ``named(_:)`` without `extra`, which is ours and no field of Graph.
+    /// Returns a field like ``named(_:)``, without `extra`, which is the simulator's own and no field of Graph.
     static func graphField(_ name: String) -> UserField? {
-        all.first { $0.name.utf8.elementsEqual(name.utf8) }
+        all.first { $0.name.hasSameBytes(as: name) }
     }
 
-    /// Whether a profile may hold this value under this field.
+    /// Whether a profile may have this value in this field.
     func accepts(_ value: JSON) -> Bool {
         switch name {
         case "id", "friends", "permissions", "ids_for_business": false
@@ -68,12 +62,12 @@ struct UserField: Sendable {
             switch kind {
             case .withdrawn: false
             case .scalar: value.string != nil
-            case .structure, .node, .edge: value.members != nil
+            case .object, .edge: value.members != nil
             }
         }
     }
 
-    /// What ``accepts(_:)`` wants, in words.
+    /// A description of the values that ``accepts(_:)`` allows.
     var shape: String {
         switch name {
         case "id": "no \"id\" but \"ids\": {app id: user id}"
@@ -82,8 +76,59 @@ struct UserField: Sendable {
             switch kind {
             case .scalar: "a string"
             case .withdrawn: "nothing: Graph gives it to nobody; it may stand under \"extra\""
-            case .structure, .node, .edge: "an object"
+            case .object, .edge: "an object"
             }
         }
     }
+}
+
+extension GraphSimulator {
+    /// A field of users that Graph once had: requests for it get error 12 from a version on.
+    public struct RemovedField: Sendable, Equatable {
+        /// The field's name in Graph.
+        public internal(set) var name: String
+        /// The first version without it.
+        let since: GraphVersion
+
+        /// Makes a removed field from its name and the first version without it, such as `v25.0`.
+        /// - Throws: ``DataError`` for a malformed version.
+        public init(_ name: String, since version: String) throws(DataError) {
+            guard let since = GraphVersion(pathComponent: version) else {
+                throw DataError(path: "since", reason: "expected a version such as v25.0")
+            }
+            self.init(name, since: since)
+        }
+
+        private init(_ name: String, since: GraphVersion) {
+            self.name = name
+            self.since = since
+        }
+
+        /// The fields that Graph itself removed.
+        static let known = [RemovedField("username", since: GraphVersion(major: 2, minor: 0))]
+    }
+}
+
+typealias RemovedField = GraphSimulator.RemovedField
+
+extension RemovedField: Keyed {
+    static let keyName = "name"
+
+    var key: String {
+        get { name }
+        set { name = newValue }
+    }
+
+    init(json: JSON, path: String, key: String?) throws(DataError) {
+        var reader = try JSONReader(json, path: path)
+        let version = try reader.requiredString("since")
+        try reader.finish()
+        do {
+            try self.init(key ?? "", since: version)
+        } catch {
+            throw reader.failure("since", error.reason)
+        }
+    }
+
+    var json: JSON { ["since": .string(since.description)] }
 }

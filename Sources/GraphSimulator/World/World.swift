@@ -1,20 +1,70 @@
-/// Everything that exists on the Facebook side: apps, people, tokens.
+import Encodings
+
+/// An item that data files and the control API store under a key.
+protocol Keyed: Sendable {
+    /// The name of the key's member.
+    static var keyName: String { get }
+    var key: String { get set }
+    var json: JSON { get }
+
+    /// Reads an item, whose key may be in the address of a control request instead.
+    init(json: JSON, path: String, key: String?) throws(DataError)
+
+    /// Refuses references to items that do not exist.
+    func check(in world: World, path: String) throws(DataError)
+}
+
+extension Keyed {
+    static var keyName: String { "key" }
+
+    func check(in world: World, path: String) throws(DataError) {}
+}
+
+extension Array where Element: Keyed {
+    /// Makes an array of a data file's items; refuses duplicate keys.
+    init(_ elements: [Element], path: String) throws(DataError) {
+        self = []
+        for (index, element) in elements.enumerated() {
+            guard self[element.key] == nil else {
+                let path = "\(path)[\(index)].\(Element.keyName)"
+                throw DataError(path: path, reason: "\"\(element.key)\" appears twice")
+            }
+            append(element)
+        }
+    }
+
+    /// The element with that key; setting replaces, adds, or (`nil`) removes it.
+    subscript(key: String) -> Element? {
+        get { first { $0.key.hasSameBytes(as: key) } }
+        set {
+            let index = firstIndex { $0.key.hasSameBytes(as: key) }
+            switch (index, newValue) {
+            case (let index?, let element?): self[index] = element
+            case (let index?, nil): remove(at: index)
+            case (nil, let element?): append(element)
+            case (nil, nil): break
+            }
+        }
+    }
+}
+
+/// The data of the simulated services: apps, users, tokens.
 struct World: Sendable {
-    private(set) var apps: [App] = []
-    private(set) var people: [Person] = []
-    /// By text.
+    var apps: [App]
+    var people: [Person]
+    /// The tokens by text.
     ///
-    /// Only ASCII texts of at most ``maximumTokenLength`` bytes get in and are ever looked up, so hashing one costs
-    /// little whatever a client sends.
-    private(set) var tokens: [String: Token] = [:]
-    /// By text; used ones stay, since Graph tells a used code from one that never was.
+    /// Only ASCII texts of at most ``maximumTokenLength`` bytes are stored and looked up, so that hashing a text is
+    /// cheap whatever a client sends.
+    var tokens: [String: Token] = [:]
+    /// The codes by text; used ones stay, since Graph's error for a used code differs from that for an unknown code.
     var codes: [String: AuthorizationCode] = [:]
-    private(set) var removedFields = RemovedField.known
-    /// What signs ID tokens.
+    var removedFields = RemovedField.known
+    /// The keys that sign ID tokens.
     var keys: KeyRing
-    /// Twitter, which shares nothing with the rest but the address.
+    /// The data of Twitter, which shares only the address with Facebook's.
     var twitter: TwitterWorld
-    /// The SMS gateway, which has nothing to do with either.
+    /// The SMS gateway, which is independent of Facebook and Twitter.
     var gateway: SMSGateway
     var generator = SplitMix64(seed: .random(in: .min ... .max))
 
@@ -26,24 +76,10 @@ struct World: Sendable {
         keys = try KeyRing.known()
         twitter = try TwitterWorld(dataset.twitter)
         gateway = try SMSGateway(secret: dataset.smsSecret)
-        for (index, app) in dataset.apps.enumerated() {
-            guard self.app(app.id) == nil else {
-                throw DataError(path: "apps[\(index)].id", reason: "the app \(app.id) appears twice")
-            }
-            put(app)
-        }
-        for field in dataset.removedFields { put(field) }
-        for (index, person) in dataset.people.enumerated() {
-            guard self.person(person.key) == nil else {
-                throw DataError(path: "people[\(index)].key", reason: "\"\(person.key)\" appears twice")
-            }
-            put(person)
-        }
-        for (index, person) in dataset.people.enumerated() {
-            for (position, friend) in person.friends.enumerated() where self.person(friend) == nil {
-                throw DataError(path: "people[\(index)].friends[\(position)]", reason: "no person \"\(friend)\"")
-            }
-        }
+        apps = try Array(dataset.apps, path: "apps")
+        people = try Array(dataset.people, path: "people")
+        for field in dataset.removedFields { removedFields[field.key] = field }
+        for (index, person) in people.enumerated() { try person.check(in: self, path: "people[\(index)].") }
         for (index, request) in dataset.tokens.enumerated() {
             do {
                 _ = try mint(request, now: now)
@@ -53,25 +89,17 @@ struct World: Sendable {
         }
     }
 
-    func app(_ id: String) -> App? {
-        apps.first { $0.id.utf8.elementsEqual(id.utf8) }
-    }
-
-    func person(_ key: String) -> Person? {
-        people.first { $0.key.utf8.elementsEqual(key.utf8) }
-    }
-
-    /// The app of that id, or the first one.
+    /// Returns the app with that id, by default the first one.
     func requireApp(_ id: String?) throws(DataError) -> App {
-        guard let app = id.map(app) ?? apps.first else {
+        guard let app = id.map({ apps[$0] }) ?? apps.first else {
             throw DataError(path: "app", reason: id.map { "no app \($0)" } ?? "there is no app")
         }
         return app
     }
 
-    /// The person of that key, or the first one.
+    /// Returns the user with that key, by default the first one.
     func requirePerson(_ key: String?) throws(DataError) -> Person {
-        guard let person = key.map(person) ?? people.first else {
+        guard let person = key.map({ people[$0] }) ?? people.first else {
             throw DataError(path: "person", reason: key.map { "no person \"\($0)\"" } ?? "there is no person")
         }
         return person
@@ -82,83 +110,41 @@ struct World: Sendable {
         return tokens[text]
     }
 
-    /// Finds a token by its name or, failing that, by its text.
+    /// Returns the token with that name or, if there is none, with that text.
     func token(namedOrTexted key: String) -> Token? {
-        tokens.values.first { $0.name?.utf8.elementsEqual(key.utf8) ?? false } ?? token(key)
-    }
-
-    func removedField(_ name: String) -> RemovedField? {
-        removedFields.first { $0.name.utf8.elementsEqual(name.utf8) }
-    }
-
-    mutating func put(_ field: RemovedField) {
-        _ = bringBack(field: field.name)
-        removedFields.append(field)
-    }
-
-    /// Makes it a field again, or a name that nobody knows.
-    ///
-    /// Returns whether it was removed.
-    mutating func bringBack(field name: String) -> Bool {
-        guard let index = removedFields.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
-            return false
-        }
-        removedFields.remove(at: index)
-        return true
-    }
-
-    mutating func put(_ app: App) {
-        if let index = apps.firstIndex(where: { $0.id == app.id }) { apps[index] = app } else { apps.append(app) }
-    }
-
-    mutating func put(_ person: Person) {
-        if let index = people.firstIndex(where: { $0.key == person.key }) {
-            people[index] = person
-        } else {
-            people.append(person)
-        }
-    }
-
-    mutating func put(_ token: Token) {
-        tokens[token.text] = token
-    }
-
-    mutating func removeApp(_ id: String) -> Bool {
-        guard let index = apps.firstIndex(where: { $0.id == id }) else { return false }
-        apps.remove(at: index)
-        return true
-    }
-
-    mutating func removePerson(_ key: String) -> Bool {
-        guard let index = people.firstIndex(where: { $0.key == key }) else { return false }
-        people.remove(at: index)
-        return true
-    }
-
-    mutating func removeToken(_ text: String) -> Bool {
-        tokens.removeValue(forKey: text) != nil
+        tokens.values.first { $0.name?.hasSameBytes(as: key) ?? false } ?? token(key)
     }
 
     mutating func mint(_ request: TokenRequest, now: Int) throws(DataError) -> Token {
         let requested = try requireApp(request.app)
         let issuer = request.kind == .otherApp ? otherApp(than: requested) : requested
-        let needsPerson = request.kind != .app
-        let person = needsPerson ? try requirePerson(request.person) : nil
-        let text = try text(for: request, issuer: issuer)
+        let person = request.kind == .app ? nil : try requirePerson(request.person)
         var token = Token(
-            text: text,
+            text: try text(for: request, issuer: issuer),
             name: request.name,
             kind: request.kind,
             app: issuer.id,
             person: person?.key,
             scopes: request.scopes.map { $0.contains("public_profile") ? $0 : $0 + ["public_profile"] },
             issuedAt: now,
-            expiresAt: 0,
-            dataAccessExpiresAt: needsPerson ? now + 90 * Self.day : 0,
+            dataAccessExpiresAt: person == nil ? 0 : now + 90 * Self.day,
             metadata: request.metadata,
             granularScopes: request.granularScopes
         )
-        token.setLifetime(now: now)
+        switch token.kind {
+        case .short, .page: token.expiresAt = (now + 2 * 3600 - 1) / 3600 * 3600
+        case .expired:
+            token.issuedAt = now - 61 * Self.day
+            token.expiresAt = now - Self.day
+            token.dataAccessExpiresAt = now + 29 * Self.day
+        case .dataAccessExpired:
+            token.issuedAt = now - 91 * Self.day
+            token.dataAccessExpiresAt = now - Self.day
+        case .never, .systemUser, .app, .passwordChanged: break
+        case .long, .appRemoved, .invalidated, .loggedOut, .checkpointed, .unconfirmed, .malformed, .otherApp,
+            .undecodable, .undecryptable, .debugOnly:
+            token.expiresAt = now + 60 * Self.day
+        }
         if token.kind == .page {
             token.profileID = Self.pageID
             token.scopes = token.scopes ?? ["pages_show_list", "public_profile"]
@@ -167,7 +153,7 @@ struct World: Sendable {
         }
         token.expiresAt = request.expiresAt ?? token.expiresAt
         token.dataAccessExpiresAt = request.dataAccessExpiresAt ?? token.dataAccessExpiresAt
-        tokens[text] = token
+        tokens[token.text] = token
         return token
     }
 
@@ -176,8 +162,8 @@ struct World: Sendable {
             throw DataError(path: "name", reason: "\"\(name)\" is taken")
         }
         if let text = request.text {
-            guard !text.isEmpty, text.utf8.count <= Self.maximumTokenLength,
-                text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.utf8.contains(UInt8(ascii: "|"))
+            guard (1...Self.maximumTokenLength).contains(text.utf8.count),
+                text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "|") })
             else {
                 throw DataError(
                     path: "text",
@@ -194,7 +180,7 @@ struct World: Sendable {
         }
     }
 
-    /// An app that is not this one: the first other app of the data, or else a stranger made for the purpose.
+    /// Returns another app: the first other one of the data, or else a new one.
     private mutating func otherApp(than app: App) -> App {
         if let other = apps.first(where: { $0.id != app.id }) { return other }
         let stranger = App(
@@ -202,30 +188,7 @@ struct World: Sendable {
             secret: "3c2ad81ba1a9e53f8a4fd24ac6a1a7bd",
             name: "Somebody else's app"
         )
-        put(stranger)
+        apps.append(stranger)
         return stranger
-    }
-}
-
-extension Token {
-    /// Sets the times that the token's kind implies.
-    fileprivate mutating func setLifetime(now: Int) {
-        let hour = 3600
-        let day = 86400
-        switch kind {
-        case .short, .page:
-            expiresAt = (now + 2 * hour - 1) / hour * hour
-        case .expired:
-            issuedAt = now - 61 * day
-            expiresAt = issuedAt + 60 * day
-            dataAccessExpiresAt = issuedAt + 90 * day
-        case .dataAccessExpired:
-            issuedAt = now - 91 * day
-            dataAccessExpiresAt = issuedAt + 90 * day
-        case .never, .systemUser, .app, .passwordChanged: break
-        case .long, .appRemoved, .invalidated, .loggedOut, .checkpointed, .unconfirmed, .malformed, .otherApp,
-            .undecodable, .undecryptable, .debugOnly:
-            expiresAt = now + 60 * day
-        }
     }
 }

@@ -2,24 +2,26 @@ import Limiting
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// How much a listener keeps for the other ends of its connections: connections of one source, and bytes that wait for
-/// the rest of a request or for somebody to take a reply.
+/// The resources that a listener reserves for its clients: connections per source, and waiting bytes.
 ///
-/// A connection of HTTP/1.1 has one request under way. A connection of HTTP/2 may have more: those beside the first are
-/// counted, and may be a quarter as many as connections, for a source and in all.
+/// Bytes wait for the rest of a request, or for a client to read a response. A connection of HTTP/1.1 has one request
+/// under way. A connection of HTTP/2 may have more: those beside the first are counted, and may be a quarter as many as
+/// connections, for a source and in all.
 ///
-/// Without it a client decides how much memory the process has: a head costs the client some bytes, and the request
-/// that is made of it costs thousands of times as many.
+/// Without the budget a client decides how much memory the process has: the headers of a request cost the client some
+/// bytes, and the request made of them costs thousands of times as many.
 final class ConnectionBudget: Sendable {
-    /// What a request costs from the moment in which it is made of its head: its channel, its handlers, its task.
+    /// Bytes of a request once it is made of its headers: its channel, its handlers and its task.
     static let request = 40 * 1024
-    /// How many sources a network counts as: the /48 of an IPv6 address is one customer's.
+    /// How many sources a network counts as; the /48 of an IPv6 address is one customer's.
     static let sourcesOfNetwork = 2
-    /// A source may hold a third of what is free beside it, so a quarter of all where it is alone: a few that hold what
-    /// they may leave room for whoever comes next.
+    /// The part of the free bytes that a source may hold: a third, and so a quarter of all when it is alone.
+    ///
+    /// So a few sources that hold all they may leave room for the next one.
     static let partOfSource = 3
-    /// What a connection may keep of a request in any case: a login whose head and body come apart is served even where
-    /// nothing is free.
+    /// Bytes of a request that a connection may always keep.
+    ///
+    /// A login whose headers and body arrive apart is served even where nothing is free.
     static let uncounted = 4096
 
     private struct Use {
@@ -28,12 +30,12 @@ final class ConnectionBudget: Sendable {
         var bytes = 0
     }
 
-    /// A source, or the network of some.
+    /// A source, or the network of several sources.
     private enum Holder: Hashable {
         case source(UInt64)
         case network(UInt64)
 
-        /// How many sources it counts as.
+        /// How many sources the holder counts as.
         var share: Int {
             switch self {
             case .source: 1
@@ -65,7 +67,9 @@ final class ConnectionBudget: Sendable {
         self.bytes = bytes
     }
 
-    /// - Returns: Whether the source may have one connection more, which then counts.
+    /// Counts one more connection of a source.
+    ///
+    /// - Returns: Whether there is room; if not, nothing is counted.
     func open(for source: LimitedSource) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
@@ -88,7 +92,9 @@ final class ConnectionBudget: Sendable {
         }
     }
 
-    /// - Returns: Whether there is room for one request more on a connection that has one under way.
+    /// Counts one more request on a connection that already has one under way.
+    ///
+    /// - Returns: Whether there is room; if not, nothing is counted.
     func begin(for source: LimitedSource?) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
@@ -109,7 +115,9 @@ final class ConnectionBudget: Sendable {
         }
     }
 
-    /// - Returns: Whether there is room for the bytes, which are then taken.
+    /// Reserves bytes.
+    ///
+    /// - Returns: Whether there is room; if not, nothing is reserved.
     func take(_ count: Int, for source: LimitedSource?) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
@@ -137,14 +145,14 @@ final class ConnectionBudget: Sendable {
     }
 }
 
-/// What one connection has of the budget.
+/// One connection's share of the budget.
 ///
-/// It belongs to the connection's event loop.
+/// The share belongs to the connection's event loop.
 final class ConnectionShare {
     private let budget: ConnectionBudget
     private var source: LimitedSource?
     private var bytes = 0
-    /// Requests of HTTP/2 under way; the connection counts as one of them.
+    /// Requests of HTTP/2 under way; the connection itself counts for one of them.
     private var requests = 0
     private var isOver = false
 
@@ -152,36 +160,38 @@ final class ConnectionShare {
         self.budget = budget
     }
 
-    /// Counts the connection for where it comes from.
+    /// Counts the connection for its source.
     ///
-    /// - Returns: Whether it may stay.
+    /// - Returns: Whether the connection may stay.
     func open(from address: SocketAddress?) -> Bool {
         guard source == nil, !isOver, let source = PeerAddress(address).limitedSource else { return true }
         guard budget.open(for: source) else { return false }
-        // What it has is counted for the source from now on.
+        // What the connection already holds is counted for the source from now on.
         let bytes = bytes
         give(bytes)
         self.source = source
         return take(bytes)
     }
 
-    /// Counts one more request of HTTP/2 that is under way; `end` must follow then.
+    /// Counts one more request of HTTP/2; `end` must follow when it is done.
     ///
-    /// - Returns: Whether there is room for it.
+    /// - Returns: Whether there is room for the request.
     func begin() -> Bool {
         guard isOver || requests == 0 || budget.begin(for: source) else { return false }
         requests += 1
         return true
     }
 
-    /// A request that was begun is over.
+    /// Ends the count of a request.
     func end() {
         guard !isOver, requests > 0 else { return }
         requests -= 1
         if requests > 0 { budget.end(1, for: source) }
     }
 
-    /// - Returns: Whether there is room for so many bytes more, which then count until they are given back.
+    /// Reserves bytes until they are given back.
+    ///
+    /// - Returns: Whether there is room for the bytes.
     func take(_ count: Int) -> Bool {
         guard count > 0, !isOver else { return true }
         guard budget.take(count, for: source) else { return false }
@@ -208,7 +218,7 @@ final class ConnectionShare {
     deinit { close() }
 }
 
-/// What a handler has of its connection's share, which follows what the handler needs.
+/// The bytes that a handler reserves of its connection's share.
 struct ConnectionCharge {
     private let share: ConnectionShare
     private(set) var bytes = 0
@@ -217,7 +227,7 @@ struct ConnectionCharge {
         self.share = share
     }
 
-    /// Takes what is missing, or gives back what is too much.
+    /// Reserves missing bytes, or gives back surplus ones.
     ///
     /// - Returns: Whether there is room; if not, nothing has changed.
     mutating func set(_ count: Int) -> Bool {
@@ -227,21 +237,21 @@ struct ConnectionCharge {
     }
 }
 
-/// Where a connection is counted for.
+/// The source that a connection is counted for.
 enum ConnectionSource {
-    /// Its other end.
+    /// The address of the peer.
     case peer
-    /// Whom the header of the PROXY protocol names.
+    /// The address in the header of the PROXY protocol.
     case header
-    /// Nobody: proxies in front send the requests of many by one connection, and their addresses are no source.
+    /// No source: proxies send the requests of many clients by one connection, and their addresses are no source.
     case proxies
 }
 
-/// Stands first in a connection: counts it for its source, and ends it when that has too many.
+/// The first handler of a connection: counts the connection for its source, and closes it when there are too many.
 final class SourceGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// What the PROXY protocol has said.
+    /// The event with the address from the PROXY protocol.
     struct Header: Sendable {
         let address: SocketAddress?
     }

@@ -1,18 +1,18 @@
 package import NIOCore
 
-/// How long the other end of a connection may take, and how much may be kept for it.
+/// The timeouts of a listener's connections, and the limits of the resources kept for them.
 package struct ConnectionLimits: Sendable {
-    /// For a TLS handshake, and for a request to arrive.
+    /// The timeout of a TLS handshake, and of a request's arrival.
     var read: TimeAmount
-    /// For taking any of the bytes of a reply that wait for it.
+    /// The timeout of a client that reads none of a waiting response's bytes.
     var write: TimeAmount
-    /// Between two requests.
+    /// The timeout between two requests.
     var idle: Duration
     /// Connections at once.
     var connections: Int
-    /// Those of one source.
+    /// Connections at once of one source.
     var connectionsOfSource: Int
-    /// Bytes over all connections of what waits: for the rest of a request, or for a reply to be taken.
+    /// Bytes that may wait over all connections: for the rest of a request, or for a response to be read.
     var waitingBytes: Int
 
     package init(

@@ -7,15 +7,16 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 as ``HTTPConnections`` has it, and with a certificate TLS and HTTP/2 as well.
+    /// Returns a builder of HTTP/1.1 as in ``HTTPConnections``, and with a certificate also of TLS and HTTP/2.
     ///
     /// - Parameters:
-    ///   - limits: How long the other end may take, and how much is kept for it.
-    ///   - certificate: What the listener shows; nil for plain HTTP.
-    ///   - strictTransport: How many seconds browsers shall come by TLS alone (RFC 6797); nil to say nothing of it.
-    ///   - proxies: Who says by the PROXY protocol where each connection comes from; nil for connections without it.
-    ///   - areProxied: Whether connections come from proxies that send the requests of many.
-    /// - Returns: What makes a server of a responder.
+    ///   - limits: The timeouts and resources of connections.
+    ///   - certificate: The listener's certificate; nil for plain HTTP.
+    ///   - strictTransport: How many seconds browsers shall use only TLS (RFC 6797); nil to send no such header.
+    ///   - proxies: The proxies that name each connection's source by the PROXY protocol; nil for connections without
+    ///     it.
+    ///   - areProxied: Whether connections come from proxies that send the requests of many clients.
+    /// - Returns: A builder that makes a server from a responder.
     package static func connections(
         _ limits: ConnectionLimits,
         certificate: ListenerCertificate? = nil,
@@ -38,7 +39,7 @@ extension HTTPServerBuilder {
     }
 }
 
-/// The connections of a listener: HTTP/1.1 from bytes to requests, within limits, and back.
+/// The connections of a listener: HTTP/1.1 from bytes to requests and back, within limits.
 struct HTTPConnections: HTTPChannelHandler {
     typealias Value = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
@@ -57,8 +58,8 @@ struct HTTPConnections: HTTPChannelHandler {
         strictTransport: Int? = nil
     ) {
         self.responder = { request, writer, channel in
-            // In the order of the replies, and always: a client that is left waiting would send its body when we take
-            // it for the next request.
+            // In the order of the responses, and always: a client left waiting would send its body when the service
+            // reads it as the next request.
             if request.headers[.expect] != nil {
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
@@ -82,9 +83,9 @@ struct HTTPConnections: HTTPChannelHandler {
         }
     }
 
-    /// Adds what every connection begins with, whatever it speaks.
+    /// Adds the first handlers of every connection, for any protocol.
     ///
-    /// - Returns: What it may cost.
+    /// - Returns: The connection's share of the budget.
     func open(_ channel: any Channel) throws -> ConnectionShare {
         let share = ConnectionShare(budget)
         try channel.pipeline.syncOperations.addHandlers(
@@ -94,7 +95,7 @@ struct HTTPConnections: HTTPChannelHandler {
         return share
     }
 
-    /// Adds what makes requests of bytes, and bytes of replies.
+    /// Adds the handlers that turn bytes into requests, and responses into bytes.
     func configure(_ channel: any Channel, share: ConnectionShare, logger: Logger) throws -> Value {
         let pipeline = channel.pipeline.syncOperations
         let arrival = RequestArrival(limit: limits.read, share: share)
@@ -118,7 +119,7 @@ struct HTTPConnections: HTTPChannelHandler {
         )
     }
 
-    /// Adds what adds to the heads of replies.
+    /// Adds the handlers that add response headers.
     func addHeaders(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         if let strictTransport { try pipeline.addHandler(StrictTransportSecurity(seconds: strictTransport)) }
     }
@@ -129,7 +130,7 @@ struct HTTPConnections: HTTPChannelHandler {
         }
     }
 
-    /// Bytes of all header fields.
+    /// The most bytes of all header fields.
     static let headSize = 32_768
 
     /// Limits of the header fields.

@@ -1,28 +1,28 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Bounds how long a reply waits to be taken, and how much waits.
+/// Bounds how long a response waits for its client to read it, and how many bytes wait.
 ///
-/// A reply that is not taken keeps its bytes and its request's task, and counts until it is.
+/// An unread response keeps its bytes and its request's task, and counts until it is read.
 final class ReplyTimes: ChannelOutboundHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// A body goes out in pieces, so that one of them that is taken shows.
+    /// The size of the pieces in which a body is written, so that progress shows.
     private static let piece = 16_384
 
     private let limit: TimeAmount?
     private var charge: ConnectionCharge
     private var stall: Scheduled<Void>?
     private var isLooking = false
-    /// Parts that wait, their bytes, and parts that have been taken.
+    /// Waiting parts, their bytes, and the number of written parts.
     private var waiting = 0
     private var bytes = 0
     private var taken = 0
 
     /// - Parameters:
-    ///   - limit: How long the other end may take nothing; nil where ``WriteStall`` sees it.
-    ///   - share: What may wait.
+    ///   - limit: How long the client may read nothing; nil where ``WriteStall`` watches that.
+    ///   - share: The connection's share of the budget.
     init(limit: TimeAmount?, share: ConnectionShare) {
         self.limit = limit
         charge = ConnectionCharge(share)
@@ -68,7 +68,7 @@ final class ReplyTimes: ChannelOutboundHandler {
         context.write(part, promise: written)
     }
 
-    /// Most replies are taken at once, and cost nothing by the time of the look.
+    /// Charges the waiting bytes once the event loop is free; most responses are written by then and cost nothing.
     private func look(_ context: ChannelHandlerContext) {
         guard !isLooking else { return }
         isLooking = true

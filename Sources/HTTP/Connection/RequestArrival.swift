@@ -1,54 +1,53 @@
 import NIOCore
 import NIOHTTP1
 
-/// Bounds how a request arrives: how long it takes, and how many bytes it needs beside its body.
+/// Bounds a request's arrival: its time, and its bytes beside the body.
 ///
-/// The first request of a connection has to begin, and every request that has begun has to end, within the limit
-/// (decision D9); a request begins with its first byte. Waiting for the next one on a connection that has served one is
-/// the idle limit's matter.
+/// The first request of a connection has to begin, and every begun request has to end, within the limit (decision D9);
+/// a request begins with its first byte. The wait for the next request of a connection is bounded by the idle timeout.
 ///
-/// It stands where the bytes come in: the parser tells nothing of a head that is not whole, of chunk extensions, blank
-/// lines and white space, and it keeps what follows a request to upgrade.
+/// The handler comes before the parser. The parser does not report incomplete headers, chunk extensions, blank lines or
+/// white space, and it keeps the bytes that follow a request to upgrade.
 final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Bytes of a request beside its body: the head, and the framing of a body in chunks.
+    /// Bytes of a request beside its body: the request line and headers, and the framing of a chunked body.
     static let framing = 65_536
-    /// As many more for each byte of the body: enough for chunks of a single byte.
+    /// Further such bytes for each byte of the body: enough for chunks of a single byte.
     static let framingOfByte = 8
-    /// Bytes that are looked at in one go: a read of TLS may bring several hundred thousand.
+    /// Bytes that are handled at once: a read of TLS may bring several hundred thousand.
     private static let piece = 16_384
 
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
     private var isArriving = true
-    /// How many bytes may still come; less than none ends the connection.
+    /// How many bytes may still come; below zero the connection ends.
     private var left = framing
     private var isInFirstLine = true
-    /// Bytes of the request that have come, as far as they are kept.
+    /// Bytes of the request received so far, up to a bound.
     private var arrived = 0
     private var charge: ConnectionCharge
 
-    /// Bytes of the request line, as far as it has come.
+    /// Bytes of the request line received so far.
     private(set) var firstLine = 0
 
     /// - Parameters:
     ///   - limit: How long a request may take to arrive.
-    ///   - share: What it may cost until it is whole.
+    ///   - share: The share of the budget that an incomplete request uses.
     init(limit: TimeAmount, share: ConnectionShare) {
         self.limit = limit
         charge = ConnectionCharge(share)
     }
 
-    /// Takes note of what the parser has made of the bytes.
+    /// Notes a part that the parser has read.
     func saw(_ part: HTTPServerRequestPart) {
         switch part {
-        // It may have come in one piece with the end of the request before.
+        // The headers may have come in one piece with the end of the previous request.
         case .head: isArriving = true
         case .body(let bytes): left += bytes.readableBytes * (1 + Self.framingOfByte)
         case .end:
-            // What has begun behind it in the same piece has a time of its own.
+            // A next request that began in the same piece has a time of its own.
             stop()
             isArriving = false
             left = Self.framing
@@ -81,7 +80,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         left -= bytes.readableBytes
         arrived = min(arrived + bytes.readableBytes, Self.framing)
         guard !isOver else {
-            // The reply has its time; whoever goes on all the same gets none.
+            // The response has its time; a client that goes on sending gets none.
             if left < -2 * Self.framing { context.close(promise: nil) }
             return
         }
@@ -91,7 +90,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         if left < 0 { context.fireErrorCaught(HTTPParserError.headerOverflow) }
     }
 
-    /// A small request arrives whole in one read, and then no timer is ever made for it.
+    /// Starts or stops the timer; a small request arrives whole in one read, and never has a timer.
     func channelReadComplete(context: ChannelHandlerContext) {
         if isArriving { start(context) } else { stop() }
         if !charge.set(isArriving ? max(arrived - ConnectionBudget.uncounted, 0) : 0) { context.close(promise: nil) }

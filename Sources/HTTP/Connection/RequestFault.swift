@@ -1,18 +1,18 @@
-import Hummingbird
+import Domain
+package import Hummingbird
 import NIOHTTP1
-import Vocabulary
 
-/// What is wrong with a request whatever it asks for.
+/// A defect of a request that is independent of the requested resource.
 ///
-/// A fault is answered in the order of the connection's requests, and in the form of every error. So the connection
-/// hands on a request whose path is the fault's name; none from outside has such a path, because theirs begin with a
-/// slash.
+/// A fault gets its response in the order of the connection's requests, and in the form of every error. So the
+/// connection passes on a request whose path is the fault's name. No client can send such a path, because real paths
+/// begin with a slash.
 enum RequestFault: String, CaseIterable {
     case host, target, longTarget, framing, length, largeHead, unreadable
 
-    /// Header fields that a request may have.
+    /// The most header fields of a request.
     static let mostFields = 100
-    /// Bytes of the longest of them.
+    /// Bytes of the longest field.
     static let longestField = 16_384
 
     var failure: Failure {
@@ -50,6 +50,8 @@ enum RequestFault: String, CaseIterable {
 }
 
 extension Request {
-    /// What is wrong with the request; nil for one that can be answered.
+    /// The fault of the request; nil when it is valid.
     var fault: RequestFault? { head.path.flatMap { RequestFault(rawValue: $0) } }
+
+    package var isAtFault: Bool { fault != nil }
 }

@@ -1,29 +1,30 @@
+import Encodings
 import NIOHTTP1
-import Vocabulary
 
 extension HTTPRequestHead {
-    /// Bytes of the longest target that is taken: the least that RFC 9112 §3 wants to be supported.
+    /// Bytes of the longest target: the least that RFC 9112 §3 asks servers to support.
     static let longestTarget = 8000
 
-    /// Brings the head to the one form that everything behind it reads, or says what is wrong with it.
+    /// Normalizes target and headers for the code behind, or returns the request's fault.
     ///
-    /// Afterwards the target is a path, or `*`; `Host` is what the request calls, wherever it said so; `Connection` is
-    /// `close` when no further request is read; and `Expect` is there only when the client waits to be told to go on.
+    /// Afterwards the target is a path, or `*`; `Host` is the host that the request names, wherever it named it;
+    /// `Connection` is `close` when no further request is read; and `Expect` is there only when the client waits for
+    /// 100 Continue.
     mutating func settle() -> RequestFault? {
         guard uri.utf8.count <= Self.longestTarget else { return .longTarget }
-        // RFC 9112 §3.2: one, whatever the target says; proxies that take another one than we do would see another
-        // application.
+        // RFC 9112 §3.2: exactly one, whatever the target says; a proxy that reads another host than the service would
+        // see another application.
         let hosts = headers["host"]
         guard hosts.count == 1 || isOld && hosts.isEmpty, hosts.allSatisfy({ Self.isHost($0.utf8) }) else {
             return .host
         }
         guard settleTarget() else { return .target }
-        // RFC 9112 §6.1. The parser has refused a length beside it already.
+        // RFC 9112 §6.1. The parser has already refused a length beside the coding.
         let codings = headers["transfer-encoding"]
         guard codings.isEmpty || !isOld && codings.count == 1 && Self.isSame(codings[0].utf8, "chunked") else {
             return .framing
         }
-        // The parser hands nothing on that follows a request to upgrade.
+        // The parser passes on nothing that follows a request to upgrade.
         if !isKeepAlive || headers.contains(name: "upgrade") {
             headers.replaceOrAdd(name: "connection", value: "close")
         }
@@ -31,10 +32,10 @@ extension HTTPRequestHead {
         return nil
     }
 
-    /// HTTP/1.0; the parser takes no other version but 1.1.
+    /// Whether the request is HTTP/1.0; the parser accepts no other version but 1.1.
     private var isOld: Bool { version.minor == 0 }
 
-    /// Whether the body comes when the client has been told to go on: RFC 9110 §10.1.1.
+    /// Whether the client waits for 100 Continue before it sends the body (RFC 9110 §10.1.1).
     private var isWaiting: Bool {
         let hasBody =
             headers.contains(name: "transfer-encoding")
@@ -42,9 +43,9 @@ extension HTTPRequestHead {
         return !isOld && hasBody && headers["expect"].contains { Self.isSame($0.utf8, "100-continue") }
     }
 
-    /// Makes a path of an absolute target, whose host then outranks the header (RFC 9112 §3.2.2).
+    /// Turns an absolute target into a path; its host outranks the field `Host` (RFC 9112 §3.2.2).
     ///
-    /// - Returns: Whether the target is of a form that is taken.
+    /// - Returns: Whether the target has an accepted form.
     private mutating func settleTarget() -> Bool {
         guard method != .CONNECT, !uri.utf8.contains(UInt8(ascii: "#")) else { return false }
         if uri.utf8.first == UInt8(ascii: "/") { return true }
@@ -61,7 +62,7 @@ extension HTTPRequestHead {
         return false
     }
 
-    /// Whether these are the bytes of a host and a port; no real one has those that RFC 3986 §3.2.2 allows besides.
+    /// Returns whether bytes can be a host and port; other characters that RFC 3986 §3.2.2 allows occur in no real one.
     static func isHost(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0.isOne(of: "-._~%:[]") }
     }

@@ -1,20 +1,19 @@
 import NIOCore
 import NIOHTTP1
 
-/// Lets pass what is a request by the letter of RFC 9112, in the one form of ``settle()``, and hands on a fault in
-/// place of anything else.
+/// Passes on requests that conform to RFC 9112, in the form of ``settle()``, and a fault in place of any other.
 ///
-/// Behind a fault the connection ends: where the next request begins is not known, or not what a proxy in front takes
-/// for it. Behind a request that ends the connection nothing is a request either (RFC 9112 §9.6): nobody would answer
-/// it, and the connection would wait for that answer for good.
+/// After a fault the connection ends: the beginning of the next request is unknown, or not where a proxy in front sees
+/// it. After a request that ends the connection no bytes are a request either (RFC 9112 §9.6): nobody would respond to
+/// it, and the connection would wait for that response for good.
 final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
     private let arrival: RequestArrival
-    /// Between the head of a request and its end.
+    /// Whether a request's headers have come but not its end.
     private var isUnderWay = false
-    /// Whether that request is the last one.
+    /// Whether that request is the last one of the connection.
     private var isLast = false
     private var isOver = false
 
@@ -35,8 +34,8 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
         case .body:
             context.fireChannelRead(data)
         case .end(let trailers):
-            // RFC 9110 §6.5.1: no trailer is about the connection. The parser heeds these and refuses what comes
-            // behind, which may be another client's request; so they break the body, as framing in a trailer does.
+            // RFC 9110 §6.5.1: no trailer is about the connection. The parser obeys these and refuses the bytes behind,
+            // which may be another client's request; so they break the body, as framing in a trailer does.
             if let trailers, trailers.contains(name: "connection") || trailers.contains(name: "proxy-connection") {
                 isOver = true
                 return context.fireErrorCaught(BrokenBody())
@@ -50,8 +49,8 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isOver else { return }
         guard let fault = error as? HTTPParserError else { return context.fireErrorCaught(error) }
-        // Whoever reads the body answers; who has answered already must not do so twice, as the library does for an
-        // error of its parser.
+        // The reader of the body responds. A handler that has already responded must not do so twice, as the library
+        // does for a parser error.
         guard !isUnderWay else { return context.fireErrorCaught(BrokenBody()) }
         let isLong = fault == .headerOverflow && arrival.firstLine > HTTPRequestHead.longestTarget
         refuse(isLong ? .longTarget : .unreadable, method: .GET, context)
@@ -70,5 +69,5 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// A body that cannot be read to its end.
+/// The error of a body that cannot be read to its end.
 private struct BrokenBody: Error {}

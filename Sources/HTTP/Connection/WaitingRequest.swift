@@ -2,29 +2,29 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Keeps a request of HTTP/1.1 until it is whole, and lets it pass then in one piece.
+/// Keeps a request of HTTP/1.1 until it is complete, and then passes it on in one piece.
 ///
-/// A request that is being answered has a task, with all that this takes; one that only waits for its body needs its
-/// bytes alone, which ``RequestArrival`` counts. So a client that sends a head and nothing more keeps little. What has
-/// a longer body, or waits to be told to go on, passes at once, and counts as a request until it is whole.
+/// A request that is being handled has a task with all its cost; a request that waits for its body needs only its
+/// bytes, which ``RequestArrival`` counts. So a client that sends only headers costs little. A request with a longer
+/// body, or whose client waits for 100 Continue, passes at once, and counts as a request until it is complete.
 ///
-/// The handler also bounds how many requests a client has sent without waiting for replies (RFC 9112 §9.3.2). The event
-/// loop does all that one read has brought before it looks at another connection, so a client with thousands of them
-/// would keep everybody else waiting for seconds.
+/// The handler also bounds how many requests a client sends without waiting for responses (RFC 9112 §9.3.2). The event
+/// loop handles all requests of one read before it serves another connection, so a client with thousands of them would
+/// keep all other clients waiting for seconds.
 final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Bytes of a body that are kept: more than what most requests have.
+    /// Bytes of a body that are kept: more than most requests have.
     static let mostBytes = 16_384
-    /// Requests of one connection that have begun and are not answered.
+    /// Requests of one connection that have begun and have no response yet.
     private static let mostUnanswered = 32
 
     private var head: HTTPRequest?
     private var body: ByteBuffer?
-    /// Whether the body is a piece of what was read, all of which the memory of the piece keeps.
+    /// Whether the body is a slice of the read buffer, all of which the slice keeps in memory.
     private var isSlice = false
     private var hasPassed = false
     private var unanswered = 0
@@ -35,7 +35,7 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What the parser still makes of the last read of a connection that was closed.
+        // The parser may still read requests from the last read of a closed connection.
         guard unanswered <= Self.mostUnanswered else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
@@ -68,14 +68,15 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Whoever reads the body answers.
+    /// Passes the request on, since the reader of its body responds to the error.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         pass(context)
         context.fireErrorCaught(error)
     }
 
-    /// Whether the head of a request says that its body is longer than what is kept, or that its client waits to be
-    /// told to go on: it is answered without waiting for the body.
+    /// Returns whether a request is passed on without waiting for its body.
+    ///
+    /// That is so when the body is longer than what is kept, or the client waits for 100 Continue.
     static func isNotKept(length: String?, expects: Bool) -> Bool {
         guard let length else { return expects }
         return expects || (Int(length) ?? .max) > mostBytes

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Ends a connection whose other end takes nothing of what waits for it.
+/// Ends a connection whose client reads none of the waiting bytes.
 ///
-/// It stands where the bytes go out, and counts those that the kernel has taken: whoever takes few at a time goes on,
-/// whoever takes none for the limit is gone, and what was kept for it with it.
+/// The handler is next to the socket, and counts the bytes that the kernel has accepted. A client that reads slowly
+/// stays. A client that reads nothing for the limit is disconnected, and its bytes are freed.
 final class WriteStall: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
@@ -44,7 +44,7 @@ final class WriteStall: ChannelOutboundHandler, RemovableChannelHandler {
         if written &- waiting == taken { context.close(promise: nil) } else { start(context) }
     }
 
-    /// Bytes that the kernel has not taken yet.
+    /// Returns the bytes that the kernel has not accepted yet.
     private func waiting(_ context: ChannelHandlerContext) -> Int {
         (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }

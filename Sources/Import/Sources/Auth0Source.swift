@@ -1,20 +1,21 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// Users of Auth0: lines of the export job, of the file with hashes that its support hands out, and of bulk imports.
+/// Users of Auth0: lines of the export job, of the file with hashes from its support, and of bulk imports.
 struct Auth0Source: UserSource {
     private static let known: Set<String> = [
         "user_id", "_id", "email", "email_verified", "created_at", "updated_at", "last_login", "blocked", "identities",
         "password_hash", "passwordHash", "custom_password_hash", "locale", "user_metadata",
-        // Nobody needs these here.
+        // Members without use here.
         "last_ip", "logins_count", "last_password_reset", "password_set_date", "tenant", "connection", "_tmp_is_unique",
         "phone_verified",
     ]
-    /// What stands in front of the id of a user who logs in by Auth0 itself: with a password, or a code by mail or SMS.
+    /// The id prefixes of users who log in by Auth0 itself: with a password, or a code by mail or SMS.
     private static let own: Set<String> = ["auth0", "email", "sms"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
         let own = record.text("user_id") ?? record.object("_id")?.text("$oid")
-        // The export says `auth0|5f…`, the file with hashes `5f…`.
+        // The export has `auth0|5f…`, the file with hashes `5f…`.
         var user = try ImportedUser(id: own.map { $0.hasPrefix("auth0|") ? String($0.dropFirst(6)) : $0 })
         user.status = record.isTrue("blocked") ? .disabled : .enabled
         user.emailVerified = record.isTrue("email_verified")
@@ -28,12 +29,12 @@ struct Auth0Source: UserSource {
                 try user.takeIdentity(identity.text("provider"), subject: identity.text("user_id"))
             }
         } else if let own, let bar = own.firstIndex(of: "|"), !Self.own.contains(String(own[..<bar])) {
-            // Without the list the id says by which identity the user came.
+            // Without the list, the id names the identity by which the user came.
             try user.takeIdentity(String(own[..<bar]), subject: String(own[own.index(after: bar)...]))
         }
         user.takeFields(of: record, without: Self.known)
         if let email = record.text("email") { user.fields.append("email", .string(email)) }
-        // What an app keeps of its users stands beside what Auth0 keeps of them.
+        // The app's metadata of a user are fields beside Auth0's own members.
         for member in record.object("user_metadata")?.members ?? [] where user.fields[member.key] == nil {
             user.fields.append(member.key, member.value)
         }

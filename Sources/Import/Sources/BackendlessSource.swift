@@ -1,13 +1,14 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// Backendless' CSV export of the Users table: a column for each property, with its type behind the name where the
-/// export was made with the schema, `age(INT)`.
+/// Users of Backendless, from the CSV export of the Users table.
 ///
-/// A hash in the column `password` is taken; a password that stands there in plain text is none.
+/// It has a column for each property; an export with the schema has the type after the name, as in `age(INT)`. A hash
+/// in the column `password` is used; a plain-text password is no hash.
 struct BackendlessSource: UserSource {
     private static let known: Set<String> = [
         "objectId", "created", "updated", "lastLogin", "userStatus", "blUserLocale", "password",
-        // Nobody needs these here.
+        // Members without use here.
         "ownerId", "accountType", "user-token", "___class", "___jsonclass", "__meta",
     ]
 
@@ -22,13 +23,13 @@ struct BackendlessSource: UserSource {
         user.updated = record.moment("updated")
         user.lastLogin = record.moment("lastLogin")
         user.password = record.text("password").map { .text(Secret($0)) }
-        // This word stands for users without a social account.
+        // Backendless writes this word for users without a social account.
         let hasNone = record.text("socialAccount") == "BACKENDLESS"
         user.takeFields(of: record, without: hasNone ? Self.known.union(["socialAccount"]) : Self.known)
         return user
     }
 
-    /// The name without its type.
+    /// Returns the column's name without the type.
     private static func name(_ column: String) -> String {
         guard column.hasSuffix(")"), let bracket = column.firstIndex(of: "(") else { return column }
         return String(column[..<bracket])
@@ -36,7 +37,7 @@ struct BackendlessSource: UserSource {
 }
 
 extension UserStatus {
-    /// A status in our words, which are those of Backendless; enabled where nothing is said.
+    /// Reads a status, whose words are those of Backendless; a missing one means enabled.
     init(source word: String?) throws(RecordRefusal) {
         guard let word else {
             self = .enabled

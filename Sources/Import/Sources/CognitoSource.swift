@@ -1,19 +1,20 @@
+import Domain
+import Encodings
 import Mapping
-import Vocabulary
 
-/// Users of Amazon Cognito in the columns of its CSV form: `cognito:username` and the attributes, with `sub` beside
-/// them where the export has it.
+/// Users of Amazon Cognito, in the columns of its CSV form.
 ///
-/// Cognito gives no hash of a password away.
+/// The columns are `cognito:username` and the attributes, and `sub` where the export has it. Cognito exports no
+/// password hashes.
 struct CognitoSource: UserSource {
     private static let known: Set<String> = [
         "sub", "cognito:username", "email_verified", "updated_at", "locale", "identities", "enabled", "created_at",
         "UserCreateDate",
-        // Nobody needs these here.
+        // Members without use here.
         "phone_number_verified", "UserLastModifiedDate", "cognito:user_status", "UserStatus",
     ]
     private static let custom = "custom:"
-    /// The words that Cognito puts in front of a person's id at a provider to make the user's name.
+    /// The prefixes that Cognito puts before a subject to form the user's name.
     private static let providers = ["Facebook", "Google", "LoginWithAmazon", "SignInWithApple"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
@@ -22,7 +23,7 @@ struct CognitoSource: UserSource {
         user.emailVerified = record.isTrue("email_verified")
         user.locale = record.text("locale").flatMap(LanguageTag.letters)
         user.created = record.moment("created_at") ?? record.moment("UserCreateDate")
-        // Seconds, as OpenID Connect has it.
+        // Seconds, as in OpenID Connect.
         user.updated = record.text("updated_at").flatMap { Int64($0) }.flatMap { MomentText.moment(seconds: $0) }
         let status = record.text("cognito:user_status") ?? record.text("UserStatus")
         if let identities = try record.identities("identities") {
@@ -34,8 +35,8 @@ struct CognitoSource: UserSource {
         {
             try user.takeIdentity(provider.lowercased(), subject: subject)
         } else if status == Self.external || status == nil && Self.identity(record.text("cognito:username")) != nil {
-            // Without a status nobody knows whether the provider made the name or its user chose it: an account that
-            // took the identity of somebody else would be opened by that person's login.
+            // Without a status it is unknown whether the provider formed the name or its user chose it. An account with
+            // another user's identity would open to that user's login.
             user.suspects.append("cognito:username")
         }
         user.takeFields(of: record, without: Self.known)
@@ -49,7 +50,7 @@ struct CognitoSource: UserSource {
         return user
     }
 
-    /// The name of an attribute of one's own, as a property has it.
+    /// Returns the property name of a custom attribute.
     private static func name(_ column: String) -> String {
         column.hasPrefix(custom) ? String(column.dropFirst(custom.count)) : column
     }
@@ -57,12 +58,12 @@ struct CognitoSource: UserSource {
     /// The status of users who log in by a provider.
     private static let external = "EXTERNAL_PROVIDER"
 
-    /// The identity that a name such as `Facebook_10223344` is made of.
+    /// Returns the identity in a name such as `Facebook_10223344`.
     private static func identity(_ username: String?) -> (provider: String, subject: String)? {
         guard let username, let underscore = username.firstIndex(of: "_") else { return nil }
         let subject = String(username[username.index(after: underscore)...])
         let word = String(username[..<underscore])
-        // A user pool may turn names into small letters, which loses nothing of ids that are digits alone.
+        // A user pool may convert names to lower case, which does not change decimal ids.
         let isDecimal = subject.utf8.allSatisfy { $0.isASCIIDigit }
         guard !subject.isEmpty,
             let provider = providers.first(where: { $0 == word || isDecimal && $0.lowercased() == word })

@@ -1,16 +1,17 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// What `firebase auth:export` writes as JSON, `{"users": […]}`, and records as the Admin SDK has them.
+/// Users of Firebase: the JSON of `firebase auth:export`, `{"users": […]}`, or records of the Admin SDK.
 struct FirebaseSource: UserSource {
     private static let known: Set<String> = [
         "localId", "uid", "email", "emailVerified", "displayName", "photoUrl", "photoURL", "phoneNumber", "disabled",
         "createdAt", "lastSignedInAt", "lastLoginAt", "metadata", "passwordHash", "salt", "passwordSalt",
         "providerUserInfo", "providerData", "customAttributes", "customClaims",
-        // Nobody needs these here.
+        // Members without use here.
         "validSince", "tokensValidAfterTime", "tokensValidAfterTimestamp", "lastRefreshAt", "passwordUpdatedAt",
         "version", "providerId", "initialEmail",
     ]
-    /// What the Admin SDK has in place of a hash that its account may not read.
+    /// The Admin SDK's placeholder for a hash that its account may not read.
     private static let redacted = Array("redacted".utf8)
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
@@ -23,7 +24,7 @@ struct FirebaseSource: UserSource {
             record.moment("lastSignedInAt") ?? record.moment("lastLoginAt")
             ?? metadata?.moment("lastSignInTime")
         if let hash = record.text("passwordHash") {
-            // Accounts that Firebase itself was given with hashes of other systems have none here that could be used.
+            // Accounts that were imported into Firebase with another system's hashes have no usable hash here.
             guard let hash = SourceValue.base64(hash),
                 let salt = SourceValue.base64(record.text("salt") ?? record.text("passwordSalt") ?? "")
             else { throw RecordRefusal(.passwordNotTaken, "passwordHash or its salt is not base64") }

@@ -1,12 +1,15 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// The class `_User` of Parse: as its dashboard and REST API have it (`{"results": […]}`), as parse.com wrote it
-/// (`bcryptPassword`), and as mongoexport writes the collection (`_hashed_password`, `_auth_data_facebook`).
+/// Users of Parse: the class `_User` in any of three forms.
+///
+/// The forms are those of the dashboard and the REST API (`{"results": […]}`), of parse.com (`bcryptPassword`), and of
+/// mongoexport (`_hashed_password`, `_auth_data_facebook`).
 struct ParseSource: UserSource {
     private static let known: Set<String> = [
         "objectId", "_id", "createdAt", "_created_at", "updatedAt", "_updated_at", "username", "emailVerified",
         "authData", "bcryptPassword", "_hashed_password",
-        // Nobody needs these here.
+        // Members without use here.
         "sessionToken", "_session_token", "ACL", "_acl", "_rperm", "_wperm", "className", "__type",
         "_email_verify_token", "_perishable_token", "_password_history", "_tombstone",
     ]
@@ -18,7 +21,7 @@ struct ParseSource: UserSource {
         user.created = record.moment("createdAt") ?? record.moment("_created_at")
         user.updated = record.moment("updatedAt") ?? record.moment("_updated_at")
         user.password = (record.text("_hashed_password") ?? record.text("bcryptPassword")).map { .text(Secret($0)) }
-        // People log in by their name there, which may be their address.
+        // The login name at Parse is the username, which may be an address.
         let username = record.text("username")
         if record.text("email") == nil { user.login = username }
         var accounts = record.object("authData")?.members ?? []
@@ -30,7 +33,7 @@ struct ParseSource: UserSource {
             accounts.append(.init(String(member.key.dropFirst(Self.authentication.count)), member.value))
         }
         for account in accounts where account.key != "anonymous" {
-            // The collection keeps a null for a provider that was unlinked.
+            // The collection keeps null for an unlinked provider.
             if account.value.isNull { continue }
             try user.takeIdentity(account.key, subject: account.value.object?.text("id"))
         }
@@ -45,7 +48,7 @@ struct ParseSource: UserSource {
         return user
     }
 
-    /// A date without the object around it; other values as they are.
+    /// Returns a date without its enclosing object, and any other value unchanged.
     private static func plain(_ value: JSONValue) -> JSONValue {
         guard let object = value.object, object["__type"]?.string == "Date" || object["$date"] != nil else {
             return value

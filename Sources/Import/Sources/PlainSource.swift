@@ -1,24 +1,24 @@
-import Vocabulary
+import Domain
+import Encodings
 
-/// What a file says of a user beside properties, by the names of our own export.
+/// A member of a record that is no property, with its name in the service's own export.
 package enum SystemField: String, Sendable, CaseIterable {
     case objectID = "objectId"
     case created, updated, lastLogin, userStatus, blUserLocale, emailVerified, login, passwordHash, identities, roles
 }
 
-/// CSV and lines of JSON of any making, with the members of our own export; what is called otherwise in the file is
-/// named to the reader.
+/// Users in CSV or lines of JSON of any origin, with the members of the service's own export.
 ///
-/// Our export puts properties that are called like one of these members into an object `properties`, since clients
-/// write into properties and nobody must be able to give himself a role or an identity that way. So what is in that
-/// object is a property, whatever its name.
+/// `columns` has the names that differ in the file. The service's export puts a property that has the name of a system
+/// member into an object `properties`: clients write properties, and a client must not give itself a role or an
+/// identity in this way. So every member of that object is a property, whatever its name.
 struct PlainSource: UserSource {
     let columns: [SystemField: String]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
         func name(_ field: SystemField) -> String { columns[field] ?? field.rawValue }
         let id = record.text(name(.objectID))
-        // Who has no id is known by the address.
+        // Without an id, the address identifies the user.
         var user = try ImportedUser(id: id ?? record.text("email")?.lowercased())
         user.keepsID = id.flatMap { ObjectID($0) } != nil
         user.status = try UserStatus(source: record.text(name(.userStatus)))

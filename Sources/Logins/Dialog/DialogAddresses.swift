@@ -1,9 +1,10 @@
-/// The addresses of ours that a browser calls on its way to a dialog and back, as the client's protocol has them: on
-/// one host, since what the browser keeps is for that alone.
+/// The addresses of this service that a browser opens on its way to a dialog and back.
+///
+/// The client's protocol decides their form. They share one host, since the browser's cookie is for that host alone.
 package struct DialogAddresses: Sendable {
-    /// Of the page that begins the dialog of a ticket.
+    /// Returns the address of the page that begins the dialog of a ticket.
     let start: @Sendable (_ ticket: String) -> String
-    /// Where the provider sends the browser back to.
+    /// The address to which the provider sends the browser back.
     let redirectURI: String
 
     package init(start: @escaping @Sendable (_ ticket: String) -> String, redirectURI: String) {

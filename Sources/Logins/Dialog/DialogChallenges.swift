@@ -1,18 +1,18 @@
 import Applications
+package import Domain
 package import Logging
 package import Providers
 package import Store
-package import Vocabulary
 
-// Facebook has been seen to forget the `code_challenge` of a dialog, and then to refuse the verifier that comes with
-// its code; and to hold codes to their challenge. Under `auto` the former is recognised, and dialogs are opened without
-// a challenge for a while. Whoever takes the challenge out of the address in their own browser brings the same about:
-// `on` never does without.
+// Facebook sometimes forgets the `code_challenge` of a dialog and then refuses the verifier that comes with its code;
+// at other times Facebook holds codes to their challenge. The option `auto` recognizes a forgotten challenge and then
+// opens dialogs without a challenge for a while. A user who removes the challenge from the address in their own browser
+// has the same effect; with `on`, dialogs always have a challenge.
 //
-// It is the provider's app that has forgotten: what is known of it counts for each of an application's providers of
-// that kind that has that app.
+// The challenge is forgotten per app at the provider. So the finding counts for each of an application's providers of
+// that kind with that app.
 
-/// Whether dialogs are opened with a challenge.
+/// The decision whether dialogs are opened with a challenge.
 package struct DialogChallenges: Sendable {
     let store: Store
 
@@ -22,12 +22,12 @@ package struct DialogChallenges: Sendable {
         self.store = store
     }
 
-    /// Seconds for which an app's dialogs are opened without a challenge after a provider has forgotten one.
+    /// Seconds for which dialogs of an app are opened without a challenge after the provider has forgotten one.
     static let lostChallengeSeconds: Int64 = 3600
 
-    /// Whether an app's dialogs are opened with a challenge.
+    /// Returns whether dialogs of an app are opened with a challenge.
     ///
-    /// When the database cannot be asked they are: the worst of it is a login that has to begin again.
+    /// Returns true if the database is unavailable: at worst, a user has to begin the login again.
     func opensWithChallenge(
         _ app: ProviderApp,
         of provider: any DialogOffering,
@@ -43,7 +43,7 @@ package struct DialogChallenges: Sendable {
         }
     }
 
-    /// Takes in that a provider has forgotten the challenge of one of our dialogs.
+    /// Records that a provider has forgotten the challenge of a dialog.
     package func noteLostChallenge(
         of app: ProviderAppID,
         at provider: any DialogOffering,

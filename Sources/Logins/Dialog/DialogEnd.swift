@@ -1,20 +1,22 @@
+import Domain
+import Encodings
 import Secrets
-import Vocabulary
 
-/// How a login through the server ends: decided when it begins, by what the operator allows.
+/// The end of a login through the server, decided at its beginning by the addresses that the operator allows.
 enum DialogEnd: Sendable {
-    /// The browser is sent to one of the application's return URLs, with a login code. The challenge is the client's
-    /// own.
+    /// The browser is redirected to one of the application's return URLs, with a login code.
+    ///
+    /// The challenge is the client's own.
     case redirect(to: String, codeChallenge: String?)
-    /// A page hands the user object to the page that opened it, if that is of this origin.
+    /// A page hands the user object to its opener, if the opener has this origin.
     case popup(origin: String)
 
-    /// Chooses the end.
+    /// Chooses the end of a login.
     ///
-    /// Every address is compared as bytes with what the operator listed, and nothing is tried in its place (T-72). A
-    /// client that sends a challenge wants a code, so its login ends by a redirect.
+    /// Every address is compared as bytes with the operator's list, without a fallback (T-72). A client that sends a
+    /// challenge expects a code, so its login ends by a redirect.
     ///
-    /// - Throws: `malformed_request` for an address that is not listed, `provider_not_configured` when nothing is.
+    /// - Throws: `malformed_request` for an unlisted address; `provider_not_configured` if the lists are empty.
     init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {
         if let page = request.accountPage {
             self = .redirect(to: page, codeChallenge: nil)
@@ -46,9 +48,9 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Whether the login ends in the browser that began it and in no other.
+    /// Whether only the browser that began the login may end it.
     ///
-    /// The code at the end of one with a challenge is worth nothing in another browser: the verifier is not there.
+    /// With a challenge, any browser may: its login code is worthless without the client's verifier.
     var belongsToBrowser: Bool {
         switch self {
         case .redirect(_, let codeChallenge): codeChallenge == nil
@@ -56,20 +58,22 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Whether a browser may end the login: the one that began it (RFC 9700 §4.7), or any where the login code at the
-    /// end is worth nothing without the client's verifier.
+    /// Returns whether a browser may end the login.
+    ///
+    /// That is the browser that began the login (RFC 9700 §4.7), or any browser if the login code is worthless without
+    /// the client's verifier.
     ///
     /// - Parameters:
-    ///   - kept: What the browser keeps of ours; nil for nothing.
-    ///   - hash: SHA-256 of what the one keeps that began it.
-    /// - Returns: False for a browser that keeps nothing, where one is asked for.
+    ///   - kept: The cookie of the browser; nil for none.
+    ///   - hash: SHA-256 of the cookie of the browser that began the login.
+    /// - Returns: False for a browser without the cookie, if the cookie is required.
     func isOf(_ kept: String?, keptBy hash: [UInt8]?) -> Bool {
         guard belongsToBrowser else { return true }
         guard let hash, let kept = kept.flatMap(OneTimeToken.init(received:))?.secret else { return false }
         return Digest.sha256(kept.reveal()).isEqualInConstantTime(to: hash)
     }
 
-    /// Where the browser goes when the login fails.
+    /// Returns where the browser goes after a failed login.
     func failed(_ failure: Failure) -> DialogOutcome {
         switch self {
         case .redirect(let url, _): .redirect(to: url, .failure(failure))
@@ -77,7 +81,7 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Whether the operator still lists the address or the origin.
+    /// Returns whether the operator still lists the address or the origin.
     func isListed(returnURLs: [String], allowedOrigins: [String]) -> Bool {
         switch self {
         case .redirect(let url, _): returnURLs.contains { $0.hasSameBytes(as: url) }
@@ -85,12 +89,12 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// An end at an address.
+    /// Returns the end at an address.
     ///
-    /// Any app of a device may claim a scheme of its own and so get hold of the code (RFC 8252 §8.1); with a challenge
-    /// it is worth nothing to others.
+    /// Any app on a device may claim the custom scheme of another app and so receive the code (RFC 8252 §8.1). With a
+    /// challenge, that code is worthless to the other app.
     ///
-    /// - Throws: `malformed_request` without a challenge for an address of an app.
+    /// - Throws: `malformed_request` for the address of an app without a challenge.
     private static func redirect(to url: String, by request: DialogRequest) throws(Failure) -> DialogEnd {
         let isWeb = ["https://", "http://"].contains { url.utf8.starts(with: $0.utf8) }
         guard isWeb || request.codeChallenge != nil else {

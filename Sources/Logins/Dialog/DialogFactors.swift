@@ -1,15 +1,16 @@
 package import Applications
+package import Domain
+import Encodings
 package import Factors
 package import Logging
-package import Notifications
+package import Messaging
 import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// The second factor at the end of a login dialog: a page of ours asks for it, so that clients need not.
+/// The second factor at the end of a login dialog: this service's page asks for it, so that clients need not.
 ///
-/// A class, since what waits for a provider would have it in the frame of each function that waits.
+/// A class, since each function that waits for a provider would have a copy in its frame.
 package final class DialogFactors: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -46,7 +47,7 @@ package final class DialogFactors: Sendable {
         self.clock = clock
     }
 
-    /// What a login by redirect would be put off for, put off; nil for nothing.
+    /// Returns the failure with the pending login if a login by redirect needs a second factor; nil otherwise.
     func demand(
         of login: VouchedLogin,
         by client: LoginClient,
@@ -65,9 +66,9 @@ package final class DialogFactors: Sendable {
         )
     }
 
-    /// The first question of a login that was put off.
+    /// Returns the first question of a pending login.
     ///
-    /// - Throws: What it was put off with, where the person can do nothing about it.
+    /// - Throws: The failure of the login, if the user cannot resolve it.
     func question(
         after failure: Failure,
         of state: DialogState,
@@ -85,19 +86,19 @@ package final class DialogFactors: Sendable {
         return try await question(of: Paused(pause: pause, pending: pending), in: loaded)
     }
 
-    /// Takes the answer to a question: asks the next one, or ends the login.
+    /// Handles the answer to a question: asks the next question, or ends the login.
     ///
     /// - Parameters:
-    ///   - answer: What the person says.
-    ///   - login: What waits, as it came with the question.
-    ///   - provider: Whose dialog it was.
-    ///   - browser: What the browser keeps that brings it, if anything.
-    ///   - client: By which API key it comes.
-    ///   - source: Where the request comes from.
+    ///   - answer: The user's answer.
+    ///   - login: The encrypted pending login, as it came with the question.
+    ///   - provider: The provider of the dialog.
+    ///   - browser: The cookie of the browser, if any.
+    ///   - client: The client of the login, with its API key.
+    ///   - source: The source of the request.
     ///   - loaded: The application.
-    ///   - logger: Where it is said how the login went.
+    ///   - logger: Gets the outcome of the login.
     /// - Returns: Where the browser goes, or the next question.
-    /// - Throws: `login_state_invalid` when nobody knows where the browser should go, or it is another one.
+    /// - Throws: `login_state_invalid` if the login cannot be decrypted or has no allowed end, or for another browser.
     package func take(
         _ answer: FactorQuestionAnswer,
         of login: String,
@@ -126,7 +127,7 @@ package final class DialogFactors: Sendable {
         }
     }
 
-    /// A login that waits, as it was opened.
+    /// A decrypted login that waits for its second factor.
     private struct Paused {
         var pause: DialogPause
         let pending: PendingSignIn
@@ -276,7 +277,7 @@ package final class DialogFactors: Sendable {
         return .question(try question(step, of: paused, in: loaded))
     }
 
-    /// Ends a login by redirect: what was shown is used up by the exchange of the code.
+    /// Ends a login by redirect; the exchange of the login code then uses up the second factor.
     private func end(
         _ paused: Paused,
         with factor: VouchedFactor,
@@ -297,7 +298,7 @@ package final class DialogFactors: Sendable {
 
     // MARK: Questions
 
-    /// The question that a login waits for.
+    /// Returns the next question of a pending login.
     private func question(
         of paused: Paused,
         after answer: FactorQuestionAnswer? = nil,

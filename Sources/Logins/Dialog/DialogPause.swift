@@ -1,18 +1,19 @@
+import Domain
+import Encodings
 import Secrets
-import Vocabulary
 
-/// The end of a dialog that waits for a second factor, sealed in the page that asks for it.
+/// The end of a dialog that waits for a second factor, encrypted in the page that asks for the factor.
 ///
-/// The pending sign-in is within: outside of it, whoever has the page could finish the login without the verifier of
-/// the client's challenge.
+/// The pending login is part of it. Otherwise, a holder of the page could finish the login without the verifier of the
+/// client's challenge.
 struct DialogPause: SealedInTransit {
     static let keyName = "federation: ends of login dialogs"
 
     let plan: DialogPlan
-    /// SHA-256 of what the browser keeps that opened the dialog; nil where the client's own challenge guards the end.
+    /// SHA-256 of the cookie of the browser that opened the dialog; nil if the client's own challenge guards the end.
     let browser: [UInt8]?
     let pending: String
-    /// What was enrolled, of a person who is looking at the recovery codes.
+    /// The enrolled factor, while the user looks at the recovery codes.
     var factor: VouchedFactor?
     let endsAt: Int64
 

@@ -1,25 +1,26 @@
 import Applications
+import Domain
+import Encodings
 import Providers
-import Vocabulary
 
-/// What is decided when a login through the server begins, and still holds when it ends.
+/// The decisions of a login through the server, made at its beginning and valid at its end.
 struct DialogPlan: Sendable {
-    /// Whose dialog it is: what one provider sends back is nothing to another.
+    /// The provider of the dialog; the response of another provider does not count.
     let provider: ProviderName
-    /// The app at the provider that the person logs in to.
+    /// The id of the provider's app that the user logs in to.
     let appID: String
-    /// Where the provider sends the browser back to, which the exchange of the code has to repeat.
+    /// The address to which the provider sends the browser back; the exchange of the code has to repeat it.
     let redirectURI: String
     let mapping: JSONValue?
     let end: DialogEnd
-    /// Whether the code at the end is for a session that links the identity, and logs nobody in by itself.
+    /// Whether a session uses the login code to link the identity; such a code alone logs nobody in.
     let isForLinking: Bool
-    /// Whether the account page takes the code at the end.
+    /// Whether the account page redeems the login code.
     let isForAccountPage: Bool
-    /// The invitation that a new person presents.
+    /// The invitation that a new user presents.
     let invitation: InvitationToken?
 
-    /// Most bytes of a mapping that travels in addresses.
+    /// The maximum size, in bytes, of a mapping in addresses.
     static let mostMappingBytes = 2048
 
     private enum Key {
@@ -48,7 +49,7 @@ struct DialogPlan: Sendable {
         self.invitation = invitation
     }
 
-    /// Its members in what is sealed.
+    /// The plan's members in the encrypted JSON object.
     var members: [JSONObject.Member] {
         var object: JSONObject = [
             Key.provider: .string(provider.text), Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
@@ -66,7 +67,7 @@ struct DialogPlan: Sendable {
         return object.members
     }
 
-    /// Nil when the members are not there.
+    /// Returns nil if required members are missing.
     init?(_ object: JSONObject) {
         guard let provider = object[Key.provider]?.string.flatMap(ProviderName.init),
             let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string
@@ -87,8 +88,9 @@ struct DialogPlan: Sendable {
         invitation = InvitationToken(sealed: object[Key.invitation]?.string)
     }
 
-    /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still
-    /// lists it; or has the account page whose address it is.
+    /// Returns whether the plan belongs to the provider and its end is still allowed.
+    ///
+    /// The operator may have removed the address or the origin from the lists since, or disabled the account page.
     func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
         guard self.provider == provider.name else { return false }
         guard !isForAccountPage else { return application.settings.pages.account }

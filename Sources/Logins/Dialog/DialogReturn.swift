@@ -1,24 +1,26 @@
 package import Applications
+package import Domain
+import Encodings
 import Limiting
 package import Logging
 import Mapping
 package import Providers
 import Store
-package import Vocabulary
 
-/// Where a browser goes that came back from a login dialog.
+/// Where a browser goes after its return from a login dialog.
 package enum DialogOutcome: Sendable {
-    /// To an address of the client's, with a code that it exchanges for the user object.
+    /// To an address of the client, with a login code that the client exchanges for the user object.
     case redirect(to: String, Result<Secret, Failure>)
-    /// Nowhere: the page hands the user object to the page of this origin that opened it.
+    /// Nowhere: the page hands the user object to its opener, which has this origin.
     case popup(origin: String, Result<SignedIn, Failure>)
-    /// Nowhere yet: the person is asked for a second factor.
+    /// Nowhere yet: the service asks the user for a second factor.
     case question(FactorQuestion)
 }
 
 extension DialogOutcome {
-    /// How the login went; nil where it has not ended: the exchange of the login code is the login, and is told by
-    /// itself.
+    /// The outcome of the login; nil while the login goes on.
+    ///
+    /// With a login code, the exchange of the code is the login and reports its own outcome.
     fileprivate var login: Result<SignedIn, Failure>? {
         switch self {
         case .popup(_, let result): result
@@ -29,19 +31,19 @@ extension DialogOutcome {
 }
 
 extension LoginDialog {
-    /// Ends a login through the server: takes its state, has the code verified, and signs in or gives a login code.
+    /// Ends a login through the server: uses up its state, has the code verified, and logs in or makes a login code.
     ///
     /// - Parameters:
-    ///   - answer: What the dialog says.
-    ///   - provider: Whose dialog it was.
-    ///   - browser: What the browser keeps that brings it, if anything.
-    ///   - client: By which API key it comes.
+    ///   - answer: The provider's response, in the browser's request.
+    ///   - provider: The provider of the dialog.
+    ///   - browser: The cookie of the browser, if any.
+    ///   - client: The client of the login, with its API key.
     ///   - loaded: The application.
-    ///   - logger: Where it is said how the login went.
+    ///   - logger: Gets the outcome of the login.
     /// - Returns: Where the browser goes, with success or failure.
-    /// - Throws: `login_state_invalid` when nobody knows where it should go, or it is another browser; `overloaded`,
-    ///   `store_unavailable` and their like when the state could not be looked for, so that the same address can be
-    ///   opened again.
+    /// - Throws: `login_state_invalid` if the state is unknown, or for another browser; `overloaded`,
+    ///   `store_unavailable` and similar errors if the state could not be looked up, so that the browser can open the
+    ///   same address again.
     package func closeDialog(
         _ answer: DialogAnswer,
         of provider: ProviderName,
@@ -129,7 +131,7 @@ extension LoginDialog {
         }
     }
 
-    /// The question for a second factor in place of the end of a login that was put off for it.
+    /// Returns a question for the second factor if the login needs one; any other outcome unchanged.
     private func asking(
         _ outcome: DialogOutcome,
         of state: DialogState,
@@ -144,7 +146,7 @@ extension LoginDialog {
         }
     }
 
-    /// Whom the code of the answer stands for.
+    /// Verifies the dialog's code with the provider.
     private func authenticate(
         _ answer: DialogAnswer,
         of state: DialogState,
@@ -162,11 +164,11 @@ extension LoginDialog {
             )
         }
         let (loaded, mapping) = (attempt.loaded, state.plan.mapping)
-        // An operator may have taken away what the login needs since it began.
+        // An operator may have removed required configuration since the login began.
         let current = try loaded.provider(provider.name, as: (any DialogOffering).self)
         let question = ProviderQuestion(appID: state.plan.appID, deadline: attempt.providerDeadline) {
             () throws(Failure) in
-            try loaded.plan(for: provider.name, clientMapping: mapping).mapping.graphFields
+            try loaded.plan(for: provider.name, clientMapping: mapping).mapping.fields
         }
         let finished: FinishedDialog
         let stage = LoginStage.provider.begin()
@@ -187,7 +189,7 @@ extension LoginDialog {
             await challenges.noteLostChallenge(of: app, at: current, in: loaded.application, logger: logger)
             throw failure
         case .authenticated(let result):
-            // What the provider itself lists as granted is not declined, whatever the browser says.
+            // A scope that the provider lists as granted is not declined, whatever the browser's request says.
             return result.declining(
                 provider.declinedScopes(in: answer)?.filter { declined in
                     !result.person.scopes.contains { $0.hasSameBytes(as: declined) }
@@ -198,7 +200,7 @@ extension LoginDialog {
 }
 
 extension LoadedApplication {
-    /// The provider whose dialog a browser opens or comes back from, whether people can log in by it now or not.
+    /// Returns the provider whose dialog a browser opens or returns from, even if logins by it are disabled.
     ///
     /// - Throws: `not_found` for a provider without a dialog; `provider_not_configured`, `provider_misconfigured`.
     package func dialogs(of name: ProviderName) throws(Failure) -> any DialogOffering {

@@ -1,30 +1,30 @@
 package import Applications
+package import Domain
+import Encodings
 import Providers
 import Secrets
-package import Vocabulary
 
 /// A login dialog that a browser is about to open.
 package struct StartedDialog: Sendable {
-    /// The address of the provider's dialog.
     package let address: String
-    /// What the browser keeps meanwhile: without it, it cannot end this login.
+    /// The cookie for the browser; without this cookie, the browser cannot end this login.
     package let browser: Secret
-    /// Seconds for which it is needed.
+    /// The lifetime of the cookie in seconds.
     package let seconds = DialogState.seconds
 }
 
 extension LoginDialog {
     /// Begins the dialog of a ticket in a browser.
     ///
-    /// A browser that has begun other dialogs keeps what it has, so that each of them can end.
+    /// A browser that has begun other dialogs keeps its cookie, so that each of these dialogs can end.
     ///
     /// - Parameters:
-    ///   - ticket: The ticket as it came.
-    ///   - provider: Whose dialog it is.
-    ///   - browser: What the browser keeps of ours, if anything.
+    ///   - ticket: The ticket as received.
+    ///   - provider: The provider of the dialog.
+    ///   - browser: The cookie of the browser, if any.
     ///   - loaded: The application.
-    /// - Returns: Where the browser goes, and what it keeps.
-    /// - Throws: `login_state_invalid`, `provider_not_configured` and their like.
+    /// - Returns: The address for the browser, and its cookie.
+    /// - Throws: `login_state_invalid`, `provider_not_configured` and similar errors.
     package func startDialog(
         _ ticket: String,
         of provider: ProviderName,
@@ -54,8 +54,9 @@ extension LoginDialog {
         )
     }
 
-    /// The address of the provider's dialog, with a state of its own for what the browser keeps; nil where the client's
-    /// challenge guards the end.
+    /// Returns the address of the provider's dialog, with a new state that is bound to the browser's cookie.
+    ///
+    /// The cookie is nil if the client's own challenge guards the end.
     func dialogAddress(
         for ticket: DialogTicket,
         of provider: ProviderName,
@@ -65,7 +66,8 @@ extension LoginDialog {
         let application = loaded.application
         let provider = try loaded.provider(provider, as: (any DialogOffering).self)
         let app = try provider.app(named: ticket.plan.appID)
-        // Of this browser's dialog alone: a code of another's, brought here, has another challenge.
+        // The verifier belongs to this browser's dialog alone: an injected code of another dialog has another
+        // challenge.
         let verifier =
             await challenges.opensWithChallenge(app, of: provider, in: application) ? OneTimeToken(random) : nil
         let state = DialogState(

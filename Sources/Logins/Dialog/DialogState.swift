@@ -1,19 +1,20 @@
+import Domain
+import Encodings
 import Secrets
-import Vocabulary
 
-/// What stands behind the `state` of a login dialog: what was decided, and who may come back with it.
+/// The content of the `state` of a login dialog: the login's plan, and the browser that may return with it.
 struct DialogState: SealedInTransit {
     static let keyName = "federation: states of login dialogs"
 
     let plan: DialogPlan
-    /// Our verifier of PKCE, whose challenge the dialog was opened with; nil for a dialog without.
+    /// The PKCE verifier of this service, for the dialog's challenge; nil for a dialog without a challenge.
     let codeVerifier: Secret?
-    /// SHA-256 of what the browser keeps that opened the dialog; nil where the client's own challenge guards the end.
+    /// SHA-256 of the cookie of the browser that opened the dialog; nil if the client's own challenge guards the end.
     let browser: [UInt8]?
-    /// Unix seconds until which the browser may come back.
+    /// Unix seconds until which the browser may return.
     let endsAt: Int64
 
-    /// Seconds for which a person may be away at the provider.
+    /// Seconds that a user may spend at the provider.
     static let seconds: Int64 = 600
 
     private enum Key {

@@ -1,11 +1,11 @@
-import Secrets
+import Domain
+import Encodings
 import Providers
-import Vocabulary
+import Secrets
 
-/// What a client gets to open the login dialog with: all that it asked for, in the address of our own page that leads
-/// there.
+/// A client's ticket for a login dialog: the whole request, in the address of the page that leads to the dialog.
 ///
-/// It is no state: the browser that comes by with it gets one of its own.
+/// A ticket is not a state: each browser that opens the address gets a state of its own.
 struct DialogTicket: SealedInTransit {
     static let keyName = "federation: tickets of login dialogs"
 

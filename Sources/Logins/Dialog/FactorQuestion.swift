@@ -1,27 +1,27 @@
+package import Domain
 package import Factors
-package import Vocabulary
 
-/// What a person is asked at the end of a dialog, before the login is done.
+/// A question about the second factor at the end of a dialog, before the login is complete.
 package struct FactorQuestion: Sendable {
     package enum Step: Sendable {
-        /// To show one of their factors.
+        /// Show one of the factors.
         case show(Factor, FactorChallenge, others: [Factor])
-        /// To choose what to enrol.
+        /// Choose the kind of factor to enrol.
         case enrol([FactorKind])
-        /// To show that what they enrol is theirs.
+        /// Confirm the factor that is being enrolled.
         case confirm(BegunFactor)
-        /// To keep the recovery codes; the login of a popup is done by then.
+        /// Keep the recovery codes; the login of a popup is complete by then.
         case keep([Secret], done: SignedIn?)
     }
 
-    /// What waits, sealed: it comes back with the answer.
+    /// The encrypted pending login, which the answer sends back.
     package let login: Secret
     package let step: Step
-    /// What was wrong with the last answer.
+    /// The error of the last answer.
     package let problem: Failure?
-    /// Where the browser may be sent with the next answer: an address of the client's, or, of a popup, its origin.
+    /// Where the next answer may send the browser: an address of the client, or the origin of a popup's opener.
     package let end: End
-    /// Seconds for which the browser goes on to keep what it has; nil where nothing is asked of it.
+    /// Seconds by which the browser's cookie is extended; nil if no cookie is required.
     package let browserSeconds: Int64?
 
     package enum End: Sendable {
@@ -30,16 +30,16 @@ package struct FactorQuestion: Sendable {
     }
 }
 
-/// What a person answers, parsed at the edge.
+/// A user's answer, parsed at the edge.
 package enum FactorQuestionAnswer: Sendable {
     case choose(ObjectID)
-    /// To be sent a code.
+    /// Send a code.
     case send(ObjectID)
     case show(ObjectID?, FactorResponse)
-    /// To choose anew what to enrol.
+    /// Choose the kind of factor to enrol again.
     case chooseKind
     case enrol(FactorWish)
     case confirm(draft: String, FactorResponse)
-    /// The recovery codes are kept.
+    /// Go on, since the recovery codes are kept.
     case goOn
 }

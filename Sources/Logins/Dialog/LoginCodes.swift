@@ -1,10 +1,11 @@
 import Applications
+package import Domain
+import Encodings
 import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// Codes that stand for whom a provider has vouched for, until a client turns them into a login.
+/// Single-use codes that stand for a provider's verified login until a client exchanges them.
 package struct LoginCodes: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -23,7 +24,7 @@ package struct LoginCodes: Sendable {
     /// Seconds between a browser's return from the provider and the exchange of the login code by the client.
     private static let loginCodeSeconds: Int64 = 60
 
-    /// The one-time code that a browser takes to the client.
+    /// Makes the single-use code that the browser takes to the client.
     func loginCode(for login: VouchedLogin, of application: Application) async throws(Failure) -> Secret {
         let code = OneTimeToken(random)
         try await store.keepLoginCode(
@@ -36,10 +37,9 @@ package struct LoginCodes: Sendable {
         return code.secret
     }
 
-    /// Whom the provider vouched for when the login through the server came back, and the mapping that it was begun
-    /// with.
+    /// Returns the provider's verified login for a login code, with the mapping from the beginning of the login.
     ///
-    /// The code is used up whatever comes of it: with a wrong verifier nobody gets a second try.
+    /// The code is used up in any case: after a wrong verifier there is no second attempt.
     func redeem(
         loginCode: Secret,
         codeVerifier: Secret?,
@@ -58,9 +58,9 @@ package struct LoginCodes: Sendable {
             )
         }
         try Self.check(codeVerifier, against: login.codeChallenge)
-        // The operator may have removed the app since.
+        // The operator may have removed the app since the login began.
         _ = try provider.apps(named: login.result.person.identity.app.text)
-        // What was enrolled for a new user is not the guest's, who is asked by the client.
+        // A factor that was enrolled for a new user does not belong to the guest, whom the client asks for a factor.
         let factor = attempt.request.guest == nil || login.factor?.freshID == nil ? login.factor : nil
         return AuthenticatedLogin(
             login.result,
@@ -72,9 +72,9 @@ package struct LoginCodes: Sendable {
         )
     }
 
-    /// Holds a verifier to the challenge that the login began with (RFC 7636 §4.6).
+    /// Checks a verifier against the challenge that the login began with (RFC 7636 §4.6).
     ///
-    /// A verifier without a challenge is refused as well: somebody has taken the challenge away (RFC 9700 §4.8.2).
+    /// A verifier without a challenge is refused, too: an attacker has removed the challenge (RFC 9700 §4.8.2).
     private static func check(_ codeVerifier: Secret?, against codeChallenge: String?) throws(Failure) {
         switch (codeVerifier, codeChallenge) {
         case (nil, nil): return

@@ -1,9 +1,10 @@
 package import Applications
+package import Domain
+import Encodings
 package import Limiting
 import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
 /// Logins through the server: a browser goes to the provider's dialog and comes back with a code.
 package struct LoginDialog: Sendable {
@@ -48,23 +49,22 @@ package struct LoginDialog: Sendable {
         self.random = random
     }
 
-    /// Most bytes of an address that leads to the dialog; what is between us and the browser takes no longer ones.
+    /// The maximum length, in bytes, of an address that leads to the dialog; proxies on the way refuse longer ones.
     private static let mostAddressBytes = 7680
 
     /// Begins a login through the server.
     ///
-    /// Whatever can be wrong with the request is found here, before a person is sent to the provider: the mapping is
-    /// planned, and where the login shall end is decided.
+    /// Finds every error of the request before the user goes to the provider: it compiles the mapping and decides the
+    /// end of the login.
     ///
     /// - Parameters:
-    ///   - request: What the client asks for.
-    ///   - provider: Whose dialog is to be opened.
+    ///   - request: The client's request.
+    ///   - provider: The provider of the dialog.
     ///   - loaded: The application.
-    ///   - addresses: How our own addresses look; it is asked once the rest of the request has been found right.
-    /// - Returns: The address that a browser has to open: the provider's dialog, where the client has sent a challenge;
-    ///   else a page of ours that leads there and lets the browser keep something, without which nobody can end the
-    ///   login.
-    /// - Throws: What is wrong.
+    ///   - addresses: Returns this service's addresses; called after all other checks of the request.
+    /// - Returns: The address for the browser. With a client's challenge that is the provider's dialog. Without one, it
+    ///   is a page of this service that leads to the dialog and sets a cookie, without which nobody can end the login.
+    /// - Throws: The error of the request.
     package func openDialog(
         _ request: DialogRequest,
         of provider: ProviderName,
@@ -111,7 +111,7 @@ package struct LoginDialog: Sendable {
         return address
     }
 
-    /// The mapping as far as it counts.
+    /// Returns the client's mapping if the application allows one.
     private func mapping(of request: DialogRequest, for application: Application) throws(Failure) -> JSONValue? {
         guard application.settings.clientMapping, let mapping = request.mapping else { return nil }
         guard mapping.text.utf8.count <= DialogPlan.mostMappingBytes else {

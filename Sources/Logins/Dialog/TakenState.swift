@@ -1,24 +1,25 @@
 import Applications
 import Crypto
+import Domain
+import Encodings
 import Providers
 import Secrets
 import Store
-import Vocabulary
 
 extension LoginDialog {
-    /// What was decided for the dialog that answers; with a code, to the one caller who uses the state up.
+    /// Returns the state of a dialog's response and, if the response has a code, uses up the state.
     ///
-    /// To hear twice that a dialog has failed does no harm, and so writes nothing: whoever wants to leave rows behind
-    /// needs a code for each, about which the provider is asked. A browser that did not begin the login uses nothing
-    /// up: the one that did may still end it.
+    /// A repeated response with an error is harmless and writes nothing. So rows cannot be accumulated without a code
+    /// for each, which is checked with the provider. A request from another browser does not use up the state: the
+    /// browser that began the login may still end it.
     ///
     /// - Parameters:
-    ///   - answer: What the dialog says.
-    ///   - provider: Whose dialog it was.
-    ///   - browser: What the browser keeps of ours that brings the answer, if anything.
+    ///   - answer: The provider's response, in the browser's request.
+    ///   - provider: The provider of the dialog.
+    ///   - browser: The cookie of the browser, if any.
     ///   - loaded: The application.
     /// - Returns: The state.
-    /// - Throws: `login_state_invalid`; `store_unavailable` and its like.
+    /// - Throws: `login_state_invalid`; `store_unavailable` and similar errors.
     func takeState(
         of answer: DialogAnswer,
         at provider: any DialogOffering,
@@ -63,7 +64,8 @@ extension LoginDialog {
         in application: Application
     ) async throws(Failure) -> Bool {
         guard answer.code != nil, provider.failure(in: answer) == nil else { return true }
-        // For longer than it is good: the clocks of other instances and of the database differ.
+        // The hash is remembered for longer than the state is valid: the clocks of other instances and of the database
+        // differ.
         let hash = Array(SHA256.hash(data: state))
         return try await store.use(.state, hash: hash, seconds: seconds + 60, of: application)
     }

@@ -1,30 +1,24 @@
+import Domain
+import Encodings
 import Secrets
 import Store
-import Vocabulary
 
-/// A second factor that was shown at the end of a dialog, until the login code's exchange uses it up.
+/// A second factor shown at the end of a dialog, until the exchange of the login code uses it up.
 package struct VouchedFactor: Sendable {
     let proof: FactorProof
-    /// The id of the user whom the login creates; nil where there is one already.
+    /// The id of the user whom the login creates; nil if the user exists already.
     let freshID: ObjectID?
-    /// By what the pending sign-in is used up: of two codes at the end of one, one logs in.
+    /// The hash that uses up the pending login: of two login codes from one pending login, only one logs in.
     let pendingHash: [UInt8]
-    /// The database's time at which the login was put off.
+    /// The database's time at which the login became pending.
     let begunAt: StoreMoment
-
-    init(proof: FactorProof, freshID: ObjectID?, pendingHash: [UInt8], begunAt: StoreMoment) {
-        self.proof = proof
-        self.freshID = freshID
-        self.pendingHash = pendingHash
-        self.begunAt = begunAt
-    }
 
     func once(_ random: RandomSource) -> SingleUse {
         SingleUse.pendingSignIn(pendingHash, begunAt: begunAt, owner: random.bytes(16))
     }
 }
 
-// How it is sealed.
+// Encoding for encryption.
 extension VouchedFactor {
     private enum Key {
         static let (user, freshID, hash) = ("user", "freshId", "hash")

@@ -1,19 +1,19 @@
 import Applications
+import Domain
+package import Encodings
 import Mapping
 package import Providers
-package import Vocabulary
 
-/// A login through the server between the browser's return from the provider and the client's exchange of the login
-/// code.
+/// A login through the server between the browser's return from the provider and the exchange of the login code.
 package struct VouchedLogin: Sendable {
     package let result: AuthenticationResult
-    /// The client's mapping that the login was begun with.
+    /// The client's mapping from the beginning of the login.
     package let mapping: JSONValue?
-    /// What the client must know the verifier of.
+    /// The challenge for which the client must know the verifier.
     let codeChallenge: String?
-    /// The second factor that was shown when the browser came back; nil where none was asked for.
+    /// The second factor shown at the browser's return; nil if none was required.
     let factor: VouchedFactor?
-    /// The invitation that a new person presents.
+    /// The invitation that a new user presents.
     let invitation: InvitationToken?
 
     init(
@@ -31,7 +31,7 @@ package struct VouchedLogin: Sendable {
     }
 }
 
-// How it is sealed.
+// Encoding for encryption.
 extension VouchedLogin {
     private enum Key {
         static let (provider, appID, subject, profile, scopes) = ("provider", "app", "subject", "profile", "scopes")
@@ -63,14 +63,14 @@ extension VouchedLogin {
         return Secret(JSONValue.object(object).text)
     }
 
-    /// Nil for a text that another version wrote, and for a login by another provider.
+    /// Returns nil for a text of another version, and for a login by another provider.
     init?(_ text: Secret, provider: ProviderName) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             object[Key.provider]?.string?.hasSameBytes(as: provider.text) == true,
             let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),
             let subject = object[Key.subject]?.string.flatMap({ Subject($0) }),
             let profile = object[Key.profile].flatMap(AdmittedProfile.init), let scopes = object[Key.scopes]?.array,
-            // A code is good for a minute, also one of a version that wrote no kind.
+            // A login code is valid for a minute, including a code of a version that did not write the kind.
             let tokenKind = ProviderToken.Kind(
                 rawValue: object[Key.tokenKind]?.string ?? ProviderToken.Kind.access.rawValue
             )
@@ -90,7 +90,7 @@ extension VouchedLogin {
         result = AuthenticationResult(person: person, profile: profile, token: token, isRepeatable: false)
         mapping = object[Key.mapping]
         codeChallenge = object[Key.codeChallenge]?.string
-        // What cannot be read is no factor, so that the login asks for one.
+        // An unreadable factor counts as no factor, so that the login asks for one.
         factor = object[Key.factor]?.object.flatMap { VouchedFactor($0) }
         invitation = InvitationToken(sealed: object[Key.invitation]?.string)
     }

@@ -1,22 +1,22 @@
+import Domain
 package import Store
-import Vocabulary
 
-/// Logins that are not written yet, within bounds: rows of those that succeeded and of some that were refused, and the
-/// numbers of all.
+/// A bounded buffer of logins that are not written yet.
 ///
-/// A value without a clock: when a turn is over, its caller says.
+/// It has rows of all successful logins and of some refused ones, and counts of all logins. A value without a clock:
+/// its owner ends each turn.
 package struct LoginBuffer: Sendable {
-    /// Rows of refused logins that one turn takes in.
+    /// The maximum number of rows of refused logins in one turn.
     private let mostInTurn: Int
-    /// Rows that wait, of several turns where the database is away.
+    /// The maximum number of waiting rows, from several turns while the database is unavailable.
     private let mostWaiting: Int
     private var turn: LoginSample
     private var waiting: [LoginRecord] = []
     private var counts: [LoginKind: LoginCount] = [:]
-    /// Logins that are in no number any more, since too many numbers wait.
+    /// The number of logins missing from the counts, since too many counts wait.
     private var uncounted: Int64 = 0
 
-    /// What is written at once.
+    /// Rows and counts that are written at once.
     package struct Batch: Sendable {
         package var records: [LoginRecord]
         package var counts: [LoginKind: LoginCount]
@@ -25,8 +25,8 @@ package struct LoginBuffer: Sendable {
     }
 
     /// - Parameters:
-    ///   - mostInTurn: Rows of refused logins that one turn takes in.
-    ///   - turnsWaiting: How many full turns wait for the database.
+    ///   - mostInTurn: The maximum number of rows of refused logins in one turn.
+    ///   - turnsWaiting: The number of full turns that may wait for the database.
     package init(mostInTurn: Int, turnsWaiting: Int = 60) {
         self.mostInTurn = mostInTurn
         mostWaiting = mostInTurn * turnsWaiting
@@ -38,9 +38,9 @@ package struct LoginBuffer: Sendable {
         if let leftOut = turn.add(record) { leave(leftOut) }
     }
 
-    /// Ends a turn: the next one has room again, and what has waited for too long goes.
+    /// Ends a turn: frees room for the next turn, and drops the oldest rows beyond the bound.
     ///
-    /// - Returns: How many logins are in no number, since too many numbers wait.
+    /// - Returns: The number of logins missing from the counts, since too many counts wait.
     package mutating func endTurn() -> Int64 {
         waiting += turn.records
         turn = LoginSample(most: mostInTurn)
@@ -49,7 +49,7 @@ package struct LoginBuffer: Sendable {
         return uncounted
     }
 
-    /// Takes out what has waited the longest.
+    /// Removes and returns the rows that have waited the longest, and counts.
     package mutating func take(most: Int) -> Batch {
         let records = Array(waiting.prefix(most))
         waiting.removeFirst(records.count)
@@ -58,20 +58,20 @@ package struct LoginBuffer: Sendable {
         return Batch(records: records, counts: counts)
     }
 
-    /// Takes back what could not be written.
+    /// Takes back a batch that could not be written.
     package mutating func putBack(_ batch: Batch) {
         waiting = batch.records + waiting
         for (kind, number) in batch.counts { count(kind, number) }
         trim()
     }
 
-    /// Gives up rows of a batch, whose numbers stay.
+    /// Drops the rows of a batch, but keeps its counts.
     package mutating func leave(_ batch: Batch) {
         for (kind, number) in batch.counts { count(kind, number) }
         for record in batch.records { leave(record) }
     }
 
-    /// Leaves rows out until the others fit: the oldest refused logins first, then the oldest of all.
+    /// Drops rows until the others fit: first the oldest refused logins, then the oldest of all.
     private mutating func trim() {
         var excess = waiting.count - mostWaiting
         guard excess > 0 else { return }
@@ -93,7 +93,7 @@ package struct LoginBuffer: Sendable {
         count(LoginKind(record), LoginCount(unlisted: 1))
     }
 
-    /// Numbers kept at once; a service has some dozens in a minute.
+    /// The maximum number of counts; a service has some dozens in a minute.
     static let mostCounts = 10_000
 
     private mutating func count(_ kind: LoginKind, _ number: LoginCount) {
@@ -105,10 +105,11 @@ package struct LoginBuffer: Sendable {
     }
 }
 
-/// The rows of one turn: all logins that succeeded, and a bounded number of refused ones.
+/// The rows of one turn: all successful logins, and a bounded number of refused ones.
 ///
-/// A thousand refused logins in a second hide neither the one that succeeds among them nor those of others: where there
-/// is no room for one more, the application with the most rows makes room, and within it the source with the most.
+/// A thousand refused logins in a second hide neither the successful login among them nor the refused logins of others.
+/// Without room for a further row, the application with the most rows makes room, and within it the source with the
+/// most rows.
 struct LoginSample: Sendable {
     private let most: Int
     private var kept = 0
@@ -119,12 +120,14 @@ struct LoginSample: Sendable {
         self.most = most
     }
 
-    /// Those that were kept, in the order of their time.
+    /// The kept rows, in chronological order.
     var records: [LoginRecord] {
         (listed + refused.values.flatMap(\.records)).sorted { $0.happened < $1.happened }
     }
 
-    /// - Returns: The one that was left out.
+    /// Adds a row.
+    ///
+    /// - Returns: The row that was dropped, if any.
     mutating func add(_ record: LoginRecord) -> LoginRecord? {
         guard !record.isAlwaysListed else {
             listed.append(record)
@@ -149,7 +152,7 @@ struct LoginSample: Sendable {
     }
 }
 
-/// Refused logins of an application, by where they came from.
+/// The refused logins of an application, by source.
 private struct RefusedLogins: Sendable {
     private(set) var count = 0
     private var sources: [String: [LoginRecord]] = [:]
@@ -161,13 +164,13 @@ private struct RefusedLogins: Sendable {
         sources[record.network, default: []].append(record)
     }
 
-    /// Whether another source has at least two rows more than the source of a login, and so makes room for it.
+    /// Returns whether another source has at least two rows more than the source of a login, and so makes room for it.
     func hasLargerSource(than record: LoginRecord) -> Bool {
         let own = sources[record.network]?.count ?? 0
         return sources.values.contains { $0.count > own + 1 }
     }
 
-    /// Leaves out the newest login of the source that has the most.
+    /// Drops the newest login of the source with the most rows.
     mutating func leaveOneOut() -> LoginRecord? {
         guard let largest = sources.max(by: { $0.value.count < $1.value.count })?.key,
             let record = sources[largest]?.popLast()
@@ -179,13 +182,15 @@ private struct RefusedLogins: Sendable {
 }
 
 extension LoginRecord {
-    /// Whether the log always has a row of it: it succeeded, or the first of two factors was shown, which takes an
-    /// account or a stolen password.
+    /// Whether the log always has a row of the login.
+    ///
+    /// It has one of a successful login, and of a login whose first of two factors was shown: that takes an account or
+    /// a stolen password.
     fileprivate var isAlwaysListed: Bool {
         outcome != .refused || reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired
     }
 
-    /// The source: an IPv4 address, or the /64 of an IPv6 address, all of which one person has.
+    /// The source: an IPv4 address, or the /64 of an IPv6 address, since one user has a whole /64.
     fileprivate var network: String {
         guard let source else { return "" }
         guard source.utf8.contains(UInt8(ascii: ":")) else { return source }

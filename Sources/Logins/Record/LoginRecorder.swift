@@ -1,13 +1,13 @@
+package import Domain
 package import Logging
 import Metrics
 import NIOConcurrencyHelpers
 package import Store
-package import Vocabulary
 
-/// Writes down for operators how logins went: it hears of each on the login's own way, which waits for nothing, and
-/// writes them behind it.
+/// The writer of the log of logins, for operators.
 ///
-/// What the database does not take waits, within bounds, until it does.
+/// The recorder receives each login within the login's own request, without a wait, and writes in the background. Rows
+/// that the database does not accept wait in a bounded buffer.
 package final class LoginRecorder: Sendable {
     private let store: Store
     private let clock: WallClock
@@ -17,16 +17,16 @@ package final class LoginRecorder: Sendable {
     private let unlisted = Counter(label: "federation_login_log_total", dimensions: [("result", "unlisted")])
     private let uncounted = Counter(label: "federation_login_log_total", dimensions: [("result", "uncounted")])
 
-    /// From the end of one turn to the end of the next.
+    /// The interval between the ends of two turns.
     private static let interval = Duration.seconds(1)
-    /// Rows that are written at once.
+    /// The maximum number of rows in one write.
     private static let mostInBatch = 500
 
     /// - Parameters:
-    ///   - store: On connections on which no login waits.
-    ///   - rowsPerSecond: Rows of refused logins that are written in a second, at most.
+    ///   - store: The database, on connections for which no login waits.
+    ///   - rowsPerSecond: The maximum number of rows of refused logins per second.
     ///   - clock: The time of day.
-    ///   - logger: Hears of a database that takes nothing, once until it does again.
+    ///   - logger: Gets one warning when the database refuses rows, until it accepts rows again.
     package init(store: Store, rowsPerSecond: Int, clock: WallClock, logger: Logger) {
         self.store = store
         self.clock = clock
@@ -34,21 +34,21 @@ package final class LoginRecorder: Sendable {
         buffer = NIOLockedValueBox(LoginBuffer(mostInTurn: rowsPerSecond))
     }
 
-    /// Hears of a login.
+    /// Adds a login to the buffer.
     @Sendable
     package func hear(_ login: LoginOutcome) {
         let record = LoginRecord(login, at: clock.milliseconds)
         buffer.withLockedValue { $0.add(record) }
     }
 
-    /// Writes until the task is cancelled, and then what is left, once.
+    /// Writes until the task is cancelled, and then writes the rest once.
     package func run() async {
         var isTaken = true
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
             if !Task.isCancelled { await write(&isTaken) }
         }
-        // In a task of its own, which is not cancelled.
+        // The last write runs in a task of its own, which is not cancelled.
         await Task { [self] in
             var isTaken = isTaken
             await write(&isTaken)
@@ -72,7 +72,7 @@ package final class LoginRecorder: Sendable {
                 }
                 isTaken = false
                 buffer.withLockedValue { buffer in
-                    // What is wrong with a batch itself would stand in the way of all behind it.
+                    // A batch with an error of its own would block all batches behind it.
                     if error.reason == .storeUnavailable || error.reason == .overloaded {
                         buffer.putBack(batch)
                     } else {
@@ -120,11 +120,13 @@ extension LoginRecord {
         )
     }
 
-    /// PostgreSQL takes no NUL in a text, and a row stays small, whoever chose the text.
+    /// Shortens a text and replaces NUL, which PostgreSQL does not accept.
+    ///
+    /// A row stays small, whoever chose the text.
     private static func kept(_ text: String, most: Int) -> String {
         guard text.utf8.count > most || text.utf8.contains(0) else { return text }
         var bytes = text.utf8.prefix(most)
-        // No part of a letter stays behind: what follows would be the rest of it.
+        // The cut never splits a UTF-8 character.
         while bytes.endIndex < text.utf8.endIndex, text.utf8[bytes.endIndex] & 0xC0 == 0x80 { bytes.removeLast() }
         return String(decoding: bytes.map { $0 == 0 ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }

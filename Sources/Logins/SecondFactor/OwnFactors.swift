@@ -1,29 +1,28 @@
 package import Applications
+package import Domain
 package import Factors
 package import Logging
-import Mailing
-package import Notifications
+package import Messaging
 package import Store
-package import Vocabulary
 
-/// Who enrols a factor.
+/// The claim by which a user enrols a factor.
 package enum FactorHolderClaim: Sendable {
     case session(SessionToken?)
-    /// A login that waits for it.
+    /// A pending login that requires the factor.
     case pending(String)
 }
 
-/// What comes of a factor that was confirmed.
+/// The result of a confirmed factor.
 package enum EnrolledFactor: Sendable {
-    /// The factor of a session's user, and recovery codes where it is the first one.
+    /// The factor of a session's user, with recovery codes if it is the first factor.
     case added(Factor, recoveryCodes: [Secret])
-    /// The login that waited for it.
+    /// The login that was pending.
     case signedIn(FinishedSignIn)
 }
 
-/// The second factors of users, as they see and change them.
+/// The second factors of users, as users view and change them.
 ///
-/// A class, since what waits for a provider would have it in the frame of each function that waits.
+/// A class, since each function that waits for a provider would have a copy in its frame.
 package final class OwnFactors: Sendable {
     let store: Store
     let sessions: Sessions
@@ -62,7 +61,7 @@ package final class OwnFactors: Sendable {
         most: FactorEnrolment.most
     )
 
-    /// The factors of a session's user, and the kinds that can be enrolled.
+    /// Returns the factors of a session's user, and the kinds that the user can enrol.
     package func factors(
         of token: SessionToken?,
         in loaded: LoadedApplication
@@ -78,8 +77,8 @@ package final class OwnFactors: Sendable {
     /// Begins to enrol a factor.
     ///
     /// - Throws: `session_invalid`, `pending_sign_in_invalid`; `reauthentication_required` and
-    ///   `second_factor_reauthentication_required` for a session that has not shown them of late;
-    ///   `factor_not_offered`, `too_many_factors`, and what stands in the way of a code.
+    ///   `second_factor_reauthentication_required` for a session without a recent authentication or step-up;
+    ///   `factor_not_offered`, `too_many_factors`, and the errors of sending a code.
     package func begin(
         _ wish: FactorWish,
         by claim: FactorHolderClaim,
@@ -94,9 +93,9 @@ package final class OwnFactors: Sendable {
         return try await enrolment.begin(wish, for: owner, from: source, in: loaded)
     }
 
-    /// Enrols a factor that its person has shown to hold; of a login that waits for it, it is the end.
+    /// Enrols a factor that its user has confirmed, and finishes the login that waits for it, if any.
     ///
-    /// The person is told by mail; the link in it makes the factors those of before.
+    /// A mail tells the user; its link restores the former factors.
     package func confirm(
         _ id: String,
         by response: FactorResponse,
@@ -172,7 +171,7 @@ package final class OwnFactors: Sendable {
         }
     }
 
-    /// Gives the user of a session ten new recovery codes, in place of those that are left.
+    /// Gives the user of a session ten new recovery codes, which replace the remaining ones.
     package func renewRecoveryCodes(
         of token: SessionToken?,
         in loaded: LoadedApplication,
@@ -202,7 +201,7 @@ package final class OwnFactors: Sendable {
         return (factor.id, shown)
     }
 
-    /// Takes a factor from the user of a session, who is told by mail.
+    /// Removes a factor from the user of a session, and tells the user by mail.
     ///
     /// - Throws: As `begin`; `not_found`, `last_factor`.
     package func remove(
@@ -258,7 +257,7 @@ package final class OwnFactors: Sendable {
         }
     }
 
-    /// Who enrols a factor to finish a login.
+    /// Returns the user who enrols a factor to finish a pending login.
     ///
     /// - Throws: `pending_sign_in_invalid`.
     func owner(
@@ -280,7 +279,7 @@ package final class OwnFactors: Sendable {
         return (owner, pending)
     }
 
-    /// Recovery codes for who enrols a factor, where the application has them.
+    /// Returns recovery codes for a user who enrols a factor; nil if the application has none.
     func recoveryCodes(of user: ObjectID, in loaded: LoadedApplication) -> (shown: [Secret], factor: NewFactor)? {
         loaded.application.settings.secondFactor.allows(.recoveryCode) ? enrolment.recoveryCodes(of: user) : nil
     }
@@ -307,12 +306,14 @@ package final class OwnFactors: Sendable {
         }
     }
 
-    /// Tells whoever has enrolled the first factor at a login's end.
+    /// Tells a user by mail about the first factor, enrolled at the end of a login.
     func tellOfFirst(_ kind: FactorKind, _ user: User, in loaded: LoadedApplication, logger: Logger) async {
         await tell(.added(kind), user, in: loaded, logger: logger)
     }
 
-    /// Tells of a factor that is there already, with no link: before it there was none that could be brought back.
+    /// Tells a user by mail about a change that is already written.
+    ///
+    /// The mail has no link: there was no factor before that a link could restore.
     private func tell(_ change: Change, _ user: User, in loaded: LoadedApplication, logger: Logger) async {
         let mail = change.mail(link: nil, days: 0, name: user.name)
         await notices.notify(mail, about: user, in: loaded, logger: logger)

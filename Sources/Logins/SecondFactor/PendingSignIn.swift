@@ -1,14 +1,15 @@
+package import Domain
+import Encodings
 import Factors
 import Providers
 import Secrets
 package import Store
-package import Vocabulary
 
-/// What a client says of itself with a login: what is put off is finished by the same one.
+/// The client of a login; only the same client can finish a pending login.
 package struct LoginClient: Sendable {
-    /// The label of the API key by which it came; nil where it came by a host.
+    /// The label of the API key in the client's requests; nil for requests identified by host.
     package let keyLabel: String?
-    /// What its device is trusted by.
+    /// The token of a trusted device.
     package let trustedDevice: Secret?
 
     package init(keyLabel: String?, trustedDevice: Secret?) {
@@ -16,52 +17,52 @@ package struct LoginClient: Sendable {
         self.trustedDevice = trustedDevice
     }
 
-    /// SHA-256 of what the device is trusted by.
+    /// SHA-256 of the token of a trusted device.
     package var deviceHash: [UInt8]? { trustedDevice.flatMap { OneTimeToken(received: $0.reveal()) }?.hash }
 }
 
-/// What somebody logs in by before a second factor is asked for.
+/// The first factor of a login, before the second factor.
 package enum FirstFactor: Sendable {
-    /// Whom a provider has vouched for.
+    /// A verified login by a provider.
     case provider(VouchedLogin, guest: GuestClaim?)
-    /// A password, as it was stored when it was held against what was sent.
+    /// A password: the stored value against which the sent password was checked.
     case password(StoredPassword)
 }
 
-/// Something that waits for a second factor, sealed, in the hands of whoever began it: nothing is kept of it.
+/// An operation that waits for a second factor, encrypted in the hands of its client: the service stores nothing.
 struct PendingSignIn: SealedInTransit {
     enum Purpose: Sendable {
-        /// To log in.
+        /// A login.
         case signIn(FirstFactor)
-        /// To log in by a passkey, whoever's it is.
+        /// A login by a passkey, of any user.
         case passkey
-        /// To show anew who holds a session: SHA-256 of its token.
+        /// A step-up of a session: SHA-256 of its token.
         case reauthentication([UInt8])
-        /// To set a password by a link: SHA-256 of its token.
+        /// A new password by a mailed link: SHA-256 of the link's token.
         case link([UInt8])
     }
 
     let occasion: FactorOccasion
     let purpose: Purpose
-    /// Whose it is, or will be once the login creates the user; nil for a passkey, which says it.
+    /// The id of the user, or of the user whom the login will create; nil for a passkey, which names the user.
     let user: ObjectID?
-    /// Whether there is that user.
+    /// Whether the user exists already.
     let isUserThere: Bool
-    /// Whether the user enrols a factor, having none.
+    /// Whether the user has no factor and must enrol one.
     let enrols: Bool
-    /// By which API key it was begun.
+    /// The label of the API key of the client that began the operation.
     let keyLabel: String?
-    /// The session that the client had.
+    /// The client's session before the login.
     let previousToken: SessionToken?
-    /// The database's time at which it was put off.
+    /// The database's time at which the login became pending.
     let begunAt: StoreMoment
     let endsAt: Int64
 
     static let keyName = "federation: pending sign-ins"
 
-    /// Seconds for which a factor may be shown.
+    /// Seconds in which a factor may be shown.
     static let seconds = FactorChecks.seconds
-    /// Seconds in which somebody who has none enrols one: an app may have to be installed.
+    /// Seconds in which a user without a factor may enrol one; longer, since an app may have to be installed.
     static let enrolmentSeconds = FactorEnrolment.seconds
 
     private enum Key {
@@ -162,8 +163,8 @@ struct PendingSignIn: SealedInTransit {
     }
 }
 
-// The moment in a sealed pending sign-in. Instances of the former version read and write the seconds alone; they take a
-// change within the same second for a later one.
+// Encoding of the time in an encrypted pending login. Instances of the former version read and write only the seconds;
+// they treat a change within the same second as a later one.
 extension StoreMoment {
     private static let (begun, fraction) = ("begun", "begunMicroseconds")
 

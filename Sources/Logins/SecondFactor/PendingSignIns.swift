@@ -1,13 +1,14 @@
 package import Applications
+package import Domain
+package import Encodings
 package import Factors
 import Providers
 package import Secrets
 package import Store
-package import Vocabulary
 
-/// Logins that wait for a second factor: where they are put off, and where they come back.
+/// The maker of pending logins, which also decrypts them again.
 ///
-/// A class, since what waits for a provider would have it in the frame of each function that waits.
+/// A class, since each function that waits for a provider would have a copy in its frame.
 package final class PendingSignIns: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -32,18 +33,19 @@ package final class PendingSignIns: Sendable {
         self.random = random
     }
 
-    /// What a login that a second factor stands in the way of is answered with: the pending sign-in, and which factors
-    /// there are, so far as somebody may know who has shown one factor only.
+    /// Returns the failure of a login that needs a second factor, with the pending login and its factors.
+    ///
+    /// The details of the factors are limited to those that a client may know after the first factor.
     ///
     /// - Parameters:
-    ///   - failure: What the write of the login says.
-    ///   - firstFactor: What was shown.
-    ///   - client: Who logs in.
-    ///   - previousToken: The session that the client had.
-    ///   - began: When the write began; whatever has changed since then changed after the first step.
+    ///   - failure: The failure of the login's write.
+    ///   - firstFactor: The first factor of the login.
+    ///   - client: The client of the login.
+    ///   - previousToken: The client's session before the login.
+    ///   - began: The beginning of the write; later changes count as changes after the first factor.
     ///   - loaded: The application.
-    /// - Returns: The failure with what it takes to go on; every other as it is.
-    /// - Throws: `store_unavailable` and its like, while the factors are read.
+    /// - Returns: The failure with the pending login; any other failure unchanged.
+    /// - Throws: `store_unavailable` and similar errors while the factors are read.
     package func putOff(
         _ failure: Failure,
         _ firstFactor: FirstFactor,
@@ -72,7 +74,7 @@ package final class PendingSignIns: Sendable {
         return failure.adding(details(of: pending, holder.factors, in: application))
     }
 
-    /// Begins to ask for a factor with a password that a link sets.
+    /// Begins a pending operation: a link sets a password and needs a second factor.
     package func begun(
         forLink tokenHash: [UInt8],
         of user: ObjectID,
@@ -93,7 +95,7 @@ package final class PendingSignIns: Sendable {
         return PendingLink(pending: pending, text: sealed(pending, of: application.id))
     }
 
-    /// What was begun for a link, from the client that began it.
+    /// Opens a pending operation of a link, for the client that began it.
     ///
     /// - Throws: `pending_sign_in_invalid`.
     package func opened(
@@ -109,7 +111,7 @@ package final class PendingSignIns: Sendable {
         return PendingLink(pending: pending, text: Secret(text))
     }
 
-    /// The members of `errorData` by which a client goes on that sets a password by a link.
+    /// Returns the members of `errorData` with which a client continues to set a password by a link.
     package func details(
         of pending: PendingLink,
         _ factors: [StoredFactor],
@@ -118,7 +120,7 @@ package final class PendingSignIns: Sendable {
         details(of: pending.pending, factors, in: application)
     }
 
-    /// The members of `errorData` by which a client goes on.
+    /// Returns the members of `errorData` with which a client continues.
     func details(
         of pending: PendingSignIn,
         _ factors: [StoredFactor],
@@ -147,7 +149,7 @@ package final class PendingSignIns: Sendable {
         Secret(Base64URL.encode(pending.sealed(under: masterKeys, for: application)))
     }
 
-    /// What was put off, from the client that began it.
+    /// Decrypts a pending login, for the client that began it.
     ///
     /// - Throws: `pending_sign_in_invalid`, for every reason alike.
     func opened(
@@ -163,10 +165,10 @@ package final class PendingSignIns: Sendable {
     }
 }
 
-/// A password that a link is to set, and that waits for a second factor.
+/// A password reset by a link that waits for a second factor.
 package struct PendingLink: Sendable {
     let pending: PendingSignIn
-    /// The same, sealed.
+    /// The encrypted text of the pending operation.
     package let text: Secret
 
     package var occasion: FactorOccasion { pending.occasion }
@@ -187,7 +189,7 @@ extension FirstFactor {
 }
 
 extension Failure {
-    /// Whether it is that a second factor stands between a login and its end.
+    /// Whether the failure means that the login needs a second factor.
     package var isPutOff: Bool { reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired }
 
     static let pendingInvalid = Failure(

@@ -1,21 +1,22 @@
 package import Applications
+package import Domain
+package import Encodings
 package import Factors
 package import Limiting
 package import Logging
-package import Notifications
+package import Messaging
 import Providers
 import Secrets
 package import Store
-package import Vocabulary
 
-/// What finishes a login that was put off, parsed at the edge.
+/// A client's request that finishes a pending login, parsed at the edge.
 package struct FactorAnswer: Sendable {
-    /// The pending sign-in.
+    /// The encrypted pending login.
     package let pending: String
-    /// Which factor is shown; nil where a passkey says it.
+    /// The id of the factor; nil for a passkey, which identifies itself.
     package let factor: ObjectID?
     package let response: FactorResponse
-    /// Whether the device is not to be asked again for a while.
+    /// Whether to trust the device, so that its next logins need no second factor for a while.
     package let trustsDevice: Bool
     package let idempotencyKey: IdempotencyKey?
     package let keyLabel: String?
@@ -40,25 +41,25 @@ package struct FactorAnswer: Sendable {
     }
 }
 
-/// A login that a second factor has finished.
+/// A login finished by a second factor.
 package struct FinishedSignIn: Sendable {
     package let signedIn: SignedIn
-    /// By what the device is trusted from now on; nil where it is not.
+    /// The token by which the device is trusted from now on; nil without trust.
     package let trustedDevice: Secret?
-    /// Shown once, to who has just enrolled the first factor.
+    /// Recovery codes, shown once, to a user who has just enrolled the first factor.
     package let recoveryCodes: [Secret]
 }
 
-/// What a session has after its person was asked for a second factor.
+/// The result of a request with a second factor.
 package enum FactorOutcome: Sendable {
     case signedIn(FinishedSignIn)
-    /// The session has shown it anew.
+    /// The session has a new step-up.
     case reauthenticated
 }
 
-/// The second step of logins, and of what a session may do only when it was taken of late.
+/// The second factors of logins, and the step-up of sessions.
 ///
-/// A class, since what waits for a provider would have it in the frame of each function that waits.
+/// A class, since each function that waits for a provider would have a copy in its frame.
 package final class SecondFactor: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -101,9 +102,9 @@ package final class SecondFactor: Sendable {
         self.random = random
     }
 
-    /// Asks for a factor of a login that was put off.
+    /// Starts the challenge for a factor of a pending login.
     ///
-    /// - Throws: `pending_sign_in_invalid`, `not_found`, and what stands in the way of a code.
+    /// - Throws: `pending_sign_in_invalid`, `not_found`, and the errors of sending a code.
     package func start(
         _ pending: String,
         factor: ObjectID,
@@ -123,10 +124,10 @@ package final class SecondFactor: Sendable {
         return (challenge, pending.endsAt * 1000)
     }
 
-    /// Begins to ask the person of a session for a second factor.
+    /// Begins a step-up of a session.
     ///
-    /// - Returns: The members that a login that is put off has in its `errorData`.
-    /// - Throws: `session_invalid`, `factor_not_offered` when the user has none.
+    /// - Returns: The same members that the failure of a pending login has in its `errorData`.
+    /// - Throws: `session_invalid`; `factor_not_offered` if the user has no factor.
     package func startReauthentication(
         of token: SessionToken?,
         by keyLabel: String?,
@@ -151,10 +152,10 @@ package final class SecondFactor: Sendable {
         return pendings.details(of: pending, factors, in: loaded.application)
     }
 
-    /// Begins a login by a passkey, whoever's it is.
+    /// Begins a login by a passkey, of any user.
     ///
     /// - Returns: `pending`, `publicKey` and `expires`.
-    /// - Throws: `factor_not_offered` where the application has no such login.
+    /// - Throws: `factor_not_offered` if the application does not allow passkey logins.
     package func startPasskeyLogin(
         by client: LoginClient,
         previousToken: SessionToken?,
@@ -181,10 +182,9 @@ package final class SecondFactor: Sendable {
         ]
     }
 
-    /// Finishes what was put off: the login, whose reply is that of the login itself; or notes that a session's person
-    /// has shown the factor.
+    /// Finishes a pending login, with the response of the login itself, or a step-up of a session.
     ///
-    /// - Throws: `pending_sign_in_invalid`, `second_factor_invalid`, `too_many_attempts`, and what the login throws.
+    /// - Throws: `pending_sign_in_invalid`, `second_factor_invalid`, `too_many_attempts`, and the errors of the login.
     package func finish(
         _ answer: FactorAnswer,
         session: SessionToken?,
@@ -229,7 +229,9 @@ package final class SecondFactor: Sendable {
         }
     }
 
-    /// What finishes a login, checked; of a repetition, whose session is there, it was checked before and used up.
+    /// Returns the checked factor of a login.
+    ///
+    /// A retry whose session exists is not checked again: its first request was checked and used up the factor.
     private func shown(
         by answer: FactorAnswer,
         of user: ObjectID,
@@ -254,9 +256,9 @@ package final class SecondFactor: Sendable {
         return (checked.shown, checked.guess)
     }
 
-    /// Whether an answer has finished the login before, under the same key of its client's: the session is there.
+    /// Returns whether a request under the same `Idempotency-Key` has finished the login before, with a live session.
     ///
-    /// - Throws: `idempotency_key_reused` when another answer under that key has finished the login.
+    /// - Throws: `idempotency_key_reused` if a different request under that key has finished the login.
     func isRepetition(
         _ answer: FactorAnswer,
         once: SingleUse,
@@ -339,7 +341,6 @@ package final class SecondFactor: Sendable {
         }
     }
 
-    /// Writes a login with its second factor.
     func write(
         _ firstFactor: FirstFactor,
         with proof: FactorProof,
@@ -408,7 +409,7 @@ package final class SecondFactor: Sendable {
         return SignedIn(user: user, token: token, created: false)
     }
 
-    /// Does the second step of a login and tells how it went, as of the login itself.
+    /// Performs the second-factor request of a login and reports its outcome as that of the login.
     func telling(
         of firstFactor: FirstFactor,
         in loaded: LoadedApplication,
@@ -433,16 +434,18 @@ package final class SecondFactor: Sendable {
 }
 
 extension PendingSignIn {
-    /// What the person has typed to log in by a password.
+    /// The login name that the user typed for a login by password.
     var login: String? {
         guard case .signIn(.password(let password)) = purpose else { return nil }
         return password.login
     }
 
-    /// By what it is used up.
+    /// The hash that uses up the pending login.
     var hash: [UInt8] { Digest.sha256("pending sign-in " + Base64URL.encode(occasion.bytes)) }
 
-    /// What counts once of it: what ended our access to the identity since it was begun has ended it, too.
+    /// Returns the single-use record of the pending login.
+    ///
+    /// If our access to the identity has ended since the pending login began, the pending login is invalid, too.
     func once(by answer: FactorAnswer, _ random: RandomSource) -> SingleUse {
         .pendingSignIn(hash, begunAt: begunAt, owner: answer.idempotencyKey?.owner ?? random.bytes(16))
     }
@@ -452,8 +455,8 @@ extension SingleUse {
     static func pendingSignIn(_ hash: [UInt8], begunAt: StoreMoment, owner: [UInt8]) -> SingleUse {
         SingleUse(
             hash: hash,
-            // `SingleUse` allows a second, since providers tell whole ones. This time is exact: the second is taken
-            // back.
+            // `SingleUse` allows a second more, since providers give whole seconds. This time is exact, so the second
+            // is subtracted.
             issuedAt: begunAt.earlierBySecond,
             seconds: PendingSignIn.enrolmentSeconds + 3600,
             owner: owner,

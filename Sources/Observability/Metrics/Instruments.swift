@@ -2,12 +2,12 @@ import Metrics
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// One value of a family, kept up to date by those who count.
+/// A value of a family that is updated by the code that measures it.
 protocol Instrument: Sendable {
     var value: MetricSample.Value { get }
 }
 
-/// A counter; what would make it fall is ignored.
+/// A counter, which ignores decrements.
 final class CounterInstrument: Instrument, CounterHandler {
     private let count = Synchronization.Atomic<Int>(0)
 
@@ -18,11 +18,11 @@ final class CounterInstrument: Instrument, CounterHandler {
         count.wrappingAdd(Int(amount), ordering: .relaxed)
     }
 
-    /// The text format lets a counter begin anew, which a scraper takes for a restart.
+    /// In the text format a counter may start again from 0, which a scraper takes for a restart.
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// A gauge, as one that is set and as one that rises and falls.
+/// A gauge that can be set, incremented and decremented.
 final class GaugeInstrument: Instrument, RecorderHandler, MeterHandler {
     private let bits = Synchronization.Atomic<UInt64>(0)
 
@@ -46,7 +46,7 @@ final class GaugeInstrument: Instrument, RecorderHandler, MeterHandler {
     }
 }
 
-/// A histogram; of times in seconds.
+/// A histogram; durations are recorded in seconds.
 final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     private struct State {
         var counts: [Int]
@@ -54,7 +54,7 @@ final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     }
 
     private let bounds: [Double]
-    /// A lock of its own, so that count and sum are of the same observations; it is held for some nanoseconds.
+    /// A lock of its own keeps count and sum consistent; it is held for some nanoseconds.
     private let state: NIOLockedValueBox<State>
 
     init(bounds: [Double]) {

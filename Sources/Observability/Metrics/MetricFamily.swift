@@ -1,22 +1,22 @@
-/// A metric as it is declared: a name, what is said of it, and the labels that tell its values apart.
+/// The declaration of a metric: its name, its help text, and the labels that distinguish its values.
 package struct MetricFamily: Sendable {
     package enum Kind: Sendable, Equatable {
         /// Only rises, from 0 at the start of the process.
         case counter
         case gauge
-        /// How many observations were at most as large as each of these bounds, which rise.
+        /// The number of observations up to each of these bounds, which are in ascending order.
         case histogram([Double])
     }
 
     package let name: String
     package let kind: Kind
-    /// One sentence.
+    /// The help text, of one sentence.
     package let help: String
-    /// The names of its labels, in the order in which they are written.
+    /// The names of the labels, in the order of the output.
     package let labels: [String]
-    /// So many sets of labels are told apart; what is beyond is counted together.
+    /// The most label sets; observations of further ones are counted together.
     package let most: Int
-    /// Whether its values are read when the page is asked for, and nobody keeps them up to date.
+    /// Whether the values are read when the page is requested, and not kept in instruments.
     package let isRead: Bool
 
     package init(
@@ -35,7 +35,7 @@ package struct MetricFamily: Sendable {
         self.isRead = isRead
     }
 
-    /// The name of the type in the text format.
+    /// The name of the kind in the text format.
     var type: String {
         switch kind {
         case .counter: "counter"
@@ -45,17 +45,17 @@ package struct MetricFamily: Sendable {
     }
 }
 
-/// A value that is read when it is asked for, in place of being kept up to date.
+/// A value of a family at one time.
 package struct MetricSample: Sendable {
     package enum Value: Sendable, Equatable {
         case number(Double)
-        /// How many observations fell between each bound and the one before, those above all bounds at the end; and
-        /// what all add up to.
+        /// The number of observations up to each bound and above the one before, with those above all bounds last; and
+        /// the sum of all observations.
         case histogram(counts: [Int], sum: Double)
     }
 
     package let name: String
-    /// The values of the family's labels, in their order.
+    /// The values of the family's labels, in the order of the labels.
     package let labels: [String]
     package let value: Value
 
@@ -74,12 +74,12 @@ package struct MetricSample: Sendable {
     }
 }
 
-/// A value of a family, with its labels by their names.
+/// A value of a family, with its labels by name.
 package struct MetricReading: Sendable {
     package let labels: [String: String]
     package let value: MetricSample.Value
 
-    /// The number of a counter or a gauge; nil of a histogram.
+    /// The number of a counter or a gauge; nil for a histogram.
     package var number: Double? {
         guard case .number(let number) = value else { return nil }
         return number

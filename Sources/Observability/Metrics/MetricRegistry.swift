@@ -1,12 +1,13 @@
 package import Metrics
 import NIOConcurrencyHelpers
 
-/// Keeps the metrics of a process, and writes them in Prometheus' text format.
+/// The metrics of a process, and their export in Prometheus' text format.
 ///
-/// Its families are declared when it is made. What else is asked of it, as libraries do, is not kept: nobody's page
-/// grows by what nobody has looked at. So is what asks for a family as another kind than it was declared.
+/// The families are declared on creation. Instruments of other families, such as those that libraries request, are
+/// no-ops, so that the page holds only metrics that were reviewed. The same holds for a request of a family as another
+/// kind than declared.
 ///
-/// Whoever counts holds an instrument and touches nothing but that; a reader looks at one instrument after the other.
+/// Code that measures holds an instrument and accesses nothing else; a reader reads one instrument after the other.
 package final class MetricRegistry: MetricsFactory {
     private let families: [Family]
     private let names: [String: Int]
@@ -16,12 +17,11 @@ package final class MetricRegistry: MetricsFactory {
         names = Dictionary(families.enumerated().map { ($1.name, $0) }) { first, _ in first }
     }
 
-    /// What it was declared with.
     package var declared: [MetricFamily] { families.map(\.description) }
 
-    /// The page that a scraper reads.
+    /// Returns the page that a scraper reads.
     ///
-    /// - Parameter samples: Values that are read now, of families that nobody keeps up to date.
+    /// - Parameter samples: Current values of families that have no instruments.
     /// - Returns: The text, in UTF-8.
     package func page(with samples: [MetricSample] = []) -> [UInt8] {
         let read = Dictionary(grouping: samples, by: \.name)
@@ -32,10 +32,9 @@ package final class MetricRegistry: MetricsFactory {
         return text.bytes
     }
 
-    /// A family as it was declared.
     package func family(_ name: String) -> MetricFamily? { names[name].map { families[$0].description } }
 
-    /// What a family that is kept up to date holds now; nothing of one that was not declared.
+    /// Returns the current values of a family with instruments; empty for an undeclared family.
     package func readings(of name: String) -> [MetricReading] {
         guard let family = names[name].map({ families[$0] }) else { return [] }
         let labels = family.description.labels
@@ -44,7 +43,7 @@ package final class MetricRegistry: MetricsFactory {
         }
     }
 
-    /// What the page is, for whoever reads it.
+    /// The content type of the page.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private func instrument<Kind>(_ name: String, _ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
@@ -70,7 +69,7 @@ package final class MetricRegistry: MetricsFactory {
         instrument(label, dimensions, as: HistogramInstrument.self) ?? NOOPMetricsHandler.instance
     }
 
-    // An instrument stays for as long as the process: what was counted does not vanish between two scrapes.
+    // An instrument stays for the life of the process, so that no counts vanish between two scrapes.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -79,7 +78,7 @@ package final class MetricRegistry: MetricsFactory {
 
 /// The instruments of one family.
 private final class Family: Sendable {
-    /// What stands in every label of what is beyond the bound.
+    /// The value of every label for label sets beyond the limit.
     private static let other = "other"
 
     let description: MetricFamily
@@ -87,15 +86,15 @@ private final class Family: Sendable {
 
     init(_ description: MetricFamily) {
         self.description = description
-        // What has no labels is there from the start, as 0.
+        // A family without labels has its instrument from the start, with the value 0.
         let first: [[String]: any Instrument] =
             description.labels.isEmpty && !description.isRead ? [[]: description.makeInstrument()] : [:]
         instruments = NIOLockedValueBox(first)
     }
 
-    /// The instrument of a set of labels, made when it is asked for first.
+    /// Returns the instrument of a label set, which is created at the first request.
     ///
-    /// A label that the family does not have is left out, and one that is missing is empty.
+    /// Labels that the family does not have are ignored; missing labels are empty.
     func instrument<Kind>(_ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
         guard !description.isRead, description.instrument is Kind.Type else { return nil }
         let values = description.labels.map { name in dimensions.first { $0.0 == name }?.1 ?? "" }
@@ -112,7 +111,6 @@ private final class Family: Sendable {
         }
     }
 
-    /// What they hold now.
     var values: [MetricSample] {
         let instruments = instruments.withLockedValue { $0 }
         return instruments.map { MetricSample(description.name, $0.key, $0.value.value) }

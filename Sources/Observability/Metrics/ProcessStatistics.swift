@@ -1,13 +1,13 @@
 import Glibc
 
-/// What the system says of this process, by /proc/self (proc(5)).
+/// Statistics of this process from /proc/self (proc(5)).
 package enum ProcessStatistics {
-    /// What can be read of it now, under the names that Prometheus' own client libraries use.
+    /// Returns the current statistics, under the names of Prometheus' own client libraries.
     package static func samples() -> [MetricSample] {
         var samples: [MetricSample] = []
         if let fields = statFields() {
-            // Counted from the field behind the name, which is the third: utime and stime are the 14th and the 15th,
-            // starttime is the 22nd, rss the 24th.
+            // Indices count from the field after the process name, which is the third: utime and stime are the 14th and
+            // 15th field, starttime is the 22nd, rss the 24th.
             let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
             if let user = fields.number(at: 11), let system = fields.number(at: 12) {
                 samples.append(MetricSample("process_cpu_seconds_total", [], .number((user + system) / ticks)))
@@ -27,18 +27,20 @@ package enum ProcessStatistics {
         return samples
     }
 
-    /// Bytes of the process that are in memory.
+    /// Returns the resident memory of the process, in bytes.
     private static func resident(_ fields: [Substring]) -> Double? {
         fields.number(at: 21).map { $0 * Double(sysconf(Int32(_SC_PAGESIZE))) }
     }
 
-    /// The fields of /proc/self/stat behind the process's name, which is in parentheses and may hold any character.
+    /// Returns the fields of /proc/self/stat after the process name.
+    ///
+    /// The name is in parentheses and may contain any character.
     private static func statFields() -> [Substring]? {
         guard let text = text(of: "/proc/self/stat"), let end = text.lastIndex(of: ")") else { return nil }
         return text[text.index(after: end)...].split { $0 == " " || $0 == "\n" }
     }
 
-    /// Unix seconds at which the system has started.
+    /// Returns the boot time of the system, in Unix seconds.
     private static func bootTime() -> Double? {
         let line = text(of: "/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
         return line.flatMap { Double($0.dropFirst("btime ".count)) }
@@ -49,7 +51,7 @@ package enum ProcessStatistics {
         defer { closedir(folder) }
         var entries = 0
         while readdir(folder) != nil { entries += 1 }
-        // The folder itself is open, and lists itself and its parent.
+        // The directory itself is open, and lists itself and its parent.
         return entries - 3
     }
 

@@ -1,12 +1,12 @@
-/// The text format 0.0.4 of Prometheus (prometheus.io/docs/instrumenting/exposition_formats).
+/// A writer of Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
 struct PrometheusText {
     private(set) var bytes: [UInt8] = []
 
-    /// A family with its values, in the order of their labels.
+    /// Appends a family and its values, sorted by label values.
     ///
     /// - Parameters:
-    ///   - family: What it is.
-    ///   - samples: Its values; one with another number of labels than the family is left out.
+    ///   - family: The declaration of the family.
+    ///   - samples: The values; a value with another number of labels than the family is left out.
     mutating func add(_ family: MetricFamily, _ samples: [MetricSample]) {
         line("# HELP \(family.name) \(Self.escaped(family.help, quotes: false))")
         line("# TYPE \(family.name) \(family.type)")
@@ -48,7 +48,7 @@ struct PrometheusText {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Backslashes and line ends, and in the value of a label the quotation marks, too.
+    /// Escapes backslashes and line ends, and in a label value also quotation marks.
     static func escaped(_ text: String, quotes: Bool) -> String {
         guard text.utf8.contains(where: { $0 == 0x5C || $0 == 0x0A || $0 == 0x22 }) else { return text }
         var escaped = ""
@@ -63,7 +63,7 @@ struct PrometheusText {
         return escaped
     }
 
-    /// A number as Go's `ParseFloat` reads it; a whole one without a point.
+    /// Returns a number in the format of Go's `ParseFloat`; a whole number has no decimal point.
     static func text(of number: Double) -> String {
         if number.isNaN { return "NaN" }
         if number.isInfinite { return number > 0 ? "+Inf" : "-Inf" }

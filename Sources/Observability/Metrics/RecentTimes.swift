@@ -1,18 +1,18 @@
 import NIOConcurrencyHelpers
 
-/// What histograms have counted of late: what they hold now, less what they held up to an hour ago.
+/// The recent counts of histograms: the current counts, less those of up to an hour ago.
 ///
-/// They only rise while a process lives, so two looks tell what came between.
+/// Counts only rise while a process lives, so the difference of two snapshots gives the observations between them.
 package final class RecentTimes: Sendable {
-    /// From one look to the next.
+    /// The interval between two snapshots.
     package static let interval = Duration.seconds(300)
-    /// Looks that are remembered: with them the oldest is from an hour before the newest.
+    /// The most snapshots kept; the oldest is then an hour older than the newest.
     static let most = 13
 
     private struct Look: Sendable {
-        /// Milliseconds since 1970.
+        /// The time of the snapshot, in milliseconds since 1970.
         let moment: Int64
-        /// By family and labels.
+        /// The counts by family and labels.
         let counts: [String: [[String: String]: [Int]]]
     }
 
@@ -21,16 +21,16 @@ package final class RecentTimes: Sendable {
     private let looks: NIOLockedValueBox<[Look]>
 
     /// - Parameters:
-    ///   - registry: Where they are.
-    ///   - names: Families of histograms.
-    ///   - now: Milliseconds since 1970; what was counted before is left out.
+    ///   - registry: The registry with the histograms.
+    ///   - names: The families of histograms.
+    ///   - now: The current time, in milliseconds since 1970; earlier counts are left out.
     package init(_ registry: MetricRegistry, of names: [String], at now: Int64) {
         self.registry = registry
         self.names = names
         looks = NIOLockedValueBox([Self.look(registry, names, now)])
     }
 
-    /// Looks once more, and forgets what is older than an hour.
+    /// Takes a snapshot, and drops snapshots older than an hour.
     package func look(at now: Int64) {
         let look = Self.look(registry, names, now)
         looks.withLockedValue { looks in
@@ -39,10 +39,10 @@ package final class RecentTimes: Sendable {
         }
     }
 
-    /// Since when, in milliseconds since 1970, it tells.
+    /// The start of the reported period, in milliseconds since 1970.
     package var since: Int64 { looks.withLockedValue { $0.first?.moment ?? 0 } }
 
-    /// What a family has counted since, by its labels; those without anything are left out.
+    /// Returns the observations of a family since ``since``, by labels; label sets without observations are left out.
     package func observations(of name: String) -> [(labels: [String: String], observations: Observations)] {
         guard case .histogram(let bounds)? = registry.family(name)?.kind else { return [] }
         let before = looks.withLockedValue { $0.first?.counts[name] ?? [:] }
@@ -66,30 +66,24 @@ package final class RecentTimes: Sendable {
     }
 }
 
-/// How many observations fell between bounds, by which it is estimated how large they were.
+/// The number of observations between bounds, from which quantiles are estimated.
 package struct Observations: Sendable, Equatable {
-    /// They rise.
+    /// The bounds, in ascending order.
     package let bounds: [Double]
-    /// Between each bound and the one before; those above all of them at the end.
+    /// The number of observations up to each bound and above the one before, with those above all bounds last.
     package let counts: [Int]
-
-    package init(bounds: [Double], counts: [Int]) {
-        self.bounds = bounds
-        self.counts = counts
-    }
 
     package var count: Int { counts.reduce(0, +) }
 
-    /// The two together, of the same bounds.
+    /// Adds the counts of two values with the same bounds.
     package static func + (left: Observations, right: Observations) -> Observations {
         Observations(bounds: left.bounds, counts: zip(left.counts, right.counts).map { $0 + $1 })
     }
 
-    /// What a share of them is at most, as if those between two bounds were spread evenly, which is how Prometheus
-    /// reckons.
+    /// Returns a quantile, estimated like in Prometheus, as if the observations between two bounds were spread evenly.
     ///
-    /// - Parameter share: From 0 to 1.
-    /// - Returns: The highest bound for one that is above all of them; nil where there are none.
+    /// - Parameter share: The share of observations at or below the quantile, from 0 to 1.
+    /// - Returns: The quantile, at most the highest bound; nil if there are no observations.
     package func quantile(_ share: Double) -> Double? {
         let rank = share * Double(count)
         guard count > 0 else { return nil }

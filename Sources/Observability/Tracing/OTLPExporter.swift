@@ -1,11 +1,11 @@
 package import Curl
+import Encodings
 package import Logging
 import Tracing
-import Vocabulary
 
-/// Hands spans to a collector: OTLP over HTTP with JSON (opentelemetry.io/docs/specs/otlp).
+/// An exporter of spans to a collector: OTLP over HTTP with JSON (opentelemetry.io/docs/specs/otlp).
 ///
-/// It does so in batches, and in nobody's way. A batch that the collector does not take is tried a few times more, and
+/// Spans are exported in batches, in the background. A batch that the collector does not accept is retried a few times,
 /// then dropped and counted.
 package struct OTLPExporter: Sendable {
     private let url: HTTPURL
@@ -14,17 +14,17 @@ package struct OTLPExporter: Sendable {
     private let resource: [(name: String, value: String)]
     private let logger: Logger
 
-    /// How long spans may wait for others.
+    /// The longest time that spans wait for a batch.
     private static let interval = Duration.seconds(1)
     private static let timeout = Duration.seconds(5)
     private static let attempts = 3
 
     /// - Parameters:
-    ///   - url: Where the collector takes traces: `http://127.0.0.1:4318/v1/traces`.
-    ///   - queue: Whose spans.
-    ///   - client: A client of its own: a collector that hangs holds up no login.
-    ///   - resource: What the process is, such as `service.name`.
-    ///   - logger: Hears of a collector that takes nothing, once until it does again.
+    ///   - url: The collector's URL for traces: `http://127.0.0.1:4318/v1/traces`.
+    ///   - queue: The queue of spans to export.
+    ///   - client: An HTTP client of its own, so that a collector that hangs delays no login.
+    ///   - resource: Attributes of the process, such as `service.name`.
+    ///   - logger: Logs a failing collector, once until an export succeeds again.
     package init(
         url: HTTPURL,
         queue: SpanQueue,
@@ -39,7 +39,7 @@ package struct OTLPExporter: Sendable {
         self.logger = logger
     }
 
-    /// Exports until the task is cancelled, and then what is left, once.
+    /// Exports until the task is cancelled, then exports the rest with one attempt.
     package func run() async {
         let (turns, turn) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
@@ -56,12 +56,12 @@ package struct OTLPExporter: Sendable {
                 for await _ in turns { await exportAll(&isTaken) }
             }
         }
-        // In a task of its own, which is not cancelled.
+        // A task of its own, which is not cancelled.
         await Task { [self] in
             while case let spans = queue.take(), !spans.isEmpty {
                 if await export(spans, attempts: 1) != nil { break }
             }
-            // A collector that takes nothing takes the rest neither.
+            // After a failed batch, the rest would fail as well.
             while case let rest = queue.take(), !rest.isEmpty { queue.note(dropped: rest.count) }
         }.value
     }
@@ -78,7 +78,7 @@ package struct OTLPExporter: Sendable {
         }
     }
 
-    /// - Returns: Why the spans were not taken.
+    /// - Returns: The reason why the spans were not accepted; nil on success.
     @discardableResult
     private func export(_ spans: [FinishedSpan], attempts: Int) async -> String? {
         var problem = "nothing was tried"
@@ -99,7 +99,7 @@ package struct OTLPExporter: Sendable {
                     return nil
                 }
                 problem = "status \(reply.status)"
-                // Those that say that a moment later it may do (OTLP/HTTP, failures).
+                // The retryable status codes (OTLP/HTTP, failures).
                 guard [429, 502, 503, 504].contains(reply.status) else { break }
             } catch {
                 problem = "\(error)"
@@ -111,7 +111,7 @@ package struct OTLPExporter: Sendable {
     }
 }
 
-/// The body of a call: `ExportTraceServiceRequest` as JSON, in which ids are hexadecimal and 64-bit numbers are texts.
+/// The body of an export request: `ExportTraceServiceRequest` as JSON, with hexadecimal ids and 64-bit numbers as text.
 enum OTLPDocument {
     static func bytes(of spans: [FinishedSpan], resource: [(name: String, value: String)]) -> [UInt8] {
         let attributes = JSONValue.array(resource.map { attribute($0.name, ["stringValue": .string($0.value)]) })
@@ -144,7 +144,7 @@ enum OTLPDocument {
         if !attributes.isEmpty {
             object.append("attributes", .array(attributes.sorted { $0.0 < $1.0 }.map(\.1)))
         }
-        // `STATUS_CODE_ERROR`; without a status it is unset.
+        // `STATUS_CODE_ERROR`; without a member, the status is unset.
         if span.hasFailed { object.append("status", .object(["code": .integer(2)])) }
         return object
     }

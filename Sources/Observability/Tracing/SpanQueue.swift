@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// Spans that wait to be exported: so many at most, and what is beyond is dropped and counted.
+/// A bounded queue of spans to export; spans beyond the capacity are dropped and counted.
 package final class SpanQueue: Sendable {
     private struct State {
         var waiting: [FinishedSpan] = []
@@ -14,19 +14,19 @@ package final class SpanQueue: Sendable {
     private let full = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - capacity: Spans that may wait.
-    ///   - batch: Spans that are exported with one call.
+    ///   - capacity: The most spans in the queue.
+    ///   - batch: The most spans in one export request.
     package init(capacity: Int = 8192, batch: Int = 512) {
         self.capacity = capacity
         self.batch = batch
     }
 
-    /// Spans that were exported, and those that were not, since the start.
+    /// The numbers of spans exported and dropped since the start, and of those in the queue.
     package var statistics: (exported: Int, dropped: Int, waiting: Int) {
         state.withLockedValue { ($0.exported, $0.dropped, $0.waiting.count) }
     }
 
-    /// Says that there is a batch.
+    /// A stream with an element whenever a batch is complete.
     var isFull: AsyncStream<Void> { full.stream }
 
     func put(_ span: FinishedSpan) {
@@ -41,7 +41,7 @@ package final class SpanQueue: Sendable {
         if isBatch { full.continuation.yield() }
     }
 
-    /// The oldest spans, a batch at most; they are the caller's from then on.
+    /// Removes and returns the oldest spans, at most a batch.
     func take() -> [FinishedSpan] {
         state.withLockedValue { state in
             let taken = Array(state.waiting.prefix(batch))

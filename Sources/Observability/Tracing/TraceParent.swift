@@ -1,13 +1,14 @@
-/// Where in a trace something happens, as W3C Trace Context says it (www.w3.org/TR/trace-context): the headers
-/// `traceparent` and `tracestate`.
+/// A position in a trace by W3C Trace Context (www.w3.org/TR/trace-context).
+///
+/// It comes from the headers `traceparent` and `tracestate`.
 package struct TraceParent: Sendable, Hashable {
     /// 32 digits `0-9 a-f`, not all of them 0.
     package let traceID: String
     /// 16 digits `0-9 a-f`, not all of them 0.
     package let spanID: String
-    /// Whether whoever has begun the trace records it.
+    /// Whether the originator of the trace records it.
     package let isSampled: Bool
-    /// What tracing systems in front have to say to each other; nil where they say nothing, or what breaks the rules.
+    /// The data of upstream tracing systems for each other; nil if there are none or they are invalid.
     package let state: String?
 
     package init(traceID: String, spanID: String, isSampled: Bool, state: String? = nil) {
@@ -17,11 +18,11 @@ package struct TraceParent: Sendable, Hashable {
         self.state = state
     }
 
-    /// Reads the headers; nil when `traceparent` breaks a rule, and then the trace begins anew.
+    /// Parses the headers; nil if `traceparent` is invalid, and then a new trace begins.
     ///
     /// - Parameters:
-    ///   - text: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`, or what a later version adds behind it.
-    ///   - state: The value of `tracestate`, those of several headers joined by commas.
+    ///   - text: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`, possibly with additions of a later version.
+    ///   - state: The value of `tracestate`; values of several headers are joined by commas.
     package init?(_ text: String, state: String? = nil) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 55, bytes.count <= 512, [2, 35, 52].allSatisfy({ bytes[$0] == Self.dash }),
@@ -30,7 +31,7 @@ package struct TraceParent: Sendable, Hashable {
             let spanID = Self.digits(bytes[36..<52]), spanID.utf8.contains(where: { $0 != Self.zero }),
             let flags = Self.digits(bytes[53..<55]), let bits = UInt8(flags, radix: 16)
         else { return nil }
-        // A later version may have more behind another dash; this one has not.
+        // A later version may have more after another dash; version 00 may not.
         guard bytes.count == 55 || (version != "00" && bytes[55] == Self.dash) else { return nil }
         self.init(
             traceID: traceID,
@@ -49,9 +50,9 @@ package struct TraceParent: Sendable, Hashable {
     }
 }
 
-/// The rules for `tracestate` (W3C Trace Context, tracestate): up to 32 members `key=value`, which one may be empty.
+/// The rules for `tracestate` (W3C Trace Context, tracestate): up to 32 members `key=value`, and empty members.
 enum TraceState {
-    /// So long it is passed on by everybody.
+    /// The length up to which every tracing system passes the value on.
     private static let mostBytes = 512
     private static let mostMembers = 32
 
@@ -73,7 +74,7 @@ enum TraceState {
         return true
     }
 
-    /// `key`, or `tenant@system`.
+    /// Whether the bytes are a key of the form `key` or `tenant@system`.
     private static func isKey(_ key: [UInt8]) -> Bool {
         let parts = key.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         switch parts.count {

@@ -1,21 +1,22 @@
+package import Domain
+import Encodings
 package import Logging
 import NIOConcurrencyHelpers
 package import Tracing
-package import Vocabulary
 
-/// Takes traces over from who calls, begins those that are to be exported, and hands their spans to a queue.
+/// A tracer that continues clients' traces, starts traces of its own, and puts spans to export into a queue.
 ///
-/// Without a queue it begins none: then a request that brings a trace has its ids in the log, and nothing else happens.
+/// Without a queue it starts no traces: then a client's trace only adds its ids to the log.
 package struct W3CTracer: Tracer {
     private let queue: SpanQueue?
     private let percent: Int
     private let random: RandomSource
 
     /// - Parameters:
-    ///   - queue: Where spans go; nil when they go nowhere.
-    ///   - percent: How many of a hundred traces are recorded, of those that begin here and of those whose callers want
-    ///     it: callers may be anybody.
-    ///   - random: Ids come from it.
+    ///   - queue: The queue for spans; nil to export none.
+    ///   - percent: The percentage of traces to record, both of new ones and of those that clients want recorded: a
+    ///     client may be anyone.
+    ///   - random: The random source for ids.
     package init(queue: SpanQueue?, percent: Int, random: RandomSource) {
         self.queue = queue
         self.percent = percent
@@ -69,10 +70,10 @@ package struct W3CTracer: Tracer {
         )
     }
 
-    /// By chance and not by its id, which a caller can choose.
+    /// Decides whether to record a trace: by chance, not by its id, which a client can choose.
     private func isChosen() -> Bool { Int.random(in: 0..<100) < percent }
 
-    /// Nobody whom we ask hears of a trace: they are other people's hosts.
+    /// Injects nothing: the requested hosts belong to others, who must not learn of a trace.
     package func inject<Carrier, Inject>(
         _ context: InstrumentationContext,
         into carrier: inout Carrier,
@@ -85,19 +86,19 @@ package struct W3CTracer: Tracer {
         Hexadecimal.encode(random.bytes(bytes))
     }
 
-    /// What every line of the log has while a trace is under way.
+    /// The metadata of every log line during a trace.
     package static let metadataProvider = Logger.MetadataProvider {
         guard let position = InstrumentationContext.current?[TraceParentKey.self] else { return [:] }
         return ["trace_id": "\(position.traceID)", "span_id": "\(position.spanID)"]
     }
 }
 
-/// Under which a context holds where in a trace it is.
+/// The key of the position in a trace within a context.
 enum TraceParentKey: InstrumentationContextKey {
     typealias Value = TraceParent
 }
 
-/// A span as whoever has begun it sees it; of one that is not recorded, nothing is kept.
+/// A span as the instrumented code sees it; without a record, all changes are ignored.
 package struct TraceSpan: Tracing.Span {
     package let context: InstrumentationContext
     fileprivate let record: SpanRecord?
@@ -121,7 +122,7 @@ package struct TraceSpan: Tracing.Span {
         attributes: SpanAttributes,
         at instant: @autoclosure () -> Instant
     ) {
-        // What an error says of itself may repeat what somebody has sent.
+        // The description of an error may repeat a user's input.
         record?.change { $0.hasFailed = true }
     }
 
@@ -133,13 +134,13 @@ package struct TraceSpan: Tracing.Span {
     }
 }
 
-/// What is exported of a span.
+/// The exported data of a span.
 struct FinishedSpan: Sendable {
     let position: TraceParent
     let parentID: String?
     var name: String
     let kind: SpanKind
-    /// Unix nanoseconds.
+    /// The start time, in Unix nanoseconds.
     let began: UInt64
     var ended: UInt64 = 0
     var attributes: SpanAttributes = [:]
@@ -154,7 +155,7 @@ struct FinishedSpan: Sendable {
     }
 }
 
-/// A span under way.
+/// The record of a span, which goes to the queue at the span's end.
 private final class SpanRecord: Sendable {
     private let queue: SpanQueue
     private let state: NIOLockedValueBox<(span: FinishedSpan, isOver: Bool)>
@@ -174,7 +175,7 @@ private final class SpanRecord: Sendable {
         let finished: FinishedSpan? = state.withLockedValue { state in
             guard !state.isOver else { return nil }
             state.isOver = true
-            // The clock of the day may be set back meanwhile.
+            // The system clock may have been set back meanwhile.
             state.span.ended = max(nanoseconds, state.span.began)
             return state.span
         }

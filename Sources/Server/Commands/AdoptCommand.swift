@@ -1,7 +1,7 @@
 import Administration
 import ArgumentParser
+import Domain
 import Store
-import Vocabulary
 
 struct AdoptCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
@@ -70,7 +70,7 @@ struct AdoptCommand: AdministrationCommand {
     @Flag(help: "Print what would be run, and change nothing; so it is without --yes, too.")
     var dryRun = false
 
-    /// A property, and the column that it is.
+    /// A property and its column.
     struct PropertyColumn: ExpressibleByArgument {
         let name: String
         let column: String
@@ -101,7 +101,7 @@ struct AdoptCommand: AdministrationCommand {
         }
     }
 
-    // Building an index or filling a column takes as long as the table is large.
+    // Building an index or filling a column of a large table takes long.
     func run() async throws {
         try await AdministrationTask.run(statementsWithin: .seconds(86_400), masterKey: yes ? .seals : .reads) {
             try await run($0, by: $1)

@@ -46,7 +46,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// Goes on behind a document that is wrong, and ends with the code of the last one.
+    /// Checks all documents, also after a wrong one, and ends with the exit code of the last wrong one.
     private static func forEach(_ files: [String], _ check: (String) async throws -> Void) async throws {
         var wrong: ExitCode?
         for file in files {

@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import Vocabulary
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -60,7 +59,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// A paragraph for each finding: what is wrong, and what to do.
+    /// Returns a paragraph for each finding: the problem and its remedy.
     private static func lines(_ findings: [Finding]) -> String {
         guard !findings.isEmpty else { return "All is well.\n" }
         return findings.map { finding in

@@ -1,18 +1,19 @@
 import Administration
 import ArgumentParser
+import Description
+import Domain
 import FoundationEssentials
 import Mapping
 import Providers
-import Vocabulary
 
-/// An application document in a file, or from standard input where `-` stands for one.
+/// An application document from a file, or from standard input for `-`.
 struct DocumentFile: Sendable {
     let path: String
     let document: ApplicationDocument
 
     /// Reads a document.
     ///
-    /// - Throws: An exit code after saying everything that is wrong, each on a line with the file's name in front.
+    /// - Throws: An exit code after printing every problem, each on a line that begins with the file's name.
     init(_ path: String) throws {
         self.path = path
         let text = try InputFile.bytes(path)
@@ -23,10 +24,9 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Hands the document to a use case that holds it against the database, with the environment that it takes secrets
-    /// from.
+    /// Passes the document to a use case that compares it with the database, and the environment for its secrets.
     ///
-    /// - Throws: An exit code after saying everything that is wrong, or what the use case throws.
+    /// - Throws: An exit code after printing every problem, or what the use case throws.
     func plan(
         _ useCase: (ApplicationDocument, @escaping @Sendable (String) -> String?) async throws -> ApplicationPlan
     ) async throws -> ApplicationPlan {
@@ -38,7 +38,7 @@ struct DocumentFile: Sendable {
 
     /// Asks providers whether they have the fields that the document's mappings read.
     ///
-    /// - Throws: An exit code after saying which they do not have, or what the use case throws.
+    /// - Throws: An exit code after printing the missing fields, or what the use case throws.
     func checkFields(
         _ useCase: (ApplicationDocument, @escaping @Sendable (String) -> String?) async throws
             -> [(title: String, check: FieldCheck)]
@@ -63,13 +63,13 @@ struct DocumentFile: Sendable {
     }
 }
 
-/// The document that a command takes.
+/// The argument with a command's document.
 struct DocumentArgument: ParsableArguments {
     @Argument(help: "An application document, or - for standard input.", completion: .file(extensions: ["json"]))
     var file: String
 }
 
-/// Whether a warning ends the command.
+/// The option that makes warnings errors.
 struct StrictOption: ParsableArguments {
     @Flag(help: "Take warnings for errors, such as a field that the provider is not known to have.")
     var strict = false
@@ -82,7 +82,7 @@ struct StrictOption: ParsableArguments {
 }
 
 extension ApplicationPlan {
-    /// Shows what is to be done.
+    /// Prints the planned changes.
     func show() throws {
         try ChangeLines(ofPlan: json).print()
         if !undeclared.isEmpty {

@@ -1,6 +1,6 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Domain
 
 struct ExportCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,9 @@
 import Administration
 import ArgumentParser
+import Description
+import Domain
 import FoundationEssentials
 import Providers
-import Vocabulary
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,8 @@
 import Administration
 import ArgumentParser
+import Domain
+import Encodings
 import Store
-import Vocabulary
 
 struct LoginsCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
@@ -77,7 +78,7 @@ struct LoginsCommand: AdministrationCommand {
         }
         try show(entries.items.reversed(), isFirst: true)
         sayUnlisted(entries)
-        // Where there are none yet it is all that comes.
+        // Without any login so far, every login that comes is shown.
         search.after = entries.items.first?.id ?? "0"
         while true {
             let part = try await administration.logins.list(search, PageRequest(limit: PageRequest.mostItems))
@@ -87,7 +88,7 @@ struct LoginsCommand: AdministrationCommand {
         }
     }
 
-    /// Instances write about once a second.
+    /// The time between two requests; instances write logins about once a second.
     private static let pause = Duration.seconds(1)
 
     private func show(_ items: [JSONValue], isFirst: Bool) throws {
@@ -96,7 +97,7 @@ struct LoginsCommand: AdministrationCommand {
         try Terminal.print(lines.joined(separator: "\n") + "\n")
     }
 
-    /// Prints to standard error, which no program reads as the list, how many logins are not listed.
+    /// Prints how many logins are not listed, on standard error, which no program reads as the list.
     private func sayUnlisted(_ entries: Page) {
         let unlisted = entries.facts["unlisted"]?.object
         guard let logins = unlisted?["logins"]?.integer, logins > 0 else { return }
@@ -120,6 +121,6 @@ struct LoginsCommand: AdministrationCommand {
 }
 
 extension JSONValue {
-    /// Of an item of a list.
+    /// The id of an element of a list.
     fileprivate var id: String? { object?["id"]?.integer.map { String($0) } }
 }

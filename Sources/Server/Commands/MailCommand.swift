@@ -1,6 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
-import Mailing
+import Messaging
 
 struct MailCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Domain
+import Encodings
 
 struct MappingPreviewCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(

@@ -21,7 +21,7 @@ struct MigrateCommand: AsyncParsableCommand {
         do { configuration = try ConfigurationReader.readDatabase() } catch let problems as ConfigurationProblems {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
-        // All applications are brought up by one statement, which ends a transaction for each.
+        // One statement upgrades all applications, with a transaction for each.
         try await DatabaseTask.run(configuration, statementsWithin: .seconds(3600)) { store in
             try await store.migrate()
             let version = try await store.schemaVersion()

@@ -1,6 +1,8 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Domain
+import Encodings
+import Store
 
 struct SecretsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,14 +35,9 @@ struct SecretsCommand: ParsableCommand {
                 [
                     OutputOptions.Section(
                         member: "secrets",
-                        columns: [
-                            Column("MASTER KEY", "keyId", .id), Column("SECRETS", "count", .id),
-                            Column("KEPT TOKENS", "tokens", .id), Column("PASSWORDS", "passwords", .id),
-                            Column("FACTORS", "factors", .id),
-                            Column("TOKEN KEYS", "tokenKeys", .id), Column("BAN KEYS", "banKeys", .id),
-                            Column("PASSING", "passing", .id),
-                            Column("KNOWN", "known", .id),
-                        ]
+                        columns: [Column("MASTER KEY", "keyId", .id)]
+                            + SealedKind.allCases.map { Column($0.title, $0.rawValue, .id) }
+                            + [Column("KNOWN", "known", .id)]
                     )
                 ]
             )
@@ -63,7 +60,7 @@ struct SecretsCommand: ParsableCommand {
                 """
         )
 
-        /// A rotation makes the database know the new key.
+        /// The rotation registers the new key.
         var masterKeyUse: MasterKeyUse { .any }
 
         func run(_ administration: Administration, by actor: Actor) async throws {

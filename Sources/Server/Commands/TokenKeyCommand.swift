@@ -1,46 +1,14 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Domain
+import Encodings
 
 struct TokenKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token-key",
         abstract: "The keys that sign the tokens by which other services check users.",
-        subcommands: [List.self, Rotate.self]
+        subcommands: [Rotate.self]
     )
-
-    struct List: AdministrationCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "List the keys, the newest first.",
-            discussion: """
-                Each application has its own. A key that is published is in /{application}/.well-known/jwks.json. An application's newest \
-                signs when ten minutes have passed, and the one before it until then. The first one is made when the first token is asked \
-                for. A key without an application is of an earlier version, which had one for all.
-
-                Example:
-                  federation token-key list
-                """
-        )
-
-        @OptionGroup var output: OutputOptions
-
-        func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(
-                try await administration.tokenKeys.list(),
-                [
-                    OutputOptions.Section(
-                        member: "items",
-                        columns: [
-                            Column("KEY", "id", .id), Column("APPLICATION", "application", .id),
-                            Column("CREATED", "created", .moment),
-                            Column("RETIRED", "retired", .moment), Column("SIGNS", "signs", .id),
-                            Column("PUBLISHED", "published", .id), Column("MASTER KEY", "keyId", .id),
-                        ]
-                    )
-                ]
-            )
-        }
-    }
 
     struct Rotate: AdministrationCommand {
         static let configuration = CommandConfiguration(

@@ -1,53 +1,18 @@
 import Administration
 import ArgumentParser
-import KeptTokens
-import Vocabulary
+import Domain
+import Encodings
+import Logins
 
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Users: find, see, make, refresh, disable, unlink, factors, export, erase, import.",
+        abstract: "Users: make, refresh, unlink, export, import, erase.",
         subcommands: [
-            UserSearchCommand.self, Show.self, UserCreateCommand.self, Refresh.self, Disable.self, Enable.self,
-            Unlink.self, UserFactorCommand.self, UserExportCommand.self, UserImportCommand.self, UserEraseCommand.self,
+            UserCreateCommand.self, Refresh.self, Unlink.self, UserExportCommand.self, UserImportCommand.self,
+            UserEraseCommand.self,
         ]
     )
-
-    struct Show: AdministrationCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Show a user with identities, password, roles, sessions and second factors.",
-            discussion: """
-                Example:
-                  federation user show demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
-                """
-        )
-
-        @OptionGroup var user: UserArgument
-        @OptionGroup var output: OutputOptions
-
-        func run(_ administration: Administration, by actor: Actor) async throws {
-            let user = try await administration.users.read(user.id, of: user.application.id, by: actor)
-            try output.show(user, Self.sections)
-        }
-
-        static let sections = [
-            OutputOptions.Section(
-                member: "identities",
-                columns: [
-                    Column("PROVIDER", "provider", .id), Column("APP ID", "appId", .id),
-                    Column("SUBJECT", "subject", .id), Column("CREATED", "created", .moment),
-                    Column("LAST USED", "lastUsed", .moment), Column("GRANTED", "grantedScopes"),
-                    Column("DECLINED", "declinedScopes"),
-                    Column("DATA ACCESS UNTIL", "dataAccessExpires", .moment),
-                    Column("REVOKED", "revoked", .moment), Column("REVOKED BY", "revokedBy"),
-                    Column("TOKEN KEPT", "tokenKept"), Column("TOKEN EXPIRES", "tokenExpires", .moment),
-                    Column("CHECKED", "checked", .moment),
-                ]
-            ),
-            OutputOptions.Section(member: "sessions", columns: SessionCommand.columns),
-            OutputOptions.Section(member: "factors", columns: FactorColumns.all),
-        ]
-    }
 
     struct Refresh: AdministrationCommand {
         static let configuration = CommandConfiguration(
@@ -67,69 +32,9 @@ struct UserCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             try output.show(
                 try await administration.users.refresh(user.id, of: user.application.id, by: actor),
-                Show.sections
+                like: "applications/{application}/users/{objectId}"
             )
         }
-    }
-
-    struct Disable: AdministrationCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Disable a user and end all sessions.",
-            discussion: """
-                Every running instance refuses the user's logins and sessions within a second.
-
-                Example:
-                  federation user disable demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
-                """
-        )
-
-        @OptionGroup var user: UserArgument
-        @OptionGroup var precondition: PreconditionOption
-        @OptionGroup var output: OutputOptions
-
-        func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(
-                try await UserCommand.set("DISABLED", user, administration, precondition, actor),
-                Show.sections
-            )
-        }
-    }
-
-    struct Enable: AdministrationCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Let a disabled user log in again.",
-            discussion: """
-                Example:
-                  federation user enable demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
-                """
-        )
-
-        @OptionGroup var user: UserArgument
-        @OptionGroup var precondition: PreconditionOption
-        @OptionGroup var output: OutputOptions
-
-        func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(
-                try await UserCommand.set("ENABLED", user, administration, precondition, actor),
-                Show.sections
-            )
-        }
-    }
-
-    private static func set(
-        _ status: String,
-        _ user: UserArgument,
-        _ administration: Administration,
-        _ precondition: PreconditionOption,
-        _ actor: Actor
-    ) async throws -> Resource {
-        try await administration.users.change(
-            user.id,
-            of: user.application.id,
-            patch: .object(["user": .object(["userStatus": .string(status)])]),
-            if: precondition.precondition,
-            by: actor
-        )
     }
 
     struct Unlink: AdministrationCommand {
@@ -150,7 +55,7 @@ struct UserCommand: ParsableCommand {
 
         @OptionGroup var provider: ProviderArgument
 
-        @Option(help: ArgumentHelp("The app of the identity at the provider, as user show has it.", valueName: "id"))
+        @Option(help: ArgumentHelp("The app of the identity at the provider, as the user has it.", valueName: "id"))
         var appID: String
 
         @Option(help: "The user id that the provider gives to that app.")

@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Domain
+import Encodings
 
 struct UserCreateCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
@@ -28,7 +29,7 @@ struct UserCreateCommand: AdministrationCommand {
             valueName: "name=value"
         )
     )
-    var property: [UserSearchCommand.PropertyCondition] = []
+    var property: [PropertyValue] = []
 
     @OptionGroup var password: UserPasswordOptions
 
@@ -65,11 +66,23 @@ struct UserCreateCommand: AdministrationCommand {
             "roles": role.isEmpty ? nil : .array(role.map(JSONValue.string)),
         ])
         let made = try await administration.users.create(.object(document), of: application.id, by: actor)
-        try output.show(made, UserCommand.Show.sections)
+        try output.show(made, like: "applications/{application}/users/{objectId}")
     }
 }
 
-/// The password of a user.
+/// `city=Berlin`; the value may contain further equals signs.
+struct PropertyValue: ExpressibleByArgument, Sendable {
+    let name: String
+    let value: String
+
+    init?(argument: String) {
+        guard let sign = argument.firstIndex(of: "="), sign != argument.startIndex else { return nil }
+        name = String(argument[..<sign])
+        value = String(argument[argument.index(after: sign)...])
+    }
+}
+
+/// The options with a user's password.
 struct UserPasswordOptions: SecretOptions {
     static let option = "password"
     static let isText = true
@@ -82,4 +95,11 @@ struct UserPasswordOptions: SecretOptions {
 
     @Option(name: [.customLong("password")], help: .private)
     var argument: String?
+}
+
+extension JSONObject {
+    /// Creates an object of the members that have a value.
+    init(present members: KeyValuePairs<String, JSONValue?>) {
+        self.init(members.compactMap { key, value in value.map { Member(key, $0) } })
+    }
 }

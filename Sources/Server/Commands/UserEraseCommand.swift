@@ -1,7 +1,8 @@
 import Administration
 import ArgumentParser
-import KeptTokens
-import Vocabulary
+import Domain
+import Encodings
+import Logins
 
 struct UserEraseCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
@@ -10,7 +11,7 @@ struct UserEraseCommand: AdministrationCommand {
         discussion: """
             Nothing brings the user back. Whoever has one of its accounts at a provider becomes a new user at the next \
             login, unless the user is disabled: then these accounts stay banned for the setting banDays, or until \
-            federation ban lift.
+            somebody lifts the ban.
 
             --ids takes a list as providers send it, an id on each line. Each id becomes a request for deletion, as by \
             the provider's callback: a user with another login method loses the identity alone, the option \
@@ -136,7 +137,7 @@ struct UserEraseCommand: AdministrationCommand {
             try told?.keep()
         } catch {
             progress.end()
-            // What was erased stays erased, so the report until now is kept.
+            // Erasures are permanent, so the report of those done is kept.
             if done > 0 { try told?.keep() } else { told?.discard() }
             throw error
         }

@@ -1,6 +1,6 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Domain
 
 struct UserExportCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(

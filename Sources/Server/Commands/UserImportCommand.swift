@@ -1,11 +1,12 @@
 import Administration
 import ArgumentParser
+import Domain
+import Encodings
 import Glibc
 import Import
 import Mapping
 import Passwords
 import Store
-import Vocabulary
 
 struct UserImportCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
@@ -189,9 +190,9 @@ struct UserImportCommand: AdministrationCommand {
     }
 }
 
-/// Where refused records are told of.
+/// The report of refused records, in a file or on standard error.
 final class ImportReport {
-    /// How many are said where no file is wanted.
+    /// How many refusals are printed without a file.
     private static let mostSaid = 20
 
     private let path: String?
@@ -200,9 +201,9 @@ final class ImportReport {
     private var count = 0
 
     /// - Parameters:
-    ///   - path: The name that the file gets when it is whole; nil where none is wanted.
-    ///   - input: What is read meanwhile, and must not become the report.
-    /// - Throws: An exit code after saying why the file cannot be made.
+    ///   - path: The name of the finished file; nil for no file.
+    ///   - input: The file that is being imported, which must not be overwritten by the report.
+    /// - Throws: An exit code after printing why the file cannot be created.
     init(_ path: String?, on input: ImportFile) throws {
         self.path = path
         if let path, input.isFile(at: path) {
@@ -224,7 +225,7 @@ final class ImportReport {
         try file.write(JSONValue.object(refusal.json).text + "\n")
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name, and prints the number of refused records.
     func end() throws {
         isKept = true
         try file?.keep()

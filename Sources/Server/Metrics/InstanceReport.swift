@@ -1,17 +1,17 @@
+import Domain
+import Encodings
 import Observability
 import Secrets
 import ServiceLifecycle
-import Vocabulary
 
-/// What this instance tells operators of itself: how long the parts of logins and the calls of providers took here of
-/// late, and which apps it does not ask.
+/// This instance's report for operators: recent times of login stages and provider calls, and unavailable apps.
 ///
-/// Each instance has seen logins of its own. What all of them have seen is in the database, and no part of it.
+/// Each instance reports its own logins. The data of all instances is in the database, and no part of this report.
 struct InstanceReport: Service {
     private let metrics: MetricRegistry
     private let times: RecentTimes
     private let clock: WallClock
-    /// Milliseconds since 1970.
+    /// The start of the process in milliseconds since 1970.
     private let started: Int64
 
     private static let stages = "federation_login_stage_seconds"
@@ -19,7 +19,7 @@ struct InstanceReport: Service {
     private static let breakers = "federation_provider_breaker_open"
     private static let usage = "federation_graph_usage_percent"
 
-    /// Apps that are told of; with thousands of them, those in trouble are what somebody looks for.
+    /// The most apps in the report; with thousands of apps, operators look for those with problems.
     private static let mostApps = 100
 
     init(metrics: MetricRegistry, clock: WallClock) {
@@ -29,7 +29,7 @@ struct InstanceReport: Service {
         times = RecentTimes(metrics, of: [Self.stages, Self.calls], at: started)
     }
 
-    /// Looks at what the histograms hold, now and then.
+    /// Reads the histograms at intervals.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
@@ -39,8 +39,10 @@ struct InstanceReport: Service {
         }
     }
 
-    /// `{"version", "started", "since", "stages", "calls", "apps"}`: what took how long since a moment, which is the
-    /// start or about an hour ago, and apps that are not asked or have used some of their allowance, the worst first.
+    /// Returns the report: `{"version", "started", "since", "stages", "calls", "apps"}`.
+    ///
+    /// The times are those since `since`, the start or about an hour ago. The apps are those that are not called or
+    /// have used part of their rate limit, the worst first.
     @Sendable
     func json() -> JSONValue {
         .object([
@@ -86,7 +88,7 @@ struct InstanceReport: Service {
             var highest: Double { allowances.values.max() ?? 0 }
         }
         func app(_ labels: [String: String]) -> App {
-            // Usage is Facebook's alone, so its metric has no provider.
+            // Only Facebook reports usage, so its metric has no provider.
             App(
                 provider: labels["provider"] ?? "facebook",
                 application: labels["application"] ?? "",
@@ -117,7 +119,7 @@ struct InstanceReport: Service {
 }
 
 extension Observations {
-    /// What a half, and all but a twentieth and a hundredth of them, took at most, in milliseconds.
+    /// The 50th, 95th and 99th percentile in milliseconds.
     fileprivate var json: JSONValue {
         func milliseconds(_ share: Double) -> JSONValue {
             let hundredths = (quantile(share) ?? 0) * 100_000

@@ -1,11 +1,12 @@
+import Domain
 import Logins
 import Metrics
 import NIOConcurrencyHelpers
-import Vocabulary
 
-/// Counts logins as they are told of.
+/// Counts the outcomes of logins.
 ///
-/// An application in a label is one that there is, and a provider one that it has, or a kind: `LoginLog` sees to that.
+/// `LoginLog` makes sure that labels name only existing applications, and only providers of the application or provider
+/// kinds.
 final class LoginCounter: Sendable {
     private enum Outcome: Hashable {
         case created
@@ -33,7 +34,7 @@ final class LoginCounter: Sendable {
         let time: Metrics.Timer
     }
 
-    /// Found once for each way that logins go; a login costs one look-up without making a text.
+    /// The instruments by kind and outcome of logins; a login costs one lookup and builds no text.
     private let instruments = NIOLockedValueBox<[Key: Instruments]>([:])
 
     @Sendable
@@ -61,7 +62,7 @@ final class LoginCounter: Sendable {
         found.time.record(duration: login.duration)
     }
 
-    /// Remembered at once; what is forgotten is found again in the registry.
+    /// The most cached instruments; dropped ones are found again in the registry.
     private static let most = 10_000
 
     private static func instruments(of key: Key) -> Instruments {
@@ -78,7 +79,7 @@ final class LoginCounter: Sendable {
 }
 
 extension LoginOutcome.Method {
-    /// The provider's name; nothing where a login needs none.
+    /// The provider's name; empty for a login without a provider.
     fileprivate var label: String {
         switch self {
         case .provider(let name): name.text

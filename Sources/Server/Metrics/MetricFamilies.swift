@@ -1,15 +1,15 @@
 import Observability
 import Postgres
 
-/// Every metric of the service; docs/metrics.md says what they are for.
+/// Every metric of the service; docs/metrics.md explains them.
 ///
-/// The modules that count name them by their texts. What is not declared here is not on the page.
+/// Other modules refer to the metrics by name. A metric that is not declared here is not on the page.
 extension MetricFamily {
     static let all = logins + providers + requests + sessions + work + mails + postgres + configuration + process
 
-    /// Bounds in seconds for what people wait for.
+    /// Histogram bounds in seconds, for waits of users.
     private static let waits = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    /// The same for what may be computation alone.
+    /// Histogram bounds in seconds, for parts that may be pure computation.
     private static let parts = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025] + waits
 
     private static let logins = [
@@ -18,7 +18,7 @@ extension MetricFamily {
             .counter,
             "Logins by how they ended.",
             labels: ["application", "provider", "credential", "outcome"],
-            // With a thousand applications there are some thousand ways.
+            // A thousand applications have some thousand combinations of labels.
             most: 10_000
         ),
         MetricFamily(
@@ -284,7 +284,7 @@ extension MetricFamily {
         MetricFamily("federation_trace_spans_waiting", .gauge, "Spans that wait to be exported.", isRead: true),
     ]
 
-    /// As Prometheus' own client libraries name them.
+    /// The metrics of the process, with the names of Prometheus' own client libraries.
     private static let process = [
         MetricFamily(
             "process_cpu_seconds_total",

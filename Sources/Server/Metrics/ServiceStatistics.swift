@@ -5,12 +5,12 @@ import Passwords
 import Postgres
 import Store
 
-/// What the parts of the service know of themselves, read when somebody asks for the page of metrics.
+/// The statistics of the service's parts, read when the page of metrics is requested.
 ///
-/// Nothing here asks the database: the page is there while that is not.
+/// They need no query of the database, so the page works while the database is unreachable.
 struct ServiceStatistics: Sendable {
     let telemetry: Telemetry
-    /// With their names.
+    /// The pools with their names.
     let pools: [(name: String, databases: Databases)]
     let directory: ApplicationDirectory
     let passwords: PasswordHasher
@@ -22,7 +22,7 @@ struct ServiceStatistics: Sendable {
         var samples = ProcessStatistics.samples() + configuration + work + log + traces
         for (name, databases) in pools {
             samples += Self.samples(of: await databases.main.status(), named: name)
-            // One row for all of them, however many there are.
+            // One row for all own databases, however many there are.
             guard !databases.own.isEmpty else { continue }
             var own = PostgresStatus()
             for client in databases.own { own.add(await client.status()) }

@@ -1,16 +1,17 @@
+import Domain
 import Logging
 import Metrics
 import Observability
 import Secrets
 import Tracing
 
-/// What this process says of itself: its log, its metrics and its traces.
+/// The log, the metrics and the traces of this process.
 struct Telemetry: Sendable {
     let level: LogLevel
     let output = LineOutput.standard
     let notices: NoticeLimit
     let metrics = MetricRegistry(MetricFamily.all)
-    /// Nil where no trace is exported.
+    /// The spans to export; nil where no trace is exported.
     let spans: SpanQueue?
     private let tracer: W3CTracer
 
@@ -21,7 +22,7 @@ struct Telemetry: Sendable {
         tracer = W3CTracer(queue: spans, percent: configuration.traces?.percent ?? 0, random: .system)
     }
 
-    /// Has all loggers, instruments and spans that are made from now on; once in a process, and before anything counts.
+    /// Installs the log, metrics and tracer of the process; call once, before anything logs or counts.
     func start() {
         LoggingSystem.bootstrap(
             { _, provider in

@@ -1,17 +1,17 @@
 import ArgumentParser
-import Vocabulary
+import Encodings
 
-/// The name, once more, of what a command removes for good.
+/// The repeated name of the object that a command removes for good.
 struct ConfirmationOption: ParsableArguments {
     @Option(name: .customLong("confirm"), help: "The name once more; needed where nobody can be asked.")
     var name: String?
 
-    /// Lets a removal go on when the name was given, or is typed by the person at the terminal.
+    /// Requires the name by the option, or typed at the terminal.
     ///
     /// - Parameters:
-    ///   - name: What must be given.
+    ///   - name: The required name.
     ///   - consequence: What will be lost.
-    /// - Throws: An exit code when it was not given, or was another one.
+    /// - Throws: An exit code for a missing or different name.
     func require(_ name: String, losing consequence: String) throws {
         guard let given = try self.name ?? ask(name, consequence) else {
             throw Exit.refusing("nothing was removed.")

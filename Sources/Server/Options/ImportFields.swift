@@ -1,9 +1,9 @@
 import ArgumentParser
+import Domain
 import Import
 import Passwords
-import Vocabulary
 
-/// `passwordHash=pw`: what a system field is called in a file.
+/// `passwordHash=pw`: a system field and its name in a file.
 struct FieldName: ExpressibleByArgument, Sendable {
     let field: SystemField
     let column: String
@@ -16,7 +16,7 @@ struct FieldName: ExpressibleByArgument, Sendable {
     }
 }
 
-/// `facebook=1234567890`: the app to which the ids of a provider belong.
+/// `facebook=1234567890`: a provider and the app to which its ids belong.
 struct ProviderAppName: ExpressibleByArgument, Sendable {
     let provider: ProviderName
     let app: ProviderAppID
@@ -32,9 +32,9 @@ struct ProviderAppName: ExpressibleByArgument, Sendable {
 }
 
 extension FirebaseScryptParameters {
-    /// Reads a file with what Firebase's console shows of a project.
+    /// Reads a file with a project's hash parameters from Firebase's console.
     ///
-    /// - Throws: An exit code after saying what lacks.
+    /// - Throws: An exit code after printing what is missing.
     init(file path: String) throws {
         let text = String(decoding: try InputFile.bytes(path), as: UTF8.self)
         do throws(HashConfigProblem) { try self.init(hashConfig: text) } catch {

@@ -1,19 +1,19 @@
 import Glibc
 import Import
 
-/// A file of any size, read part by part.
+/// A file of any size, read in parts.
 struct ImportFile {
     private static let partBytes = 262_144
-    /// Bytes of a file that may be held in memory.
+    /// Bytes of the largest file that is read into memory.
     private static let mostBytes = 67_108_864
 
     let path: String
-    /// How large it is.
+    /// The size of the file.
     let bytes: Int
     private let device: dev_t
     private let number: ino_t
 
-    /// - Throws: An exit code after saying why it is of no use; an import may have to read it again, so a pipe is none.
+    /// - Throws: An exit code after printing the problem; a pipe is refused, because an import may read the file again.
     init(_ path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -27,13 +27,13 @@ struct ImportFile {
         (device, number) = (status.st_dev, status.st_ino)
     }
 
-    /// Whether it has this name, too.
+    /// Returns whether a path leads to the same file.
     func isFile(at path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_dev == device && status.st_ino == number
     }
 
-    /// What gives the bytes from the beginning, some with each call and none at the end.
+    /// Returns a reader of the bytes from the beginning, which returns an empty part at the end.
     func open(telling position: @escaping (Int) -> Void = { _ in }) throws -> () throws -> [UInt8] {
         let reading = try Reading(path)
         return {
@@ -43,7 +43,7 @@ struct ImportFile {
         }
     }
 
-    /// The whole file, to be held in memory.
+    /// Reads the whole file into memory.
     func whole() throws -> [UInt8] {
         guard bytes <= Self.mostBytes else {
             throw Exit.saying("\(path): has more than \(Self.mostBytes) bytes; divide it", Exit.dataError)
@@ -57,7 +57,7 @@ struct ImportFile {
         }
     }
 
-    /// SHA-256 of the file.
+    /// Returns the SHA-256 of the file.
     func digest() throws -> [UInt8] {
         let read = try open()
         var digest = FileDigest()
@@ -68,7 +68,7 @@ struct ImportFile {
         }
     }
 
-    /// The open file, which is closed with the last who reads it.
+    /// The open file, which is closed with its last reader.
     private final class Reading {
         private let path: String
         private let descriptor: Int32

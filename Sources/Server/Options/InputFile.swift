@@ -1,15 +1,15 @@
 import ArgumentParser
+import Encodings
 import Glibc
-import Vocabulary
 
 /// A file that a command reads: a path, or `-` for standard input.
 enum InputFile {
-    /// As much as a document may have, and more than a secret ever does.
+    /// The limit of a document, and more than any secret has.
     static let mostBytes = JSONLimits.document.bytes
 
-    /// The bytes of the file.
+    /// Reads the file.
     ///
-    /// - Throws: An exit code after saying why it cannot be read.
+    /// - Throws: An exit code after printing why the file cannot be read.
     static func bytes(_ path: String) throws -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(path) }
@@ -28,21 +28,21 @@ enum InputFile {
         }
     }
 
-    /// The JSON value in the file.
+    /// Reads the JSON value in the file.
     static func json(_ path: String) throws -> JSONValue {
         do { return try JSONParser.parse(try bytes(path), limits: .document) } catch let error as JSONError {
             throw Exit.saying("\(name(path)): \(error)", Exit.dataError)
         }
     }
 
-    /// Makes sure that the file can be read, without reading it.
+    /// Checks that the file can be read, without reading it.
     ///
-    /// - Throws: An exit code after saying why it cannot be read.
+    /// - Throws: An exit code after printing why the file cannot be read.
     static func requireReadable(_ path: String) throws {
         guard path == "-" || access(path, R_OK) == 0 else { throw unreadable(path) }
     }
 
-    /// What messages call the file.
+    /// Returns the file's name for messages.
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
     private static func unreadable(_ path: String) -> ExitCode {

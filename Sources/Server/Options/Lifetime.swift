@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// A length of time as people write it: `30s`, `15m`, `12h`, `90d`.
+/// A duration such as `30s`, `15m`, `12h` or `90d`.
 struct Lifetime: ExpressibleByArgument, Sendable {
     let seconds: Int64
 
@@ -15,7 +15,7 @@ struct Lifetime: ExpressibleByArgument, Sendable {
         seconds = count * unit
     }
 
-    /// A moment as the administration takes it; a length of time means so long ago.
+    /// Returns a time in the form of the administration API; a duration means that long ago.
     static func moment(_ text: String) -> String {
         guard let ago = Lifetime(argument: text) else { return text }
         return String(Int64(max(0, Date().timeIntervalSince1970 - Double(ago.seconds))) * 1000)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// Where a command puts a document: standard output, or the file of `-o`.
+/// The destination of a document: standard output, or the file of `-o`.
 struct OutputFileOption: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -10,9 +10,9 @@ struct OutputFileOption: ParsableArguments {
     )
     var path: String?
 
-    /// Writes text and a line break behind it, as `stream` does.
+    /// Writes a text and a line break, as `stream` does.
     ///
-    /// - Throws: An exit code after saying why it cannot be written.
+    /// - Throws: An exit code after printing why the file cannot be written.
     func write(_ text: String) throws {
         guard let file = try openFile() else { return try Terminal.print(text + "\n") }
         do { try file.write(text + "\n") } catch {
@@ -22,15 +22,15 @@ struct OutputFileOption: ParsableArguments {
         try file.keep()
     }
 
-    /// Writes what comes a part at a time.
+    /// Writes a document in parts.
     ///
-    /// The file is another one than what had its name before, with mode 0600, and whole from the moment at which it has
-    /// the name: nobody who could read the former one, or who put a link there, reads or leads this one. What the body
-    /// leaves unfinished never gets the name.
+    /// The file is a new one with mode 0600, and it is complete when it gets its name. So a user who could read the
+    /// former file, or who put a link there, can neither read nor redirect the new one. A document that the body leaves
+    /// unfinished never gets the name.
     ///
-    /// - Parameter body: Gets what writes.
+    /// - Parameter body: Receives the function that writes.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws; an exit code after saying why it cannot be written.
+    /// - Throws: What the body throws; an exit code after printing why the file cannot be written.
     func stream<Value>(_ body: (_ write: (String) throws -> Void) async throws -> Value) async throws -> Value {
         guard let file = try openFile() else { return try await body { try Terminal.print($0) } }
         let value: Value
@@ -42,24 +42,24 @@ struct OutputFileOption: ParsableArguments {
         return value
     }
 
-    /// Nil for standard output.
+    /// Creates the file; nil for standard output.
     private func openFile() throws -> NewFile? {
         guard let path else { return nil }
         return try NewFile(path, instead: "leave -o out and redirect standard output")
     }
 }
 
-/// A file of mode 0600 under a name of its own, which gets the wanted one when it is whole.
+/// A file of mode 0600 under a temporary name, which gets its final name when it is complete.
 struct NewFile {
     private let path: String
     private let name: [CChar]
     private let descriptor: Int32
 
     /// - Parameters:
-    ///   - path: The wanted name.
-    ///   - remedy: What to do instead where something has the name that is not to be replaced: a link, a folder, a
-    ///     device, a pipe.
-    /// - Throws: An exit code after saying why it cannot be made.
+    ///   - path: The final name.
+    ///   - remedy: What to do instead where the name belongs to a link, a folder, a device or a pipe, which is not
+    ///     replaced.
+    /// - Throws: An exit code after printing why the file cannot be created.
     init(_ path: String, instead remedy: String) throws {
         var status = stat()
         if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
@@ -76,7 +76,7 @@ struct NewFile {
         guard Terminal.write(text, to: descriptor) else { throw cannotWrite(Exit.inputOutput) }
     }
 
-    /// Closes the file and gives it its name.
+    /// Closes the file and gives it its final name.
     func keep() throws {
         let isWritten = fsync(descriptor) == 0
         guard close(descriptor) == 0, isWritten else {

@@ -1,35 +1,29 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Encodings
 
-/// How a command shows its result: as tables for people, or as the JSON that the administration API answers.
+/// The format of a command's result: tables, or the JSON of the administration API.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON, for programs.")
     var json = false
 
-    /// Shows a list.
+    /// Prints a list.
     func show(_ page: Page, _ columns: [Column]) throws {
         guard !json else { return try print(page.json) }
         try table(columns, page.items)
         if let next = page.next { Terminal.say("There are more: repeat the command with --cursor=\(next)") }
     }
 
-    /// Shows a resource that is a whole list.
-    func show(list resource: Resource, _ columns: [Column]) throws {
+    /// Prints one resource: its members, and below them its lists as tables.
+    func show(_ resource: Resource, _ sections: [Section] = [], moments: [String] = []) throws {
         guard !json else { return try print(resource.body) }
-        try table(columns, resource.body.object?["items"]?.array ?? [])
+        try details(resource.body, tag: resource.tag, sections, moments: moments)
     }
 
-    /// Shows one resource: its members, and those that are lists as tables below.
-    func show(_ resource: Resource, _ sections: [Section] = []) throws {
-        guard !json else { return try print(resource.body) }
-        try details(resource.body, tag: resource.tag, sections)
-    }
-
-    /// Shows a result that is no resource.
+    /// Prints a result that is no resource.
     func show(_ value: JSONValue, _ sections: [Section]) throws {
         guard !json else { return try print(value) }
-        try details(value, tag: nil, sections)
+        try details(value, tag: nil, sections, moments: [])
     }
 
     func print(_ value: JSONValue) throws {
@@ -38,7 +32,7 @@ struct OutputOptions: ParsableArguments {
 
     // MARK: Tables
 
-    /// A member that holds a list, and the columns in which it is shown.
+    /// A member with a list, and the columns of its table.
     struct Section {
         let member: String
         let columns: [Column]
@@ -49,8 +43,8 @@ struct OutputOptions: ParsableArguments {
         try Terminal.print(lines.joined(separator: "\n") + "\n")
     }
 
-    private func details(_ value: JSONValue, tag: String?, _ sections: [Section]) throws {
-        var rows = Details(value, without: sections.map(\.member) + [Self.warnings]).rows
+    private func details(_ value: JSONValue, tag: String?, _ sections: [Section], moments: [String]) throws {
+        var rows = Details(value, without: sections.map(\.member) + [Self.warnings], moments: moments).rows
         if let tag { rows.append(("tag", TerminalText.escaped(tag))) }
         let width = rows.map { TerminalText.width(of: $0.name) }.max() ?? 0
         try Terminal.print(
@@ -67,6 +61,6 @@ struct OutputOptions: ParsableArguments {
         for warning in value.object?[Self.warnings]?.array ?? [] { Terminal.say("warning: \(warning.string ?? "")") }
     }
 
-    /// The member with sentences that somebody should read who did not ask for them.
+    /// The member with warnings, which are printed for every result.
     private static let warnings = "warnings"
 }

@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
-import Vocabulary
+import Encodings
 
-/// How much of a list is wanted.
+/// The options that select a part of a list.
 struct PageOptions: ParsableArguments {
     @Option(help: "How many to list at most.")
     var limit = PageRequest.usualItems
@@ -14,7 +14,7 @@ struct PageOptions: ParsableArguments {
         guard limit > 0 else { throw ValidationError("--limit must be at least 1.") }
     }
 
-    /// Reads pages until there are enough.
+    /// Reads pages until the limit is reached.
     func read(_ page: (PageRequest) async throws -> Page) async throws -> Page {
         var items: [JSONValue] = []
         var cursor = cursor

@@ -1,14 +1,25 @@
 import Administration
+import AdministrationAPI
 import ArgumentParser
 
-/// What must still be so for a change to happen.
+/// The precondition of a change.
 struct PreconditionOption: ParsableArguments {
     @Option(
         name: .customLong("if-match"),
-        help: ArgumentHelp("Change nothing unless this is still the tag that show gave.", valueName: "tag")
+        help: ArgumentHelp("Change nothing unless this is still the tag that get gave.", valueName: "tag")
     )
     var tag: String?
 
-    /// Without the option: whatever is there.
-    var precondition: Precondition { tag.map { .tags([$0.filter { $0 != "\"" }]) } ?? .any }
+    /// The precondition of the option; without the option there is none.
+    var precondition: Precondition { plainTag.map { .tags([$0]) } ?? .any }
+
+    /// - Throws: `ValidationError` where the path takes no tag, so that no change seems guarded that is not.
+    func check(_ path: ResourcePath) throws {
+        guard tag == nil || path.route.takesTag else {
+            throw ValidationError("\(path.text) has no tag: leave --if-match out.")
+        }
+    }
+
+    /// The tag without quotes.
+    var plainTag: String? { tag.map { $0.filter { $0 != "\"" } } }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Vocabulary
+import Domain
 
-/// The provider that a command is about.
+/// The provider that a command works on.
 struct ProviderArgument: ParsableArguments {
     @Option(name: .customLong("provider"), help: "The identity provider, as the application calls it.")
     var name = ProviderName(known: "facebook")

@@ -1,14 +1,14 @@
 import ArgumentParser
-import Vocabulary
+import Domain
 
-/// Where a command takes a secret from: a file, standard input, or a person who types it unseen.
+/// The source of a command's secret: a file, standard input, or hidden input at the terminal.
 ///
-/// An argument is never taken: every process on the machine can read it, and the shell writes it into its history. The
-/// option that people try is known only to say so.
+/// A secret is never an argument: every process on the machine can read arguments, and the shell writes them into its
+/// history. The option that users might try exists only to say so.
 protocol SecretOptions: ParsableArguments {
-    /// The name of the options, such as `secret` for `--secret-file`.
+    /// The base name of the options, such as `secret` for `--secret-file`.
     static var option: String { get }
-    /// Whether a person has chosen it, of any characters.
+    /// Whether a human chose the secret, which may then have any characters.
     static var isText: Bool { get }
     var file: String? { get }
     var stdin: Bool { get }
@@ -26,41 +26,42 @@ extension SecretOptions {
         guard self.file == nil || !self.stdin else { throw ValidationError("Give \(file) or \(stdin), not both.") }
     }
 
-    /// Whether the command was told where to take it from.
+    /// Whether an option names the source of the secret.
     var isGiven: Bool { file != nil || stdin }
 
-    /// Whether it comes from standard input, which is there once.
+    /// Whether the secret comes from standard input, which can be read only once.
     var takesStandardInput: Bool { stdin || file == "-" }
 
-    /// The secret from where the options say.
+    /// Reads the secret from the source that the options name.
     ///
-    /// - Parameter name: What the secret is, for messages.
+    /// - Parameter name: The name of the secret, for messages.
     /// - Returns: Nil when no option was given.
-    /// - Throws: An exit code after saying why there is none.
+    /// - Throws: An exit code after printing the problem.
     func read(_ name: String) throws -> Secret? {
         if let file { return try Secret(line: try InputFile.bytes(file), of: name, isText: Self.isText) }
         guard stdin else { return nil }
-        guard !Terminal.inputIsTerminal else { return try Self.ask(name) }
+        guard !Terminal.inputIsTerminal else { return try Secret(asking: name, isText: Self.isText) }
         return try Secret(line: try InputFile.bytes("-"), of: name, isText: Self.isText)
     }
 
-    /// The secret from where the options say, or from the person at the terminal.
+    /// Reads the secret from the source that the options name, or else from the terminal.
     func require(_ name: String) throws -> Secret {
         if let secret = try read(name) { return secret }
         guard Terminal.canAsk else {
             throw Exit.refusing("\(name) is needed: give --\(Self.option)-file or --\(Self.option)-stdin.")
         }
-        return try Self.ask(name)
-    }
-
-    private static func ask(_ name: String) throws -> Secret {
-        let line = Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8)
-        return try Secret(line: line, of: name, isText: isText)
+        return try Secret(asking: name, isText: Self.isText)
     }
 }
 
 extension Secret {
-    /// Why a secret is not taken as an argument, and what to do.
+    /// Reads hidden input at the terminal.
+    init(asking name: String, isText: Bool = false) throws {
+        let line = Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8)
+        try self.init(line: line, of: name, isText: isText)
+    }
+
+    /// Returns the message that refuses a secret as an argument.
     static func refusal(ofArgument argument: String, use others: String) -> String {
         """
         \(argument) is refused: an argument can be read by everybody on this machine, and it stays in the shell's history. Use \
@@ -68,9 +69,9 @@ extension Secret {
         """
     }
 
-    /// One line without the line break that files end with.
+    /// Reads a secret from one line, without its line break.
     ///
-    /// - Throws: An exit code after saying what is wrong.
+    /// - Throws: An exit code after printing the problem.
     init(line bytes: [UInt8], of name: String, isText: Bool = false) throws {
         var line = bytes[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
@@ -93,53 +94,7 @@ extension Secret {
     }
 }
 
-/// The secret of an app at a provider.
-struct AppSecretOptions: SecretOptions {
-    static let option = "secret"
-
-    @Option(name: .customLong("secret-file"), help: "File that holds the app secret.", completion: .file())
-    var file: String?
-
-    @Flag(name: .customLong("secret-stdin"), help: "Read the app secret from standard input.")
-    var stdin = false
-
-    @Option(name: [.customLong("secret"), .customLong("app-secret")], help: .private)
-    var argument: String?
-}
-
-/// What Facebook repeats when it sets up the webhook.
-struct VerifyTokenOptions: SecretOptions {
-    static let option = "webhook-verify-token"
-
-    @Option(
-        name: .customLong("webhook-verify-token-file"),
-        help: "File that holds the text that Facebook repeats when it sets up the webhook.",
-        completion: .file()
-    )
-    var file: String?
-
-    @Flag(name: .customLong("webhook-verify-token-stdin"), help: "Read that text from standard input.")
-    var stdin = false
-
-    @Option(name: [.customLong("webhook-verify-token")], help: .private)
-    var argument: String?
-}
-
-/// An API key that exists already.
-struct APIKeyOptions: SecretOptions {
-    static let option = "key"
-
-    @Option(name: .customLong("key-file"), help: "File that holds a key to take.", completion: .file())
-    var file: String?
-
-    @Flag(name: .customLong("key-stdin"), help: "Read a key to take from standard input.")
-    var stdin = false
-
-    @Option(name: [.customLong("key"), .customLong("api-key")], help: .private)
-    var argument: String?
-}
-
-/// An access token of a person.
+/// The options with a user's access token.
 struct AccessTokenOptions: SecretOptions {
     static let option = "access-token"
 

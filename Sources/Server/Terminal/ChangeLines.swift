@@ -1,12 +1,12 @@
-import Vocabulary
+import Encodings
 
-/// Differences as lines: `+` for what comes, `-` for what goes, `~` for what changes, with its parts below it.
+/// Changes as lines: `+` for additions, `-` for removals, `~` for changes, with their parts below.
 struct ChangeLines {
     private(set) var lines: [String] = []
 
     var isEmpty: Bool { lines.isEmpty }
 
-    /// The changes of an `ApplicationPlan`, as its JSON has them.
+    /// Creates the lines of an `ApplicationPlan`, from its JSON.
     init(ofPlan plan: JSONValue) {
         for change in plan.object?["changes"]?.array?.compactMap(\.object) ?? [] {
             let names = [change["action"]?.string, change["target"]?.string].compactMap { $0 }
@@ -14,7 +14,7 @@ struct ChangeLines {
         }
     }
 
-    /// What differs between two mappings, as `mappingDifference` gives it.
+    /// Creates the lines of the difference of two mappings, from `mappingDifference`.
     init(ofMappings difference: JSONValue) {
         let object = difference.object ?? JSONObject()
         for entry in object["removed"]?.array ?? [] { add("-", entry) }

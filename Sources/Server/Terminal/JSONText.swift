@@ -1,9 +1,9 @@
-import Vocabulary
+import Encodings
 
 extension JSONValue {
     /// The value as JSON text on one line.
     var line: String { TerminalText.escapedJSON(text) }
 
-    /// The value as JSON text for people and version control, on lines.
+    /// The value as indented JSON text, for humans and version control.
     var indented: String { indented(\.line) }
 }

@@ -1,4 +1,4 @@
-/// How far a long command is, on a line of the terminal that is written over and over; nothing where nobody watches.
+/// The progress of a long command, on one line of the terminal; nothing without a terminal.
 struct Progress {
     private let what: String
     private let isShown: Bool
@@ -7,13 +7,13 @@ struct Progress {
 
     /// - Parameters:
     ///   - what: What is counted.
-    ///   - isShown: False where the terminal has the result itself.
+    ///   - isShown: False where the terminal shows the result itself.
     init(_ what: String, isShown: Bool) {
         self.what = what
         self.isShown = isShown && Terminal.errorIsTerminal
     }
 
-    /// Shows a count, with what else there is to say of it, four times a second at most.
+    /// Shows a count and a note, four times a second at most.
     mutating func show(_ count: Int, _ note: @autoclosure () -> String? = nil) {
         guard isShown, shown.map({ $0.duration(to: .now) >= .milliseconds(250) }) ?? true else { return }
         shown = .now
@@ -22,7 +22,7 @@ struct Progress {
         Terminal.overwrite("\(count) \(what), \(Int(Double(count) / seconds)) a second\(rest)")
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     func end() {
         if shown != nil { Terminal.overwrite("") }
     }

@@ -1,14 +1,14 @@
+import Encodings
 import FoundationEssentials
-import Vocabulary
 
-/// A column of a table: its title and which member of a row's JSON object it shows.
+/// A column of a table: its title, and the member of a row's JSON object that it shows.
 struct Column: Sendable {
     enum Kind: Sendable {
-        /// May be cut where the terminal is too narrow.
+        /// A text that may be cut where the terminal is too narrow.
         case text
-        /// The same; left out when no row has it.
+        /// A text that may be cut; the column is left out when no row has a value.
         case rare
-        /// Is needed whole, to be copied into the next command.
+        /// A value that is shown whole, to be copied into the next command.
         case id
         /// Milliseconds since 1970.
         case moment
@@ -35,7 +35,7 @@ struct Column: Sendable {
     }
 }
 
-/// How a JSON value looks to a person.
+/// The text of a JSON value in a table.
 enum Cell {
     private static let nothing = "-"
 
@@ -54,7 +54,7 @@ enum Cell {
     }
 
     private static func moment(_ number: JSONNumber) -> String {
-        // Year 9999: what lies beyond is no moment that somebody meant.
+        // The end of year 9999; a later value is no real time.
         guard let milliseconds = number.integer, (0..<253_402_300_800_000).contains(milliseconds) else {
             return number.literal
         }
@@ -71,7 +71,7 @@ extension JSONValue {
     }
 }
 
-/// Rows under a header, aligned.
+/// Aligned rows under a header.
 struct Table {
     let columns: [Column]
     let rows: [[String]]
@@ -83,7 +83,7 @@ struct Table {
         self.rows = rows.map { [columns = self.columns] row in columns.map { $0.cell(of: row) } }
     }
 
-    /// The lines of the table for a terminal of so many columns; nil leaves every cell whole.
+    /// Returns the lines of the table for a terminal of `limit` columns; nil leaves every cell whole.
     func lines(within limit: Int?) -> [String] {
         let cells = [columns.map(\.title)] + rows
         var widths = columns.indices.map { column in
@@ -102,8 +102,9 @@ struct Table {
     private static let gap = "  "
     private static let narrowest = 8
 
-    /// Takes from the widest columns first; ids stay whole, and a table that still does not fit is wrapped by the
-    /// terminal.
+    /// Shrinks the widest columns first.
+    ///
+    /// Ids stay whole; the terminal wraps a table that still does not fit.
     private func shrink(_ widths: inout [Int], to limit: Int) {
         let flexible = columns.indices.filter { columns[$0].mayBeCut }
         let fixed = columns.indices.filter { !columns[$0].mayBeCut }.reduce(0) { $0 + widths[$1] }

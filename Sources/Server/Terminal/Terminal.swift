@@ -1,16 +1,16 @@
 import ArgumentParser
 import Glibc
 
-/// The three standard streams, each of which may be a terminal with a person in front of it.
+/// The three standard streams, each of which may be a terminal.
 enum Terminal {
-    /// Whether questions make sense: somebody sees them and can type.
+    /// Whether questions can be asked: a user sees them and can type.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
     static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Columns of the terminal behind standard output; nil when it is none or does not say.
+    /// The number of columns of the terminal at standard output; nil when there is none or it does not say.
     static var columns: Int? {
         var size = winsize()
         guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -21,35 +21,37 @@ enum Terminal {
 
     /// Writes a result to standard output.
     ///
-    /// - Throws: An exit code when it cannot be written, so that a full disk behind `>` is no success.
+    /// - Throws: An exit code when the write fails, so that a full disk behind `>` is no success.
     static func print(_ text: String) throws {
         guard write(text, to: STDOUT_FILENO) else {
             throw Exit.saying("federation: cannot write to standard output: \(Exit.systemError)", Exit.inputOutput)
         }
     }
 
-    /// Says on standard output that something is done.
+    /// Prints to standard output that something is done.
     static func report(_ text: String) throws {
         try print(TerminalText.escaped(text) + "\n")
     }
 
-    /// Prints a secret that nobody can read again, alone on standard output so that it goes into a file or a variable.
+    /// Prints a secret that cannot be read again.
+    ///
+    /// It is alone on standard output, so that it goes into a file or a variable.
     static func printOnce(_ secret: String, _ name: String) throws {
         try print(TerminalText.escaped(secret) + "\n")
         say("\(name) Only a hash of it is stored, so it will not be shown again: keep it now.")
     }
 
-    /// Says something about what happens, on standard error.
+    /// Prints a message to standard error.
     static func say(_ text: String) {
         _ = write(TerminalText.escapedLines(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Puts a text in place of the last line on standard error, which is a terminal.
+    /// Replaces the last line on standard error, which is a terminal.
     static func overwrite(_ text: String) {
         _ = write("\r\u{1B}[K" + TerminalText.escaped(text), to: STDERR_FILENO)
     }
 
-    /// Writes all of a text; false, with `errno`, when that fails.
+    /// Writes all of a text; returns false, with `errno`, on failure.
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -62,15 +64,15 @@ enum Terminal {
 
     // MARK: Questions
 
-    /// Asks for a line; nil at the end of input.
+    /// Asks for a line; returns nil at the end of input.
     static func ask(_ question: String) -> String? {
         _ = write(TerminalText.escaped(question) + " ", to: STDERR_FILENO)
         return readLine()
     }
 
-    /// Asks for a line that does not appear on the screen; nil at the end of input.
+    /// Asks for a line that is not shown; returns nil at the end of input.
     ///
-    /// The terminal hands over single keys meanwhile: its own line buffer ends at 4095 bytes, and tokens may be longer.
+    /// The terminal passes on single keys meanwhile: its own line buffer ends at 4095 bytes, and tokens may be longer.
     static func askHidden(_ question: String) -> String? {
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
@@ -85,7 +87,7 @@ enum Terminal {
         case .line(let bytes): return String(decoding: bytes, as: UTF8.self)
         case .end: return nil
         case .interrupted:
-            // With the terminal as it was, the process ends as it would have without us.
+            // The terminal is restored, and the process ends as an interrupted process does.
             kill(getpid(), SIGINT)
             return nil
         }

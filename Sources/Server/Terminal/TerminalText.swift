@@ -1,21 +1,25 @@
-/// Text from anywhere, made safe to show: names come from Facebook, and a terminal obeys what it is sent (T-114,
-/// T-119).
+/// Escaping of untrusted text for the terminal, which obeys control sequences (T-114, T-119).
+///
+/// Names of users come from Facebook, for example.
 enum TerminalText {
-    /// The text with an escape in place of every character that could move the cursor, change colours, begin a line,
-    /// hide itself or turn the direction of reading.
+    /// Returns the text with unsafe characters escaped.
+    ///
+    /// Those are the characters that could move the cursor, change colours, begin a line, be invisible or change the
+    /// direction of reading.
     static func escaped(_ text: String) -> String {
         escaped(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
-    /// The same for text of several lines, which stay lines.
+    /// Returns a text of several lines with unsafe characters escaped; the line breaks stay.
     static func escapedLines(_ text: String) -> String {
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             .map { escaped(String($0)) }.joined(separator: "\n")
     }
 
-    /// The same for JSON text, which means the same afterwards.
+    /// Returns JSON text with unsafe characters escaped, without a change of its meaning.
     ///
-    /// `JSONWriter` has escaped the controls; such characters are left in texts only, where JSON takes an escape.
+    /// `JSONWriter` has escaped the control characters. The other unsafe characters occur only in strings, where JSON
+    /// allows an escape.
     static func escapedJSON(_ text: String) -> String {
         escaped(text) { scalar in
             Character(scalar).utf16.map { unit in
@@ -41,7 +45,7 @@ enum TerminalText {
     private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate: false
-        // Persian, Hindi and emoji are written with the two joiners; what is left turns text around or is invisible.
+        // Persian, Hindi and emoji need the two joiners; the others change the direction of text or are invisible.
         case .format: scalar == "\u{200C}" || scalar == "\u{200D}"
         default: true
         }
@@ -49,17 +53,17 @@ enum TerminalText {
 
     // MARK: Width
 
-    /// How many columns of a terminal the text takes.
+    /// Returns how many columns of a terminal the text takes.
     static func width(of text: String) -> Int {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
     }
 
-    /// The text if it fits, else its beginning and an ellipsis.
+    /// Returns the text if it fits, else its beginning and an ellipsis.
     static func cut(_ text: String, to width: Int) -> String {
         guard self.width(of: text) > width || text.unicodeScalars.count > mostScalars(width) else { return text }
         var result = String.UnicodeScalarView()
         var taken = 0
-        // Marks that stand on other characters take no column, and somebody may have stacked thousands of them.
+        // Combining marks take no column, and a text may stack thousands of them.
         for scalar in text.unicodeScalars.prefix(mostScalars(width)) {
             taken += self.width(of: scalar)
             guard taken < width else { break }
@@ -75,7 +79,7 @@ enum TerminalText {
         case .nonspacingMark, .enclosingMark, .format: return 0
         default: break
         }
-        // The blocks that UAX 11 gives two columns: Hangul, CJK, kana, full-width forms and emoji.
+        // The blocks to which UAX 11 gives two columns: Hangul, CJK, kana, full-width forms and emoji.
         return switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
             0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:

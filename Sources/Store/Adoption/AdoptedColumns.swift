@@ -1,9 +1,11 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
 extension PostgresConnection {
-    /// The table that was there before the application and holds its users, as SQL names it; nil where they are in a
-    /// table of its own.
+    /// Returns the adopted table that holds an application's users, as SQL names it.
+    ///
+    /// The result is nil where the users are in the application's own `users` table.
     func adoptedTable(ofSchema schema: String) async throws(PostgresError) -> String? {
         let result = try await query(
             """
@@ -13,13 +15,13 @@ extension PostgresConnection {
                 and c.oid is distinct from to_regclass(format('%I.users', \(schema)::text))
             """
         )
-        return try result.first?.decode(0, as: String.self)
+        return try result.first(String.self)
     }
 }
 
-/// Changes of properties whose column is one of an adopted table: the table keeps what it had, and the view follows.
+/// Property changes in an adopted table: the table keeps its own columns, and the view follows.
 extension ChangeTransaction {
-    /// Brings a property's column into the view: one that the table has, or a new one.
+    /// Adds a property's column to the view: a column that the table has already, or a new one.
     mutating func adoptColumn(of property: Property, in users: UsersTable, isThere: Bool) async throws {
         let column = property.name.text
         _ = try await connection.query(
@@ -35,7 +37,7 @@ extension ChangeTransaction {
         )
     }
 
-    /// Gives a column of the view another name; that of the table keeps its own.
+    /// Renames a column of the view; the table's column keeps its name.
     mutating func renameAdoptedColumn(from: PropertyName, to: PropertyName, in users: UsersTable) async throws {
         _ = try await connection.query(
             """
@@ -47,7 +49,7 @@ extension ChangeTransaction {
         try await exclusively(script, for: from, orElse: "Try again at a quiet hour.")
     }
 
-    /// Takes a property's column out of the view, and drops it where it was added for the property.
+    /// Removes a property's column from the view, and drops the column if it was added for the property.
     mutating func releaseAdoptedColumn(of name: PropertyName, in users: UsersTable) async throws {
         let column = try await connection.query(
             """
@@ -56,9 +58,10 @@ extension ChangeTransaction {
             where application_id = \(application.text) and name = \(name.text)
             """
         )
-        guard let row = column.first else { throw Self.columnMissing(name) }
-        let (text, added) = (try row.decode(0, as: String.self), try row.decode(1, as: Bool.self))
-        if !added, try row.decode(2, as: Bool.self) {
+        guard let (text, added, isNeeded) = try column.first(String.self, Bool.self, Bool.self) else {
+            throw Self.columnMissing(name)
+        }
+        if !added, isNeeded {
             throw Failure(
                 .conflict,
                 """
@@ -74,7 +77,7 @@ extension ChangeTransaction {
         try await changeAdoptedTable(users, added ? "drop column \(quoted(text)) restrict" : nil, for: name)
     }
 
-    /// Makes the view anew, around a change of the table.
+    /// Recreates the view around a change of the table.
     mutating func changeAdoptedTable(
         _ users: UsersTable,
         _ action: String?,

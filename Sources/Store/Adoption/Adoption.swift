@@ -1,27 +1,27 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// How an application comes to have its users in a table that was there before it.
+/// The plan by which an application gets an existing table for its users.
 ///
-/// The table loses nothing: it gets columns that it lacks, and the application's `users` becomes a view of it, in which
-/// its columns have the names that the service uses.
+/// The table loses nothing. It gets the columns that it lacks. The application's `users` becomes a view of the table,
+/// in which the columns have the names that the service uses.
 package struct Adoption: Sendable {
     package let application: StoredApplication
     package let table: ExistingTable
-    /// The columns of the view, in its order.
+    /// The columns of the view, in order.
     package let columns: [Column]
-    /// Properties that come with columns of the table.
+    /// The properties to declare for columns of the table.
     package let declared: [Property]
-    /// Whether the column of the object ids is made by rewriting the table, however large it is.
+    /// Whether the column of object ids may be added by rewriting the table, however large the table is.
     private let mayRewrite: Bool
     package let identities: Identities?
 
     package struct Column: Sendable {
-        /// In the view.
+        /// The name in the view.
         package let name: String
-        /// In the table.
+        /// The name in the table.
         package let column: String
-        /// How it is added; nil for the table's own.
+        /// How the column is added; nil for a column that the table has of its own.
         package let definition: Definition?
 
         package init(_ name: String, is column: String, adding definition: Definition? = nil) {
@@ -33,13 +33,13 @@ package struct Adoption: Sendable {
 
     /// A column that the table lacks.
     package enum Definition: Sendable, Equatable {
-        /// The object ids, which each row needs one of.
+        /// The object ids; every row needs one.
         case objectID
         case system(String)
         case property(PropertyType)
     }
 
-    /// Ids of people at a provider that the table has.
+    /// A column with the users' subjects at a provider.
     package struct Identities: Sendable {
         package let provider: ProviderName
         package let app: ProviderAppID
@@ -68,7 +68,7 @@ package struct Adoption: Sendable {
         self.identities = identities
     }
 
-    /// The columns of every users table besides those of properties, and how they are added to a table, in their order.
+    /// The columns of every users table except those of properties, with their definitions, in order.
     package static let systemColumns: [(name: String, definition: Definition)] = [
         ("object_id", .objectID), ("created", .system("timestamptz not null default now()")),
         ("updated", .system("timestamptz")), ("last_login", .system("timestamptz")),
@@ -77,10 +77,10 @@ package struct Adoption: Sendable {
         ("email_verified", .system("boolean not null default false")),
     ]
 
-    /// Whether the table gets object ids beside a key of its own.
+    /// Whether the table gets object ids in addition to its own key.
     var needsObjectIDs: Bool { columns.contains { $0.definition == .objectID } }
 
-    /// Whether the object ids come by rewriting the table: within milliseconds, where it is small.
+    /// Whether the object ids are added by rewriting the table; for a small table this takes milliseconds.
     var rewrites: Bool {
         needsObjectIDs && table.column(column("object_id")) == nil && (mayRewrite || table.bytes <= 4 << 20)
     }
@@ -90,47 +90,34 @@ package struct Adoption: Sendable {
         needsObjectIDs && !rewrites && table.column(column("object_id"))?.notNull != true
     }
 
-    /// The table's column of that name in the view.
+    /// Returns the table's name of a column of the view.
     func column(_ name: String) -> String { columns.first { $0.name == name }?.column ?? name }
 }
 
-/// A step of an adoption: SQL that is run for itself, by the service as by `psql`.
+/// A step of an adoption: SQL that the service or `psql` can run separately.
 package struct AdoptionStep: Sendable {
-    /// What it does, and what waits for it meanwhile.
+    /// What the step does, and which other work waits for it.
     package let comment: String
     package let sql: String
 }
 
 extension Store {
-    /// The steps of an adoption, from what the database is now: those that have been done are not among them.
+    /// Returns the remaining steps of an adoption, judged by the present state of the database.
     ///
-    /// - Throws: `conflict` where something of the operator's refers to the application's users table.
+    /// - Throws: `conflict` if a foreign key of the operator's refers to the application's users table.
     package func steps(of adoption: Adoption, by actor: Actor) async throws(Failure) -> [AdoptionStep] {
         let users = quoted(adoption.application.schema) + ".users"
         let result = try await query(
             """
-            select c.conrelid::regclass::text, quote_ident(c.conname), c.connamespace = n.oid, (
+            select c.conrelid::regclass::text, quote_ident(c.conname), (
                 select string_agg(quote_ident(a.attname), ', ') from pg_attribute a
                 where a.attrelid = c.conrelid and a.attnum = any (c.conkey)
-            )
+            ), c.connamespace = n.oid
             from pg_constraint c join pg_namespace n on n.nspname = \(adoption.application.schema)
             where c.confrelid = \(users)::regclass and c.contype = 'f' order by 1, 2
             """
         )
-        let references = try read { () throws(PostgresError) in
-            var references: [AdoptionScript.Reference] = []
-            for row in result.rows {
-                references.append(
-                    AdoptionScript.Reference(
-                        table: try row.decode(0, as: String.self),
-                        constraint: try row.decode(1, as: String.self),
-                        column: try row.decode(3, as: String.self),
-                        isOurs: try row.decode(2, as: Bool.self)
-                    )
-                )
-            }
-            return references
-        }
+        let references = try result.all(into: AdoptionScript.Reference.init)
         if let foreign = references.first(where: { !$0.isOurs }) {
             throw Failure(
                 .conflict,
@@ -140,17 +127,16 @@ extension Store {
         return AdoptionScript(adoption: adoption, actor: actor, references: references).steps
     }
 
-    /// Whether the application has no users yet.
     package func hasUsers(_ application: StoredApplication) async throws(Failure) -> Bool {
         try await query("select from \(identifier: application.schema).users limit 1").count > 0
     }
 
-    /// The table that holds the application's users where it was there before the application, as SQL names it.
+    /// Returns the adopted table that holds the application's users, as SQL names it; nil if no table was adopted.
     package func adoptedTable(of application: StoredApplication) async throws(Failure) -> String? {
         try await transaction { try await $0.adoptedTable(ofSchema: application.schema) }
     }
 
-    /// The table whose adoption has begun, or come to its end, as SQL names it.
+    /// Returns the table whose adoption has begun or is complete, as SQL names it.
     package func begunAdoption(of application: StoredApplication) async throws(Failure) -> String? {
         let result = try await query(
             """
@@ -159,15 +145,15 @@ extension Store {
             where t.application_id = \(application.id.text)
             """
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }
+        return try result.first(String.self)
     }
 
-    /// How often a step is tried that did not get its locks.
+    /// How often a step is tried that does not get its locks.
     private static let adoptionTries = 30
 
-    /// Does one step, again where it waited for a lock in vain.
+    /// Runs one step, with retries after lock timeouts.
     ///
-    /// - Throws: `conflict` with PostgreSQL's code; the steps before have been done and stay.
+    /// - Throws: `conflict` with PostgreSQL's code; the earlier steps have been done and stay.
     package func perform(_ step: AdoptionStep) async throws {
         for attempt in 1... {
             do {
@@ -175,7 +161,7 @@ extension Store {
             } catch let error as PostgresError {
                 let isBusy = error.sqlState?.isOfLocks == true
                 guard isBusy, attempt < Self.adoptionTries else { throw Self.failure(of: error, in: step) }
-                // Whoever queued behind this one goes on meanwhile.
+                // Statements that queued behind this one proceed during the wait.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 200...600)))
             }
         }

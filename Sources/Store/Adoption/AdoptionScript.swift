@@ -1,20 +1,21 @@
-import Vocabulary
+import Domain
+import Encodings
 
 /// The SQL of an adoption.
 ///
-/// What reads or writes the whole table does so while others read and write it; what shuts them out takes an instant,
-/// and gives up when it would have to wait for that, so that they do not queue behind it.
+/// Statements that read or write the whole table run beside other readers and writers. Statements that lock the table
+/// take an instant; they give up rather than wait for the lock, so that others do not queue behind them.
 struct AdoptionScript {
     let adoption: Adoption
     let actor: Actor
-    /// What refers to the application's users, by foreign keys that shall refer to the table.
+    /// Foreign keys to the application's users, which will refer to the adopted table.
     let references: [Reference]
 
     struct Reference {
         let table: String
         let constraint: String
         let column: String
-        /// Whether it is in the application's own schema.
+        /// Whether the referring table is in the application's own schema.
         let isOurs: Bool
     }
 
@@ -122,7 +123,7 @@ struct AdoptionScript {
         ]
     }
 
-    /// Rows that others write meanwhile may move to pages that are done, so what is left is looked for in the end.
+    /// Other writers may move rows to pages that are done already, so a final loop looks for remaining rows.
     private var filler: String {
         """
         do $fill$
@@ -197,14 +198,14 @@ struct AdoptionScript {
                 writers of the table wait an instant.
                 """,
             sql: transaction(
-                // As logins and changes do: the application's row, its users, and then what refers to them.
+                // The lock order of logins and changes: the application's row, its users, then the referring tables.
                 [guardian, "lock table \(quoted(schema)).users in access exclusive mode"]
                     + references.map { "alter table \($0.table) drop constraint \($0.constraint)" }
                     + declarations
                     + [
                         "delete from federation.adopted_columns where application_id = \(application)",
                         rows(of: adoption.columns),
-                        // Makes the view as adopted_columns has it; schema.sql has the function.
+                        // Creates the view from adopted_columns; the function is in schema.sql.
                         "select federation.create_users_view(\(literal(schema)))",
                         identities,
                     ]
@@ -220,7 +221,7 @@ struct AdoptionScript {
         )
     }
 
-    /// Everybody who changes an application locks its row first.
+    /// Locks the application's row, as every change of an application does first.
     private var guardian: String {
         """
         do $guard$
@@ -267,7 +268,7 @@ struct AdoptionScript {
             """
     }
 
-    /// Running instances hear of it.
+    /// Raises the revision, so that running instances hear of the change.
     private var revision: String {
         """
         with raised as (

@@ -1,36 +1,38 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// A table that was there before an application and may come to hold its users, as the database has it.
+/// An existing table that may come to hold an application's users, as the database describes it.
 package struct ExistingTable: Sendable {
+    fileprivate let relation: Int64
     package let schema: String
     package let name: String
-    /// As SQL names it, with its schema.
+    /// The qualified and quoted name.
     package let sql: String
-    /// Why no application can have it, whatever its columns are; nil when one can.
+    /// Why no application can adopt the table, whatever its columns are; nil if adoption is possible.
     package let obstacle: String?
-    /// The application that has it, or has begun to.
+    /// The application that has adopted the table, or has begun to.
     package let application: String?
-    package let columns: [Column]
-    /// The indexes that serve statements, by their names, and those that do not, since making them was interrupted.
+    package fileprivate(set) var columns: [Column] = []
+    /// The names of valid indexes, and of those whose creation was interrupted.
     let indexes: Set<String>
     let brokenIndexes: Set<String>
-    /// Triggers that a write of every row would set off.
+    /// Triggers that an update of every row would fire.
     package let updateTriggers: [String]
-    /// Tables whose rows refer to it in a way that does not let a user be erased.
+    /// Tables whose foreign keys to this table prevent the deletion of a user.
     package let referringTables: [String]
     package let bytes: Int64
 
     package struct Column: Sendable {
         package let name: String
-        /// As `format_type` writes it, without a length.
+        /// The type as `format_type` writes it, without a length.
         package let type: String
         package let notNull: Bool
         package let hasDefault: Bool
         package let isGenerated: Bool
-        /// Whether no two rows have the same value, by an index that a foreign key can rest on.
+        /// Whether no two rows have the same value, by an index that a foreign key can use.
         package let isUnique: Bool
-        /// As what an adoption that has begun has added it; nil for the table's own columns.
+        /// The name in the view of a column that a begun adoption has added; nil for the table's own columns.
         package let addedAs: String?
     }
 
@@ -38,28 +40,24 @@ package struct ExistingTable: Sendable {
 }
 
 extension Store {
-    /// A table by its name as SQL writes it, with its schema unless the role's search path finds it; nil when there is
-    /// none.
+    /// Returns a table by its SQL name; nil if there is none.
+    ///
+    /// The name needs a schema unless the role's search path finds the table.
     package func existingTable(_ name: String) async throws(Failure) -> ExistingTable? {
         let found: ResultSet
         do {
             found = try await postgres.query(ExistingTable.statement(for: name))
         } catch {
-            // A name that cannot be read as one is a table that is not there.
+            // A malformed name names no table.
             if ["42601", "42602", "3D000", "0A000"].contains(error.sqlState) { return nil }
             throw await failure(of: error, in: nil)
         }
-        guard let row = found.first else { return nil }
-        let relation = try read { () throws(PostgresError) in try row.decode(0, as: Int64.self) }
-        let columns = try await query(ExistingTable.columns(of: relation))
-        return try read { () throws(PostgresError) in
-            var read: [ExistingTable.Column] = []
-            for row in columns.rows { read.append(try ExistingTable.Column(row)) }
-            return try ExistingTable(row, columns: read)
-        }
+        guard var table = try Answer(result: found).first(by: ExistingTable.init) else { return nil }
+        table.columns = try await query(ExistingTable.columns(of: table.relation)).all(into: ExistingTable.Column.init)
+        return table
     }
 
-    /// How many values of a column of addresses are no e-mail address, and how many another row has in some case, too.
+    /// Counts a column's values that are no e-mail address, and those that another row has too, ignoring case.
     package func doubtfulAddresses(
         in column: String,
         of table: ExistingTable
@@ -71,17 +69,14 @@ extension Store {
             from \(unsafeRaw: table.sql)
             """
         )
-        guard let row = result.first else { return (0, 0) }
-        return try read { () throws(PostgresError) in
-            (try row.decode(0, as: Int64.self), try row.decode(1, as: Int64.self))
-        }
+        return try result.first(Int64.self, Int64.self) ?? (0, 0)
     }
 }
 
 extension ExistingTable {
     fileprivate static func statement(for name: String) -> Statement {
         """
-        select c.oid::bigint, n.nspname::text, c.relname::text,
+        select c.oid::bigint, n.nspname::text, c.relname::text, format('%I.%I', n.nspname, c.relname),
             case
                 when n.nspname in ('federation', 'information_schema') or n.nspname ~ '^pg_'
                     or exists (select from federation.applications a where a.schema_name = n.nspname)
@@ -115,7 +110,7 @@ extension ExistingTable {
                 select distinct f.conrelid::regclass::text from pg_constraint f
                 where f.confrelid = c.oid and f.contype = 'f' and f.confdeltype in ('a', 'r')
             ),
-            pg_table_size(c.oid), format('%I.%I', n.nspname, c.relname)
+            pg_table_size(c.oid)
         from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where c.oid = to_regclass(\(name))
         """
@@ -140,33 +135,18 @@ extension ExistingTable {
         """
     }
 
-    fileprivate init(_ row: Row, columns: [Column]) throws(PostgresError) {
-        self.init(
-            schema: try row.decode(1, as: String.self),
-            name: try row.decode(2, as: String.self),
-            sql: try row.decode(10, as: String.self),
-            obstacle: try row.decode(3, as: String?.self),
-            application: try row.decode(4, as: String?.self),
-            columns: columns,
-            indexes: Set(try row.decode(5, as: [String].self)),
-            brokenIndexes: Set(try row.decode(6, as: [String].self)),
-            updateTriggers: try row.decode(7, as: [String].self),
-            referringTables: try row.decode(8, as: [String].self),
-            bytes: try row.decode(9, as: Int64.self)
-        )
-    }
-}
-
-extension ExistingTable.Column {
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        self.init(
-            name: try row.decode(0, as: String.self),
-            type: try row.decode(1, as: String.self),
-            notNull: try row.decode(2, as: Bool.self),
-            hasDefault: try row.decode(3, as: Bool.self),
-            isGenerated: try row.decode(4, as: Bool.self),
-            isUnique: try row.decode(5, as: Bool.self),
-            addedAs: try row.decode(6, as: String?.self)
-        )
+    /// Reads a row of the statement; the columns are read later.
+    fileprivate init(_ row: inout Row) throws(PostgresError) {
+        relation = try row.next()
+        schema = try row.next()
+        name = try row.next()
+        sql = try row.next()
+        obstacle = try row.next()
+        application = try row.next()
+        indexes = Set(try row.next([String].self))
+        brokenIndexes = Set(try row.next([String].self))
+        updateTriggers = try row.next()
+        referringTables = try row.next()
+        bytes = try row.next()
     }
 }

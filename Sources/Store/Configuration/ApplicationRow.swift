@@ -1,11 +1,12 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
-/// How an application is read: one list of columns and one way to decode them, whoever asks.
+/// How an application is read: one list of columns and one decoder for all queries.
 extension StoredApplication {
-    /// What is selected from `federation.applications a`.
+    /// The columns to select from `federation.applications a`.
     static let columns: Statement = """
-        a.id, a.name, a.schema_name, a.revision, a.settings,
+        a.id, a.name, a.schema_name, a.database, a.revision, a.created, a.updated, a.settings,
         (select coalesce(jsonb_agg(jsonb_build_array(k.label, encode(k.key_hash, 'hex'),
             (extract(epoch from k.created) * 1000)::bigint, k.server) order by k.label), '[]')
             from federation.api_keys k where k.application_id = a.id) as keys,
@@ -21,60 +22,55 @@ extension StoredApplication {
         (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable, p.visible_to,
             p.indexed)
             order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id) as properties,
-        (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id),
-        a.created, a.updated,
         (select coalesce(jsonb_agg(jsonb_build_array(k.provider, k.kind)), '[]')
             from federation.provider_kinds k where k.application_id = a.id) as provider_kinds,
-        a.database, a.variables
+        a.variables,
+        (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id)
         """
 
-    /// The question for one application.
+    /// The query for one application.
     static func statement(for id: ApplicationID) -> Statement {
         "select \(columns) from federation.applications a where a.id = \(id.text)"
     }
 
-    /// The applications of a result whose columns are `columns`.
-    static func all(in result: ResultSet) throws(PostgresError) -> [StoredApplication] {
-        var applications: [StoredApplication] = []
-        for row in result.rows {
-            if let application = try StoredApplication(row) { applications.append(application) }
-        }
-        return applications
-    }
-
-    private init?(_ row: Row) throws(PostgresError) {
-        guard let id = ApplicationID(try row.decode(0, as: String.self)) else { return nil }
+    /// Reads a row of `columns`; nil for an id that this program could not have written.
+    init?(_ row: inout Row) throws(PostgresError) {
+        let id = ApplicationID(try row.next(String.self))
+        let (name, schema) = (try row.next(String.self), try row.next(String.self))
+        let (variable, revision) = (try row.next(String?.self), try row.next(Int64.self))
+        let (created, updated) = (try row.next(Timestamp.self), try row.next(Timestamp?.self))
         var unreadable: [String] = []
-        func json(_ column: Int) throws(PostgresError) -> JSONValue {
+        func json() throws(PostgresError) -> JSONValue {
             do throws(PostgresError) {
-                return try row.decode(column, as: JSONValue.self)
+                return try row.next(JSONValue.self)
             } catch {
-                // Other applications are not to suffer from it.
+                // An unreadable column must not affect other applications.
                 guard case .decoding(let failure) = error, failure.reason == .malformed else { throw error }
                 unreadable.append(failure.column)
                 return .null
             }
         }
-        let (settings, keys, providers) = (try json(4), try json(5), try json(6))
-        let (mappings, properties, variables) = (try json(7), try json(8), try json(14))
-        let variable = try row.decode(13, as: String?.self)
+        let (settings, keys, providers, mappings) = (try json(), try json(), try json(), try json())
+        let (properties, providerKinds, variables) = (try json(), try json(), try json())
+        let dynamicNames = try row.next([String].self)
+        guard let id else { return nil }
         let database = variable.flatMap(DatabaseVariable.init)
         if variable != nil, database == nil { unreadable.append("database") }
         self.init(
             id: id,
-            name: try row.decode(1, as: String.self),
-            schema: try row.decode(2, as: String.self),
+            name: name,
+            schema: schema,
             database: database,
-            revision: try row.decode(3, as: Int64.self),
+            revision: revision,
             settings: settings,
             keys: Self.keys(keys),
             providers: Self.providers(providers),
-            providerKinds: Self.kinds(try json(12)),
+            providerKinds: Self.kinds(providerKinds),
             mappings: Self.mappings(mappings),
             properties: Self.properties(properties),
-            dynamicNames: Set(try row.decode(9, as: [String].self).compactMap { PropertyName($0) }),
-            created: try row.decode(10, as: Timestamp.self).milliseconds,
-            updated: try row.decode(11, as: Timestamp?.self)?.milliseconds,
+            dynamicNames: Set(dynamicNames.compactMap { PropertyName($0) }),
+            created: created.milliseconds,
+            updated: updated?.milliseconds,
             unreadable: unreadable,
             variables: variables
         )
@@ -149,7 +145,7 @@ extension StoredApplication {
         )
     }
 
-    /// Declared properties, with the built-in ones in front unless they are declared again.
+    /// Returns the built-in properties that are not declared again, followed by the declared ones.
     private static func properties(_ value: JSONValue) -> [Property] {
         let declared = (value.array ?? []).compactMap { element -> Property? in
             guard let fields = element.array, fields.count == 6,

@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
 extension ChangeTransaction {
-    /// Makes the application and its PostgreSQL schema, or takes over a schema of this service's own making.
+    /// Creates the application and its PostgreSQL schema, or takes over a schema that this service created.
     mutating func create(name: String, at place: ApplicationPlace, settings: JSONValue) async throws {
         let schema = place.schema
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
@@ -21,22 +22,22 @@ extension ChangeTransaction {
             from pg_namespace n where n.nspname = \(schema)
             """
         )
-        if try others.first?.decode(0, as: Bool.self) == true {
+        if try others.first(Bool.self) == true {
             throw foreign(schema, cause: "it holds something else")
         }
         do {
             _ = try await tables.query("select federation.create_application_schema(\(schema))")
         } catch {
-            // Class 42: a statement does not fit the objects that it works on; but 42501 is about rights.
+            // Class 42: a statement does not fit the objects that it works on; but 42501 means missing privileges.
             guard let state = error.sqlState, state.description.hasPrefix("42"), state != "42501" else { throw error }
             throw foreign(schema, cause: "\(error)")
         }
-        let columns = try LiveColumn.all(in: try await tables.query(LiveColumn.statement(ofSchema: schema)))
+        let columns = try await tables.query(LiveColumn.statement(ofSchema: schema)).all(into: LiveColumn.init)
         guard UserColumns.system.allSatisfy({ name in columns.contains { $0.name.hasSameBytes(as: name) } }) else {
             throw foreign(schema, cause: "columns are missing")
         }
         if isCitus, place.database == nil {
-            // It chooses a node.
+            // Citus chooses a node.
             _ = try await tables.query("select citus_schema_distribute(to_regnamespace(quote_ident(\(schema))))")
         }
         self.place = place
@@ -79,12 +80,125 @@ extension ChangeTransaction {
         )
     }
 
-    /// Removes the application with its users and everything that others have made of their tables.
+    /// Deletes the application with its users and all objects that depend on their tables.
     mutating func delete(_ place: ApplicationPlace) async throws {
-        // First the row, which all that belongs to the application goes with; logins wait from the second statement on.
+        // The row goes first, with everything that refers to it. Logins wait from the second statement on.
         try await expectOne("delete from federation.applications where id = \(application.text)", "application")
-        // A database of its own says that it holds the application until the main one has forgotten it (`Store.leave`).
+        // The application's own database records the application until the main one has forgotten it (`Store.leave`).
         _ = try await tables.query("drop schema if exists \(identifier: place.schema) cascade")
         self.place = nil
+    }
+}
+
+extension ChangeTransaction {
+    func addKey(label: String, hash: [UInt8], server: Bool) async throws {
+        _ = try await connection.query(
+            """
+            insert into federation.api_keys (application_id, key_hash, label, server)
+            values (\(application.text), \(hash), \(label), \(server))
+            """
+        )
+    }
+
+    func replaceKey(label: String, hash: [UInt8]) async throws {
+        try await expectOne(
+            """
+            update federation.api_keys set key_hash = \(hash), created = now()
+            where application_id = \(application.text) and label = \(label)
+            """,
+            "key \(label)"
+        )
+    }
+
+    func relabelKey(from: String, to: String) async throws {
+        try await expectOne(
+            """
+            update federation.api_keys set label = \(to) where application_id = \(application.text) and label = \(from)
+            """,
+            "key \(from)"
+        )
+    }
+
+    func changeKey(label: String, server: Bool) async throws {
+        try await expectOne(
+            """
+            update federation.api_keys set server = \(server)
+            where application_id = \(application.text) and label = \(label)
+            """,
+            "key \(label)"
+        )
+    }
+
+    func revokeKey(label: String) async throws {
+        try await expectOne(
+            "delete from federation.api_keys where application_id = \(application.text) and label = \(label)",
+            "key \(label)"
+        )
+    }
+}
+
+extension ChangeTransaction {
+    func setProvider(_ provider: ProviderName, kind: ProviderName, enabled: Bool, options: JSONValue) async throws {
+        _ = try await connection.query(
+            """
+            insert into federation.provider_settings (application_id, provider, kind, enabled, options)
+            values (\(application.text), \(provider.text), \(kind.text), \(enabled), \(JSONText(options.text)))
+            on conflict (application_id, provider) do update
+                set kind = excluded.kind, enabled = excluded.enabled, options = excluded.options
+            """
+        )
+    }
+
+    func setApps(_ apps: [ConfigurationChange.App], of provider: ProviderName) async throws {
+        let ids = apps.map(\.id.text)
+        _ = try await connection.query(
+            """
+            delete from federation.provider_apps
+            where application_id = \(application.text) and provider = \(provider.text) and app_id <> all (\(ids))
+            """
+        )
+        for (position, app) in apps.enumerated() {
+            if let secret = app.secret {
+                try await store(secret, of: app, at: provider, position: position)
+            } else {
+                try await expectOne(
+                    """
+                    update federation.provider_apps set position = \(position), config_id = \(app.configID)
+                    where application_id = \(application.text) and provider = \(provider.text) and app_id = \(app.id.text)
+                    """,
+                    "secret of the app \(app.id)"
+                )
+            }
+        }
+    }
+
+    private func store(
+        _ secret: SealedSecret,
+        of app: ConfigurationChange.App,
+        at provider: ProviderName,
+        position: Int
+    ) async throws {
+        _ = try await connection.query(
+            """
+            insert into federation.provider_apps
+                (application_id, provider, app_id, position, secret, secret_key_id, config_id)
+            values (\(application.text), \(provider.text), \(app.id.text), \(position), \(secret.bytes), \(secret.keyID),
+                \(app.configID))
+            on conflict (application_id, provider, app_id) do update set position = excluded.position,
+                secret = excluded.secret, secret_key_id = excluded.secret_key_id, secret_changed = now(),
+                config_id = excluded.config_id
+            """
+        )
+    }
+
+    /// Removes the settings and, with them, the apps and their secrets; mappings stay.
+    func removeProvider(_ provider: ProviderName) async throws {
+        try await expectOne(
+            """
+            delete from federation.provider_settings
+            where application_id = \(application.text) and provider = \(provider.text)
+            """,
+            "provider \(provider)"
+        )
     }
 }

@@ -1,5 +1,6 @@
+package import Domain
+package import Encodings
 import Postgres
-package import Vocabulary
 
 /// An entry of the audit log.
 package struct AuditEntry: Sendable {
@@ -16,13 +17,13 @@ package struct AuditEntry: Sendable {
     package let details: JSONValue
 }
 
-/// Which entries are wanted; what is nil does not matter.
+/// A filter of audit log entries; a nil member matches every entry.
 package struct AuditFilter: Sendable {
     package var application: String?
     package var actor: String?
     package var action: String?
     package var target: String?
-    /// Milliseconds since 1970 UTC, inclusive and exclusive.
+    /// Milliseconds since 1970 UTC: `since` is inclusive, `until` exclusive.
     package var since: Int64?
     package var until: Int64?
 
@@ -43,7 +44,7 @@ package struct AuditFilter: Sendable {
     }
 }
 
-/// An entry that is to be written.
+/// An audit log entry to write.
 struct AuditRecord {
     let application: ApplicationID?
     let action: String
@@ -52,8 +53,14 @@ struct AuditRecord {
 }
 
 extension AuditRecord {
-    /// An entry that says what was and what is; nil where there was or is nothing to say.
-    init(application: ApplicationID?, action: String, target: String?, from: JSONValue?, to: JSONValue?) {
+    /// Creates an entry with the former and the new value; nil stands for an absent value.
+    init(
+        _ action: String,
+        of target: String? = nil,
+        in application: ApplicationID? = nil,
+        from: JSONValue? = nil,
+        to: JSONValue? = nil
+    ) {
         var details = JSONObject()
         if let from { details.append("from", from) }
         if let to { details.append("to", to) }
@@ -62,7 +69,7 @@ extension AuditRecord {
 }
 
 extension Store {
-    /// Entries of the audit log, the newest first: those with ids below `before`.
+    /// Returns entries of the audit log with ids below `before`, the newest first.
     package func audit(
         matching filter: AuditFilter,
         before: Int64?,
@@ -79,28 +86,22 @@ extension Store {
         if let since = filter.since { statement.append("and happened >= \(Timestamp(milliseconds: since))") }
         if let until = filter.until { statement.append("and happened < \(Timestamp(milliseconds: until))") }
         statement.append("order by id desc limit \(limit)")
-        let result = try await query(statement)
-        return try read { () throws(PostgresError) in
-            var entries: [AuditEntry] = []
-            for row in result.rows { entries.append(try AuditEntry(row)) }
-            return entries
-        }
+        return try await query(statement).all(by: AuditEntry.init)
     }
 
-    /// Notes that an operator was refused for lack of rights: an entry `refused`.
+    /// Records that an operator was refused for lack of rights: an entry `refused`.
     ///
     /// - Parameters:
-    ///   - request: What was asked for, such as a method and a path; its first 500 bytes are kept as the entry's
-    ///     target.
-    ///   - application: What it named as the application, whether there is such a one or not; bounded likewise.
-    ///   - actor: Who asked.
+    ///   - request: The refused request, such as a method and a path; its first 500 bytes become the entry's target.
+    ///   - application: The application id of the request, which need not exist; limited to 500 bytes, too.
+    ///   - actor: The refused operator.
     /// - Throws: `store_unavailable` and its like.
     package func recordRefusal(
         of request: String,
         application: String?,
         actor: Actor
     ) async throws(Failure) {
-        // PostgreSQL takes no NUL in a text, and nobody shall keep a refusal out of the log by one.
+        // PostgreSQL accepts no NUL in a text, and a NUL must not keep a refusal out of the log.
         func kept(_ text: String) -> String {
             String(decoding: text.utf8.prefix(500).map { $0 == 0 ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
         }
@@ -114,7 +115,7 @@ extension Store {
 }
 
 extension Store {
-    /// Notes that somebody has an instance write more or less of its log.
+    /// Records that an actor changed the log level of an instance.
     ///
     /// - Throws: `store_unavailable` and its like.
     package func recordLogLevel(
@@ -124,29 +125,27 @@ extension Store {
         by actor: Actor
     ) async throws(Failure) {
         let record = AuditRecord(
-            application: nil,
-            action: "log-level.change",
-            target: nil,
+            "log-level.change",
             from: .object(["level": .string(former)]),
             to: .object(["level": .string(level), "seconds": .integer(seconds)])
         )
         try await transaction { connection in try await connection.record([record], by: actor) }
     }
 
-    /// Notes that an operator sent a test mail, without its address.
+    /// Records that an operator sent a test mail, without its address.
     package func recordTestMail(by actor: Actor) async throws(Failure) {
-        let record = AuditRecord(application: nil, action: "mail.test", target: nil, from: nil, to: nil)
+        let record = AuditRecord("mail.test")
         try await transaction { connection in try await connection.record([record], by: actor) }
     }
 
-    /// Notes that somebody has read what is stored of people.
+    /// Records that an actor read stored data of users.
     ///
     /// - Parameters:
     ///   - reading: The entry's action.
-    ///   - user: Whom they read about, where that is one.
-    ///   - facts: How; none of it is a value that they looked for or saw.
-    ///   - application: Whose users.
-    ///   - actor: Who read.
+    ///   - user: The user whose data was read, if it was a single one.
+    ///   - facts: How the data was read, without values that the actor searched for or saw.
+    ///   - application: The application of the users.
+    ///   - actor: The reader.
     /// - Throws: `store_unavailable` and its like; the caller must not show anything then.
     package func recordReading(
         _ reading: PeopleReading,
@@ -156,28 +155,27 @@ extension Store {
         by actor: Actor
     ) async throws(Failure) {
         let record = AuditRecord(
-            application: application,
-            action: reading.rawValue,
-            target: user?.description,
-            from: nil,
+            reading.rawValue,
+            of: user?.description,
+            in: application,
             to: facts.members.isEmpty ? nil : .object(facts)
         )
         try await transaction { connection in try await connection.record([record], by: actor) }
     }
 }
 
-/// The ways of reading what is stored of people, by the actions of their entries in the audit log.
+/// The ways of reading stored data of users; the raw value is the action in the audit log.
 package enum PeopleReading: String, Sendable {
     case search = "user.search"
     case read = "user.read"
     case preview = "user.preview"
     case export = "user.export"
-    /// Of all users of an application.
+    /// An export of all users of an application.
     case exportAll = "users.export"
 }
 
 extension Actor {
-    /// Writes entries of the audit log about what the actor has done, in their order.
+    /// Returns the statement that writes the actor's audit log entries in order.
     func writing(_ records: [AuditRecord]) -> Statement {
         let entries = records.map { record in
             var entry: JSONObject = ["action": .string(record.action), "details": .object(record.details)]
@@ -195,31 +193,23 @@ extension Actor {
 }
 
 extension PostgresConnection {
-    /// Writes entries of the audit log, in their order.
+    /// Writes audit log entries in order.
     func record(_ records: [AuditRecord], by actor: Actor) async throws(PostgresError) {
         _ = try await query(actor.writing(records))
     }
 }
 
 extension AuditEntry {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    fileprivate init(_ row: inout Row) throws(PostgresError) {
         self.init(
-            id: try row.decode(0, as: Int64.self),
-            happened: try row.decode(1, as: Timestamp.self).milliseconds,
-            actor: try row.decode(2, as: String.self),
-            source: try row.decode(3, as: String?.self),
-            application: try row.decode(4, as: String?.self),
-            action: try row.decode(5, as: String.self),
-            target: try row.decode(6, as: String?.self),
-            details: try row.decode(7, as: JSONValue.self)
+            id: try row.next(),
+            happened: try row.next(Timestamp.self).milliseconds,
+            actor: try row.next(),
+            source: try row.next(),
+            application: try row.next(),
+            action: try row.next(),
+            target: try row.next(),
+            details: try row.next()
         )
-    }
-}
-
-extension Timestamp {
-    /// The moment so many milliseconds after 1970; one that no timestamp holds becomes the nearest infinity.
-    init(milliseconds: Int64) {
-        let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
-        self = overflow ? (milliseconds < 0 ? .negativeInfinity : .infinity) : Timestamp(microseconds: microseconds)
     }
 }

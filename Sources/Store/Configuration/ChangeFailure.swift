@@ -1,7 +1,10 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
-/// Other objects stand in the way of a change of a column; which ones is asked when the transaction has ended.
+/// An error: other database objects depend on a column and prevent its change.
+///
+/// The objects are looked up after the end of the transaction.
 struct DependentObjects: Error {
     let property: PropertyName
     let users: UsersTable
@@ -9,10 +12,10 @@ struct DependentObjects: Error {
 }
 
 extension ChangeTransaction {
-    /// What PostgreSQL's refusal to change a column, or the values in it, means to the operator; the error itself where
-    /// it says nothing about the property.
+    /// Translates PostgreSQL's refusal to change a column, or its values, for the operator.
     ///
-    /// PostgreSQL's own words stay out of it: they repeat values.
+    /// An error that says nothing about the property is returned as it is. PostgreSQL's own message is left out, since
+    /// it repeats values.
     static func refusal(
         of error: PostgresError,
         about property: PropertyName,
@@ -64,7 +67,7 @@ extension ChangeTransaction {
 }
 
 extension Store {
-    /// What went wrong with a change, in words for the operator.
+    /// Translates the error of a change for the operator.
     func changeFailure(of error: any Error) async -> any Error {
         switch error {
         case let dependents as DependentObjects: await failure(of: dependents)
@@ -84,7 +87,7 @@ extension Store {
         }
     }
 
-    /// What the tables of the configuration refuse.
+    /// Translates violations of the configuration tables' constraints and privileges.
     private static func taken(_ error: PostgresError) -> Failure? {
         let message: String? =
             switch (error.sqlState, error.constraint) {
@@ -119,9 +122,9 @@ extension Store {
         )
     }
 
-    /// What depends on a column, as PostgreSQL describes it: `view report`, `index users_points`, ….
+    /// Returns the objects that depend on a column, in PostgreSQL's words: `view report`, `index users_points`, ….
     private func objects(dependingOn property: PropertyName, in table: UsersTable) async throws -> [String] {
-        // A view depends by its rule, and a default is a thing beside its column.
+        // A view depends through its rule, and a default is an object beside its column.
         let result = try await tables(of: table.place).query(
             """
             select coalesce(array_agg(distinct description order by description), '{}') from (
@@ -140,6 +143,6 @@ extension Store {
             ) objects
             """
         )
-        return try result.first?.decode(0, as: [String].self) ?? []
+        return try result.first([String].self) ?? []
     }
 }

@@ -1,31 +1,32 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// Changes an application in one transaction: reads it under lock, asks what to do, does it, writes one entry of
-    /// the audit log for each step and raises the revision, which every instance hears of.
+    /// Changes an application's configuration in one transaction.
     ///
-    /// Locks are waited for only shortly, so that logins never queue behind a change of the users table; when they are
-    /// not to be had the whole transaction runs again, `plan` included, and at last fails with `conflict`. A step that
-    /// would keep logins waiting for long, because the users table is large, fails with `conflict`, too, and says what
-    /// to do instead.
+    /// The transaction locks and reads the application, asks `plan` for the steps, carries them out, writes one entry
+    /// of the audit log for each step and raises the revision, which notifies every instance.
     ///
-    /// Where the application has a database of its own, there are two transactions, which are committed one behind the
-    /// other: see ``ChangeTransaction``. An empty database is given its tables before it gets its first application.
+    /// Lock timeouts are short, so that logins never queue behind a change of the users table. After a lock timeout the
+    /// whole transaction is retried, `plan` included; at last it fails with `conflict`. A step that would keep logins
+    /// waiting for long, because the users table is large, fails with `conflict`, too, and says what to do instead.
     ///
-    /// Locks are taken in one order by everybody: the application's row, the users table, the application's other
-    /// tables, and last the row of `federation.configuration`, which all applications share.
+    /// An application with a database of its own needs two transactions, which are committed one after the other: see
+    /// ``ChangeTransaction``. An empty database gets its tables before it gets its first application.
+    ///
+    /// All code takes locks in one order: the application's row, the users table, the application's other tables, and
+    /// last the row of `federation.configuration`, which all applications share.
     ///
     /// - Parameters:
     ///   - id: The application.
-    ///   - actor: Who does it.
-    ///   - keyID: The master key that secrets of the steps are sealed under; nil where none is.
-    ///   - plan: Gets the application as it is, nil when there is none, and the columns of its live users table. What
-    ///     it throws passes through, and nothing has changed then. No steps: nothing is written.
-    /// - Returns: The application as it is afterwards; nil when it was deleted or never was.
-    /// - Throws: `conflict`, `constraint_violation` or `value_not_convertible` with what stands in the way,
-    ///   `store_unavailable` and its like, `provider_misconfigured` for a master key that the database does not know,
-    ///   and what `plan` throws; nothing has changed then.
+    ///   - actor: The author of the change.
+    ///   - keyID: The master key that encrypts the secrets of the steps; nil if there are no secrets.
+    ///   - plan: Returns the steps, given the present application (nil if there is none) and the columns of its live
+    ///     users table. No steps: nothing is written. Its errors pass through, and nothing has changed then.
+    /// - Returns: The changed application; nil if it was deleted or never existed.
+    /// - Throws: `conflict`, `constraint_violation` or `value_not_convertible` with the obstacle, `store_unavailable`
+    ///   and its like, `provider_misconfigured` for a master key that the database does not know, and the errors of
+    ///   `plan`; nothing has changed then.
     package func change(
         _ id: ApplicationID,
         by actor: Actor,
@@ -37,7 +38,7 @@ extension Store {
             while true {
                 do {
                     let (changed, left) = try await withShortLocks { connection in
-                        // Before any other lock, or it could deadlock with the end of a rotation, which forgets keys.
+                        // Before any other lock: it could deadlock with the end of a rotation, which forgets keys.
                         if let keyID { try await connection.hold(masterKey: keyID) }
                         return try await change(id, by: actor, plan: plan, on: connection)
                     }
@@ -56,7 +57,7 @@ extension Store {
         }
     }
 
-    /// - Returns: The application as it is then, and the place of its own that its users are not in any more.
+    /// - Returns: The changed application, and its place in a database of its own if its users have left that.
     private func change(
         _ id: ApplicationID,
         by actor: Actor,
@@ -64,9 +65,8 @@ extension Store {
         on connection: PostgresConnection
     ) async throws -> (changed: StoredApplication?, left: ApplicationPlace?) {
         try await Self.lock(id, on: connection)
-        // A statement of its own: the one that waits for the lock sees the other tables as they were before the wait.
-        let stored = try StoredApplication.all(in: try await connection.query(StoredApplication.statement(for: id)))
-            .first
+        // A separate statement: the one that waits for the lock sees other tables as they were before the wait.
+        let stored = try await connection.query(StoredApplication.statement(for: id)).first(by: StoredApplication.init)
         if let column = stored?.unreadable.first { throw Failure.unreadable(column) }
         let planned = try plan(stored, try await columns(of: stored, on: connection))
         guard !planned.isEmpty else { return (stored, nil) }
@@ -108,7 +108,7 @@ extension Store {
             try await connection.execute(script: "set local lock_timeout = '\(Self.patienceForRevision)'")
             changed = try await work.conclude(on: connection)
         } catch {
-            // The users' commit is behind us. Nothing runs again by itself, or its entries would be written again.
+            // The users' transaction is committed. A retry would write its audit log entries again.
             throw Failure(
                 .storeUnavailable,
                 """
@@ -122,25 +122,29 @@ extension Store {
         return (changed, planned.contains(where: \.change.leavesOwnDatabase) ? stored?.place : nil)
     }
 
-    /// The columns of the users table; none where there is none, and of a database that is away: what is not about
-    /// users can be changed all the same.
+    /// Returns the columns of the users table.
+    ///
+    /// The result is empty if there is no table or its database is unavailable: changes that do not concern users are
+    /// possible all the same.
     private func columns(
         of stored: StoredApplication?,
         on connection: PostgresConnection
     ) async throws -> [LiveColumn] {
         guard let stored else { return [] }
         let statement = LiveColumn.statement(ofSchema: stored.schema)
-        guard stored.database != nil else { return try LiveColumn.all(in: try await connection.query(statement)) }
+        guard stored.database != nil else {
+            return try await connection.query(statement).all(into: LiveColumn.init)
+        }
         do throws(PostgresError) {
-            return try LiveColumn.all(in: try await tables(of: stored).query(statement))
+            return try await tables(of: stored).query(statement).all(into: LiveColumn.init)
         } catch {
-            // Away, whether that is known already or not.
+            // Unavailable, whether that was known before or not.
             guard error.handling == .wait || error.handling == .dropConnection else { throw error }
             return []
         }
     }
 
-    /// Locks the application's row; where there is none, its id against others who would make one.
+    /// Locks the application's row; if there is none, locks its id against concurrent creation.
     private static func lock(_ id: ApplicationID, on connection: PostgresConnection) async throws {
         let row: Statement = "select from federation.applications where id = \(id.text) for update"
         guard try await connection.query(row).count == 0 else { return }
@@ -152,10 +156,10 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Raises the configuration's revision, which every instance hears of at the commit, and notes it with the
-    /// applications.
+    /// Raises the configuration's revision and records it in the applications.
     ///
-    /// The last statement of its transaction: until the commit nobody else can change any application.
+    /// The commit notifies every instance. This must be the last statement of its transaction: until the commit, no
+    /// other transaction can change any application.
     func raiseRevision(
         of applications: [ApplicationID]
     ) async throws(PostgresError) -> (revision: Int64, moment: Timestamp) {
@@ -171,25 +175,24 @@ extension PostgresConnection {
             select revision, now() from raised
             """
         )
-        guard let row = raised.first else { return (0, Timestamp(microseconds: 0)) }
-        return (try row.decode(0, as: Int64.self), try row.decode(1, as: Timestamp.self))
+        return try raised.first(Int64.self, Timestamp.self) ?? (0, Timestamp(microseconds: 0))
     }
 }
 
 extension Store {
     /// How long a change waits for one lock.
     ///
-    /// Logins queue behind whoever waits for an exclusive lock on their table, and give up after a second.
+    /// Logins queue behind a transaction that waits for an exclusive lock on their table, and give up after a second.
     private static let lockPatience = "300ms"
-    /// How long a change waits for the configuration's revision whose users are committed already.
+    /// How long a change waits for the configuration's revision after the commit of its users' transaction.
     private static let patienceForRevision = "5s"
-    /// How often a change is tried before it gives up: for eight seconds in all.
+    /// How often a change is tried before it fails: for eight seconds in all.
     private static let tries = 20
 
-    /// What a transaction of a change sets for itself.
+    /// The settings of a change's transaction.
     ///
-    /// A deferred constraint of the operator's own would leave the users table with pending events, and so
-    /// unchangeable.
+    /// Constraints are immediate because a deferred constraint of the operator's would leave the users table with
+    /// pending events, and so unchangeable.
     static var changeSettings: String {
         """
         set local lock_timeout = '\(Self.lockPatience)'; set local client_min_messages = warning;
@@ -198,11 +201,11 @@ extension Store {
         """
     }
 
-    /// Runs a transaction that waits only shortly for each lock, all of it anew until it has got them all.
+    /// Runs a transaction with short lock timeouts, and retries the whole of it until it gets all locks.
     ///
-    /// Texts of dates, moments and numbers are read and written in one form, whatever the role or the database has set.
+    /// Dates, times and numbers have one text form, whatever the settings of the role or the database.
     ///
-    /// - Throws: `conflict` when the locks were not to be had; what the closure throws, and `PostgresError`.
+    /// - Throws: `conflict` if the locks were not available; the errors of the closure, and `PostgresError`.
     func withShortLocks<Result: Sendable>(
         in tables: Tables? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
@@ -216,7 +219,7 @@ extension Store {
                 }
             } catch let error as PostgresError where error.sqlState == "55P03" {
                 guard attempt < Self.tries else { break }
-                // Meanwhile the logins that queued go on. Two changes that met shall not meet again.
+                // Queued logins proceed meanwhile. The wait is random, so that two changes do not collide again.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...150)))
             }
         }
@@ -230,7 +233,7 @@ extension Store {
     }
 }
 
-/// The steps of one change, with all that is written beside them.
+/// The steps of one change, with everything that is written beside them.
 private struct ChangeWork: Sendable {
     let application: ApplicationID
     let actor: Actor
@@ -238,14 +241,14 @@ private struct ChangeWork: Sendable {
     let planned: [PlannedChange]
     let isCitus: Bool
 
-    /// Does the steps, and writes the audit log.
+    /// Carries the steps out and writes the audit log.
     ///
     /// - Parameters:
-    ///   - connection: In a transaction of the main database.
-    ///   - tables: In one of the database that the application's users are in; the same where that is the main one.
-    ///   - record: Commits the entries of the audit log by itself: where there are two transactions the users' one ends
-    ///     first, and nothing happens to users without its entry. Nil where one transaction has all.
-    /// - Throws: What a step throws, and `PostgresError`.
+    ///   - connection: A transaction of the main database.
+    ///   - tables: A transaction of the database of the application's users; the same one if that is the main database.
+    ///   - record: Commits the audit log entries separately; nil if there is only one transaction. With two
+    ///     transactions the users' one ends first, and no change of users may lack its entry.
+    /// - Throws: The errors of the steps, and `PostgresError`.
     func carryOut(
         on connection: PostgresConnection,
         _ tables: PostgresConnection,
@@ -264,24 +267,18 @@ private struct ChangeWork: Sendable {
         )
         for step in planned { try await transaction.perform(step.change) }
         let entries = planned.map { step in
-            AuditRecord(
-                application: application,
-                action: step.action,
-                target: step.target,
-                from: step.from,
-                to: step.to
-            )
+            AuditRecord(step.action, of: step.target, in: application, from: step.from, to: step.to)
         }
         if let record { try await record(entries) } else { try await connection.record(entries, by: actor) }
     }
 
-    /// Raises the revision, whose row is everybody's: behind the commit of the users' transaction where that is one of
-    /// its own, so that a database that hangs there holds up nobody's configuration but its applications'.
+    /// Raises the revision, and returns the changed application.
     ///
-    /// - Returns: The application as it is then.
+    /// All applications share the revision's row. It is therefore locked only after the commit of a separate users'
+    /// transaction: a users database that hangs delays the configuration of its own applications only.
     func conclude(on connection: PostgresConnection) async throws(PostgresError) -> StoredApplication? {
         let result = try await connection.query(StoredApplication.statement(for: application))
-        var changed = try StoredApplication.all(in: result).first
+        var changed = try result.first(by: StoredApplication.init)
         let raised = try await connection.raiseRevision(of: [application])
         changed?.revision = raised.revision
         changed?.updated = raised.moment.milliseconds
@@ -289,38 +286,38 @@ private struct ChangeWork: Sendable {
     }
 }
 
-/// The transaction of one change: what its steps need to know of the application and of each other.
+/// The transaction of one change: what its steps know of the application and of each other.
 ///
-/// Within a step the rows of `federation` are written first and the users table is touched last, since logins wait from
-/// then on until the commit.
+/// A step writes the rows of `federation` first and touches the users table last, since logins wait from then on until
+/// the commit.
 struct ChangeTransaction {
-    /// In the main database.
+    /// The transaction in the main database.
     let connection: PostgresConnection
-    /// In the database that the application's users are in; the same one where that is the main database.
+    /// The transaction in the database of the application's users; the same one if that is the main database.
     ///
-    /// Its transaction is committed when that of `connection` has done all but to raise the revision and its commit.
-    /// When the service dies between both, the users table is ahead of the configuration: so every step about it does
-    /// no harm twice.
+    /// It is committed when `connection` has nothing left to do but to raise the revision and to commit. If the service
+    /// dies between both commits, the users table is ahead of the configuration: so every step on the users table must
+    /// be idempotent.
     let tables: PostgresConnection
     let application: ApplicationID
     let actor: Actor
-    /// The application as it was before; nil when there was none.
+    /// The application before the change; nil if there was none.
     let stored: StoredApplication?
-    /// Where the application's users are; nil while there is no application.
+    /// The place of the application's users; nil while there is no application.
     var place: ApplicationPlace?
-    /// The table that they are in where it was there before the application.
+    /// The adopted table that holds the users, if there is one.
     private let adopted: String?
-    /// Whether a new application's tables in the main database are given to Citus.
+    /// Whether Citus gets a new application's tables in the main database.
     let isCitus: Bool
     let dynamicNames: Set<PropertyName>
-    /// Whether this transaction has made the application, so that nobody logs in to it yet.
+    /// Whether this transaction has created the application, so that no user logs in to it yet.
     var isNew = false
-    /// Properties that this transaction has declared.
+    /// The properties that this transaction has declared.
     var declared: Set<PropertyName> = []
-    /// When logins will have waited for as long as they may.
+    /// The time until which logins may be kept waiting.
     private var waitEnds: ContinuousClock.Instant?
 
-    /// How long logins may be kept waiting by a change: they give up after a second.
+    /// How long a change may keep logins waiting: they give up after a second.
     private static let loginsWait = Duration.milliseconds(800)
 
     init(
@@ -343,7 +340,6 @@ struct ChangeTransaction {
         dynamicNames = stored?.dynamicNames ?? []
     }
 
-    /// Does one step.
     mutating func perform(_ change: ConfigurationChange) async throws {
         if case .create(let name, let schema, let database, let settings) = change {
             let place = ApplicationPlace(id: application, schema: schema, database: database)
@@ -382,12 +378,12 @@ struct ChangeTransaction {
         return UsersTable(of: place, adopted: adopted)
     }
 
-    /// Runs commands that keep logins waiting: those that lock the users table, or many of its rows, until the commit.
+    /// Runs commands that keep logins waiting: they lock the users table, or many of its rows, until the commit.
     ///
     /// - Parameters:
     ///   - script: The commands.
-    ///   - property: What they are about.
-    ///   - advice: What to do when the table is too large for them.
+    ///   - property: The property that the commands change.
+    ///   - advice: What the operator can do if the table is too large for the commands.
     /// - Throws: A failure about the property, or `PostgresError`.
     mutating func exclusively(_ script: String, for property: PropertyName, orElse advice: String) async throws {
         try await exclusively(property, orElse: advice) { connection throws(PostgresError) in
@@ -395,7 +391,7 @@ struct ChangeTransaction {
         }
     }
 
-    /// The same for one statement that writes rows.
+    /// Runs a statement that writes rows and so keeps logins waiting.
     mutating func exclusively(_ rows: Statement, for property: PropertyName, orElse advice: String) async throws {
         try await exclusively(property, orElse: advice) { connection throws(PostgresError) in
             _ = try await connection.query(rows)
@@ -412,24 +408,24 @@ struct ChangeTransaction {
             let now = ContinuousClock.now
             let end = waitEnds ?? now + Self.loginsWait
             waitEnds = end
-            // At least 1, since 0 is no limit at all.
+            // At least 1, since 0 means no limit.
             limit = "set local statement_timeout = \(max(1, Int((end - now) / .milliseconds(1))))"
         }
         try await explaining(property, orElse: advice) { [limit] connection throws(PostgresError) in
-            // By itself: of a script Citus would hand all to the nodes.
+            // Sent separately: Citus would hand a whole script to the nodes.
             if let limit { try await connection.execute(script: limit) }
             try await body(connection)
         }
     }
 
-    /// Whether a question about a property is answered by a row.
+    /// Returns whether a query about a property finds a row.
     func exists(_ question: Statement, for property: PropertyName, orElse advice: String) async throws -> Bool {
         try await explaining(property, orElse: advice) { connection throws(PostgresError) in
             try await connection.query(question).count > 0
         }
     }
 
-    /// Turns what PostgreSQL refuses into words about the property.
+    /// Translates refusals of PostgreSQL into failures about the property.
     private func explaining<Value>(
         _ property: PropertyName,
         orElse advice: String,
@@ -440,7 +436,7 @@ struct ChangeTransaction {
         }
     }
 
-    /// Runs a statement that has to find what it changes: the plan was made from what it finds, under lock.
+    /// Runs a statement that must affect one row: the plan was made from that row, under lock.
     func expectOne(_ statement: Statement, _ what: String) async throws {
         let result = try await connection.query(statement)
         guard result.affectedRows == 1 else {

@@ -1,55 +1,59 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// One step of a change of an application's configuration; the vocabulary of everything that operators can do to one.
+/// One step of a configuration change.
+///
+/// The cases are everything that operators can do to an application.
 package enum ConfigurationChange: Sendable {
-    /// Makes the application and its PostgreSQL schema. Stands in front of all other steps.
+    /// Creates the application and its PostgreSQL schema; must precede all other steps.
     case create(name: String, schema: String, database: DatabaseVariable? = nil, settings: JSONValue)
     case rename(String)
     case changeSettings(JSONValue)
-    /// Notes which environment variables a document named for keys and secrets.
+    /// Records which environment variables a document named for keys and secrets.
     case nameVariables(JSONValue)
-    /// Has the application's users in another database, which they have been copied to; nil for the main one.
+    /// Moves the application to a database that its users have been copied to; nil for the main one.
     case move(to: DatabaseVariable?)
-    /// Removes the application, its PostgreSQL schema and everything in it. Stands alone.
+    /// Removes the application, its PostgreSQL schema and everything in it; must be the only step.
     case delete
 
-    /// A server's key may do what concerns other users than the session's own.
+    /// Adds a key; only a server's key gives access to users other than the session's own.
     case addKey(label: String, hash: [UInt8], server: Bool)
     case replaceKey(label: String, hash: [UInt8])
     case relabelKey(from: String, to: String)
-    /// Says whether the key is a server's.
+    /// Sets whether the key is a server's.
     case changeKey(label: String, server: Bool)
     case revokeKey(label: String)
 
-    /// Sets everything of a provider but its apps; makes it when there is none.
+    /// Sets everything of a provider but its apps; creates the provider if there is none.
     case setProvider(ProviderName, kind: ProviderName, enabled: Bool, options: JSONValue)
-    /// The apps that there shall be, in the order in which they are asked.
+    /// Replaces the apps; their order is the order in which they are tried.
     case setProviderApps(ProviderName, [App])
     case removeProvider(ProviderName)
 
-    /// Adds the column, behind the others; values that clients brought in under the name move into it. Where the
-    /// operator made a column of the name and of the right type by hand, that one is taken.
+    /// Adds the column, behind the others, and moves values into it that clients brought in under the name.
+    ///
+    /// If the operator has made a column of that name and of the right type by hand, that column is used.
     case declareProperty(Property)
-    /// Renames the column; what the mapping wrote last of it (`untilEdited`) follows.
+    /// Renames the column; the record of what the mapping wrote last (`untilEdited`) follows.
     case renameProperty(from: PropertyName, to: PropertyName)
-    /// Gives the column another type that holds every value of the old one.
+    /// Changes the column's type to one that holds every value of the old type.
     case widenProperty(PropertyName, to: PropertyType)
-    /// Changes who may write and see it, and whether it is required (NOT NULL of its column).
+    /// Changes who may write and see the property, and whether it is required (NOT NULL of its column).
     case changeProperty(Property)
-    /// Says whether its column has an index of its own; `reconcileIndexes` builds and drops it.
+    /// Sets whether the property's column has its own index; `reconcileIndexes` builds and drops indexes.
     case indexProperty(PropertyName, Bool)
     /// Drops the column.
     case removeProperty(PropertyName)
-    /// The order of the declared properties in documents and replies.
+    /// Orders the declared properties in documents and responses.
     case orderProperties([PropertyName])
 
-    /// Makes a new revision of the mapping for a provider, in the list form, and makes it the active one.
+    /// Creates and activates a new revision of a provider's mapping, in the list form.
     case setMapping(ProviderName, JSONValue)
 
-    /// An app at a provider, as it shall be.
+    /// The wanted state of an app at a provider.
     package struct App: Sendable {
         let id: ProviderAppID
-        /// The stored one is left as it is when this is nil.
+        /// The new secret; nil keeps the stored one.
         let secret: SealedSecret?
         let configID: String?
 
@@ -62,13 +66,13 @@ package enum ConfigurationChange: Sendable {
 }
 
 extension ConfigurationChange {
-    /// Whether it needs the database that the users of an application are in, which is nil when there is none yet.
+    /// Whether the step needs the database of the application's users; `stored` is nil if there is no application yet.
     package func touchesUsers(of stored: StoredApplication?) -> Bool {
         switch self {
         case .create, .move, .delete, .declareProperty, .renameProperty, .widenProperty, .changeProperty,
             .removeProperty:
             true
-        // Only by another identity property: it is asked whether anybody has a password.
+        // A new identity property needs it: the step checks whether any user has a password.
         case .changeSettings(let settings): stored?.hasOtherIdentityProperty(than: settings) ?? true
         case .rename, .nameVariables, .addKey, .replaceKey, .relabelKey, .changeKey, .revokeKey, .setProvider,
             .setProviderApps,
@@ -77,7 +81,7 @@ extension ConfigurationChange {
         }
     }
 
-    /// Whether the application's users are not in a database of its own behind it.
+    /// Whether the application's users have no separate database after the step.
     var leavesOwnDatabase: Bool {
         switch self {
         case .delete, .move(to: nil): true
@@ -85,7 +89,7 @@ extension ConfigurationChange {
         }
     }
 
-    /// The database, not the main one, that an application comes to have by it.
+    /// The database, other than the main one, that the step puts the application into.
     var otherDatabase: DatabaseVariable? {
         switch self {
         case .create(_, _, let database, _), .move(to: let database): database
@@ -94,15 +98,16 @@ extension ConfigurationChange {
     }
 }
 
-/// A step together with what the audit log and an operator who looks at a plan see of it; no secret is in it, not even
-/// sealed.
+/// A step with its description for the audit log and for operators who read a plan.
+///
+/// The description contains no secret, not even an encrypted one.
 package struct PlannedChange: Sendable {
     package let change: ConfigurationChange
-    /// What is done, like `property.declare`.
+    /// The kind of change, like `property.declare`.
     package let action: String
-    /// What it is done to, within the application: a label, a property's name; nil for the application as a whole.
+    /// The target within the application: a key's label, a property's name; nil for the application as a whole.
     package let target: String?
-    /// What was and what will be; nil where there was or will be nothing.
+    /// The values before and after the change; nil stands for an absent value.
     package let from: JSONValue?
     package let to: JSONValue?
 

@@ -1,30 +1,26 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// The number that every change of configuration raises, and the database's clock: milliseconds since 1970 UTC.
+    /// Returns the revision, which every change of configuration raises, and the database's time in ms since 1970 UTC.
     package func configurationState() async throws(Failure) -> (revision: Int64, milliseconds: Int64) {
         let result = try await query(
             "select revision, (extract(epoch from clock_timestamp()) * 1000)::bigint from federation.configuration"
         )
-        return try read { () throws(PostgresError) in
-            try result.first.map { row throws(PostgresError) in
-                (try row.decode(0, as: Int64.self), try row.decode(1, as: Int64.self))
-            }
-        } ?? (0, 0)
+        return try result.first(Int64.self, Int64.self) ?? (0, 0)
     }
 
-    /// One application; nil when there is none.
+    /// Returns an application; nil if there is none.
     ///
-    /// - Throws: `stored_value_unreadable` when not all of it can be read.
+    /// - Throws: `stored_value_unreadable` if a part of it cannot be read.
     package func application(_ id: ApplicationID) async throws(Failure) -> StoredApplication? {
         let result = try await query(StoredApplication.statement(for: id))
-        let stored = try read { () throws(PostgresError) in try StoredApplication.all(in: result).first }
+        let stored = try result.first(by: StoredApplication.init)
         if let column = stored?.unreadable.first { throw .unreadable(column) }
         return stored
     }
 
-    /// Applications in the order of their ids, for a list: those behind `after`.
+    /// Returns a page of applications, ordered by id, that follow `after`.
     package func applications(after: ApplicationID?, limit: Int) async throws(Failure) -> [StoredApplication] {
         let result = try await query(
             """
@@ -32,18 +28,18 @@ extension Store {
             where a.id > \(after?.text ?? "") order by a.id limit \(limit)
             """
         )
-        return try read { () throws(PostgresError) in try StoredApplication.all(in: result) }
+        return try result.all(by: StoredApplication.init)
     }
 
-    /// What an instance needs to bring its copy up to date: all ids, and the applications that changed since.
+    /// Returns what an instance needs to refresh its copy: all ids, and the applications that changed since a revision.
     ///
-    /// No change falls between two copies: a transaction that changes configuration takes its revision by updating the
-    /// one row of `federation.configuration` and keeps that row locked until it commits. So revisions become visible in
-    /// their order, and whoever has seen one has seen all before it.
+    /// No change is lost between two copies. A transaction that changes configuration takes its revision by updating
+    /// the one row of `federation.configuration`, and keeps that row locked until it commits. So revisions become
+    /// visible in order: a reader that has seen one has seen all before it.
     package func configuration(changedAfter revision: Int64) async throws(Failure) -> ConfigurationCopy {
         try await transaction { connection in
-            // Both questions see one moment. They are many small ones to PostgreSQL, which would rather compile them
-            // first (JIT), for longer than a statement may take.
+            // One snapshot for both queries. The many small subqueries would make PostgreSQL compile them first (JIT),
+            // for longer than a statement may take.
             try await connection.execute(
                 script: "set transaction isolation level repeatable read, read only; set local jit = off"
             )
@@ -59,18 +55,43 @@ extension Store {
                 where a.revision > \(revision) order by a.id
                 """
             )
+            let (newest, ids) = try whole.first(Int64.self, [String].self) ?? (0 as Int64, [])
             return ConfigurationCopy(
-                revision: try whole.first?.decode(0, as: Int64.self) ?? 0,
-                ids: Set(try whole.first?.decode(1, as: [String].self).compactMap { ApplicationID($0) } ?? []),
-                changed: try StoredApplication.all(in: changed)
+                revision: newest,
+                ids: Set(ids.compactMap { ApplicationID($0) }),
+                changed: try changed.all(by: StoredApplication.init)
             )
         }
     }
 }
 
-/// The configuration as of one moment.
+/// The configuration at one point in time.
 package struct ConfigurationCopy: Sendable {
     package let revision: Int64
     package let ids: Set<ApplicationID>
     package let changed: [StoredApplication]
+}
+
+/// An announcement about the configuration.
+package enum ConfigurationAnnouncement: Sendable {
+    /// A change has been committed.
+    case changed
+    /// A first or new connection was made.
+    ///
+    /// Changes may have been missed, and the server may be another one that has lost some changes.
+    case connected
+}
+
+extension Store {
+    /// Returns the announcements of configuration changes.
+    ///
+    /// Announcements can be late or lost; a listener must also poll the revision now and then.
+    package func configurationAnnouncements() -> some AsyncSequence<ConfigurationAnnouncement, Never> & Sendable {
+        postgres.client.notifications(on: "federation_configuration").map { notification in
+            switch notification {
+            case .listening: .connected
+            case .received: .changed
+            }
+        }
+    }
 }

@@ -1,16 +1,16 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// How many undeclared names one application may have (decision D4).
+    /// The limit of undeclared names of one application (decision D4).
     package static let dynamicNamesAllowed = 100
 
     /// Registers names of undeclared properties that a client's mapping brought in.
     ///
-    /// The application's row is locked first, so that simultaneous logins cannot go beyond the limit together; the
-    /// other locks follow in the order of `change`.
+    /// The application's row is locked first, so that concurrent logins cannot exceed the limit together. The other
+    /// locks follow in the order of `change`.
     ///
-    /// - Throws: `mapping_target_not_allowed` when the application would have more than 100.
+    /// - Throws: `mapping_target_not_allowed` if the application would have more than 100.
     package func registerDynamicNames(_ names: [PropertyName], of application: ApplicationID) async throws(Failure) {
         let texts = names.map(\.text)
         let fits = try await transaction { connection in
@@ -23,11 +23,10 @@ extension Store {
                 where application_id = \(application.text) and name <> all (\(texts))
                 """
             )
-            guard let others = try known.first?.decode(0, as: Int.self),
+            guard let others = try known.first(Int.self),
                 others + texts.count <= Self.dynamicNamesAllowed
             else { return false }
-            // A name that was declared a moment ago is none of them; nor is there any in an application that has just
-            // gone.
+            // Skips names that have just been declared, and an application that has just been deleted.
             let added = try await connection.query(
                 """
                 insert into federation.dynamic_properties (application_id, name)

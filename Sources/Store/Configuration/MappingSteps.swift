@@ -1,5 +1,6 @@
+package import Domain
+package import Encodings
 import Postgres
-package import Vocabulary
 
 extension ChangeTransaction {
     func setMapping(_ document: JSONValue, for provider: ProviderName) async throws {
@@ -26,12 +27,12 @@ package struct StoredMapping: Sendable {
     package let document: JSONValue
     package let isActive: Bool
     package let created: Int64
-    /// The actor who made it; nil for those made before this was kept.
+    /// The actor who made the revision; nil for revisions older than this column.
     package let author: String?
 }
 
 extension Store {
-    /// Revisions of the mapping for a provider, the newest first: those before `before`.
+    /// Returns a page of a provider's mapping revisions that precede `before`, the newest first.
     package func mappingRevisions(
         for provider: ProviderName,
         of id: ApplicationID,
@@ -45,10 +46,9 @@ extension Store {
             order by revision desc limit \(limit)
             """
         )
-        return try read { () throws(PostgresError) in try StoredMapping.all(in: result) }
+        return try result.all(by: StoredMapping.init)
     }
 
-    /// One revision; nil when there is none.
     package func mappingRevision(
         _ revision: Int64,
         for provider: ProviderName,
@@ -60,7 +60,7 @@ extension Store {
                 and revision = \(revision)
             """
         )
-        return try read { () throws(PostgresError) in try StoredMapping.all(in: result).first }
+        return try result.first(by: StoredMapping.init)
     }
 }
 
@@ -68,19 +68,13 @@ extension StoredMapping {
     fileprivate static let selection: Statement =
         "select revision, document, active, created, author from federation.mappings"
 
-    fileprivate static func all(in result: ResultSet) throws(PostgresError) -> [StoredMapping] {
-        var revisions: [StoredMapping] = []
-        for row in result.rows {
-            revisions.append(
-                StoredMapping(
-                    revision: try row.decode(0, as: Int64.self),
-                    document: try row.decode(1, as: JSONValue.self),
-                    isActive: try row.decode(2, as: Bool.self),
-                    created: try row.decode(3, as: Timestamp.self).milliseconds,
-                    author: try row.decode(4, as: String?.self)
-                )
-            )
-        }
-        return revisions
+    fileprivate init(_ row: inout Row) throws(PostgresError) {
+        self.init(
+            revision: try row.next(),
+            document: try row.next(),
+            isActive: try row.next(),
+            created: try row.next(Timestamp.self).milliseconds,
+            author: try row.next()
+        )
     }
 }

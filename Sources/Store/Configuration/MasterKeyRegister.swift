@@ -1,15 +1,16 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
 /// The master keys that the database knows (decision D26).
 extension Store {
-    /// Asks the database whether secrets may be sealed under a master key.
+    /// Checks whether secrets may be encrypted under a master key.
     ///
     /// - Parameters:
     ///   - keyID: The key.
-    ///   - held: The other keys at hand.
-    ///   - registering: Whether the key becomes known if one of those is.
-    /// - Returns: Nil when they may; else the keys that the database knows.
+    ///   - held: The other available keys.
+    ///   - registering: Whether to register the key if the database knows one of `held`.
+    /// - Returns: Nil if the key may be used; otherwise the keys that the database knows.
     /// - Throws: `store_unavailable` and its like.
     package func admit(
         masterKey keyID: String,
@@ -19,24 +20,20 @@ extension Store {
         let result = try await query(
             "select federation.admit_master_key(\(keyID), \(held), \(registering))"
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: [String]?.self) } ?? nil
+        return try result.first([String]?.self) ?? nil
     }
 
-    /// The master keys that the database knows, the oldest in front.
+    /// Returns the master keys that the database knows, the oldest first.
     package func knownMasterKeys() async throws(Failure) -> [String] {
-        let result = try await query("select id from federation.master_keys order by registered, id")
-        return try read { () throws(PostgresError) in
-            try result.rows.map { row throws(PostgresError) in try row.decode(0, as: String.self) }
-        }
+        try await query("select id from federation.master_keys order by registered, id").all(String.self)
     }
 
-    /// Makes a master key known to the database, whatever other keys it knows.
+    /// Registers a master key with the database, whatever other keys it knows.
     ///
-    /// - Returns: Whether it did not know the key before.
+    /// - Returns: Whether the key is new to the database.
     package func register(masterKey keyID: String, by actor: Actor) async throws(Failure) -> Bool {
         try await transaction { connection in
-            let known = try await connection.query("select id from federation.master_keys order by id").rows
-                .map { row throws(PostgresError) in try row.decode(0, as: String.self) }
+            let known = try await connection.query("select id from federation.master_keys order by id").all(String.self)
             let added = try await connection.query(
                 "insert into federation.master_keys (id) values (\(keyID)) on conflict do nothing returning id"
             )
@@ -50,15 +47,15 @@ extension Store {
         }
     }
 
-    /// Makes the database forget all master keys but one, unless a secret of the configuration is under another one.
+    /// Makes the database forget all master keys but one.
     ///
-    /// - Throws: `conflict` where something has been sealed under another one meanwhile; nothing has changed then.
+    /// - Throws: `conflict` if a secret of the configuration is encrypted under another key; nothing has changed then.
     package func forgetMasterKeys(otherThan keyID: String, by actor: Actor) async throws(Failure) {
         try await transaction { connection in
-            // This waits for changes that seal under one of these keys, and refuses further ones.
+            // This waits for changes that encrypt under one of these keys, and refuses further ones.
             let forgotten = try await connection.query(
                 "delete from federation.master_keys where id <> \(keyID) returning id"
-            ).rows.map { row throws(PostgresError) in try row.decode(0, as: String.self) }
+            ).all(String.self)
             guard !forgotten.isEmpty else { return }
             let others: Statement = """
                 select from federation.master_keys_in_use() id where id <> \(keyID) limit 1
@@ -81,9 +78,8 @@ extension Store {
 extension AuditRecord {
     fileprivate static func masterKeys(_ action: String, from: [String], to: [String]) -> AuditRecord {
         AuditRecord(
-            application: nil,
-            action: action,
-            target: "master_keys",
+            action,
+            of: "master_keys",
             from: .object(["keyIds": .array(from.map(JSONValue.string))]),
             to: .object(["keyIds": .array(to.map(JSONValue.string))])
         )
@@ -91,12 +87,12 @@ extension AuditRecord {
 }
 
 extension PostgresConnection {
-    /// Makes sure that the database knows a master key until the end of this transaction, which may seal under it.
+    /// Keeps a master key known to the database until the end of this transaction, which may encrypt under the key.
     ///
     /// - Throws: `provider_misconfigured` for a key that the database does not know.
     func hold(masterKey keyID: String) async throws {
         let admission = try await query("select federation.admit_master_key(\(keyID), '{}', false)")
-        if let known = try admission.first?.decode(0, as: [String]?.self) ?? nil {
+        if let known = try admission.first([String]?.self) ?? nil {
             throw Failure.unknownMasterKey(keyID, known: known)
         }
         let held = try await query("select from federation.master_keys where id = \(keyID) for key share")
@@ -105,12 +101,12 @@ extension PostgresConnection {
 }
 
 extension Failure {
-    /// A master key that the database does not know: nothing is sealed under it.
+    /// Returns the failure for a master key that the database does not know: nothing is encrypted under it.
     ///
     /// - Parameters:
-    ///   - given: The key's id, which says nothing of the key.
-    ///   - known: The ids of those that the database knows.
-    /// - Returns: The failure, `provider_misconfigured`.
+    ///   - given: The id of the key, which reveals nothing of the key.
+    ///   - known: The ids of the keys that the database knows.
+    /// - Returns: A `provider_misconfigured` failure.
     package static func unknownMasterKey(_ given: String, known: [String]) -> Failure {
         Failure(
             .providerMisconfigured,

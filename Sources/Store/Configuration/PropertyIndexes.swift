@@ -1,53 +1,64 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// The index of an indexed property, as operators see it.
+/// The state of a property's index, as operators see it.
 package struct PropertyIndexState: Sendable {
     package let property: PropertyName
-    /// Whether it is there and serves; otherwise it is being built, or will be.
+    /// Whether the index exists and is valid; otherwise it is being built, or will be.
     package let isReady: Bool
-    /// What stood in the way when it was built last.
+    /// The obstacle of the last build.
     package let problem: String?
 }
 
-/// What became of the wish to have the indexes that are declared.
+/// The result of an attempt to build the declared indexes and to drop all others.
 package enum IndexReconciliation: Sendable, Equatable {
-    /// All that is declared is there, and nothing else; so many were built and dropped for that.
+    /// All declared indexes exist, and no others; the numbers count what was built and dropped.
     case done(built: Int, dropped: Int)
-    /// Something stood in the way; it is with the properties.
+    /// An obstacle prevented it; the properties record the obstacle.
     case hindered(cause: String)
     /// Another instance is building indexes.
     case elsewhere
 }
 
-/// An index of ours on the column of a property.
+/// An index that the service made on a property's column.
 ///
 /// Every other index of the table is the operator's, and is left alone.
 struct PropertyIndex: Sendable {
     let name: String
-    /// The schema of the table, which is not the application's where the table was adopted.
+    /// The schema of the table, which is not the application's if the table was adopted.
     let schema: String
-    /// The column by the name that statements use.
+    /// The column, by the name that statements use.
     let column: String?
     let form: Form
-    /// One that is not is what a build has left that was cut off.
+    /// Whether the index is valid; an invalid one is left by an interrupted build.
     let isValid: Bool
 
     enum Form {
         case value
-        /// The beginning of a text: see `UserColumn.key`.
+        /// An index of the beginning of a text: see `UserColumn.key`.
         case text
-        /// Every three characters of a text that follow one another, in whatever case (pg_trgm).
+        /// An index of all trigrams of a text, ignoring case (pg_trgm).
         case parts
 
-        /// Those of parts have their own, by which versions that know none of them leave them alone.
+        /// Indexes of parts have a separate prefix, so that older versions, which do not know them, leave them alone.
         fileprivate var prefix: String { self == .parts ? "federation_parts_" : "federation_indexed_" }
     }
 
-    /// A name that no other index has had: a property may take the name of another whose index is there still.
+    /// Returns a unique index name: a property may take the name of another whose index still exists.
     static func newName(_ form: Form) -> String {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         return form.prefix + String(repeating: "0", count: 16 - number.utf8.count) + number
+    }
+
+    /// Reads a row of `indexQuestion`.
+    init(_ row: inout Row) throws(PostgresError) {
+        name = try row.next()
+        schema = try row.next()
+        column = try row.next()
+        let (isOfParts, isOfText) = (try row.next(Bool.self), try row.next(Bool.self))
+        form = isOfParts ? .parts : isOfText ? .text : .value
+        isValid = try row.next()
     }
 
     func serves(_ property: Property, as form: Form) -> Bool {
@@ -60,12 +71,12 @@ struct PropertyIndex: Sendable {
 }
 
 extension Property {
-    /// The indexes that it has when it is indexed: `name` is searched by parts, where the server offers that.
+    /// Returns the forms of the property's indexes: `name` has one of parts, too, if the server has pg_trgm.
     fileprivate func indexForms(withParts: Bool) -> [PropertyIndex.Form] {
         [type.isText ? .text : .value] + (withParts && name == .name ? [.parts] : [])
     }
 
-    /// The key of a column as `create index` takes it: an expression in parentheses, the collation behind them.
+    /// Returns the key of a column for `create index`: an expression in parentheses, followed by the collation.
     fileprivate func indexKey(of column: String) -> String {
         let column = quoted(column)
         return type.isText ? #"(left(\#(column), \#(PropertyType.keyCharacters))) collate "C""# : column
@@ -73,12 +84,12 @@ extension Property {
 }
 
 extension UsersTable {
-    /// The statement that builds an index of a property.
+    /// Returns the statement that builds an index of a property.
     ///
-    /// One of values or of texts serves comparisons, `in`, ranges, the beginning of a text and the order by it, with the
-    /// id behind it as in the order of a search; one of parts serves `ilike '%…%'`.
+    /// An index of values or of texts serves comparisons, `in`, ranges, prefixes of a text and the order by it. The id
+    /// is the last column, as in the order of a search. An index of parts serves `ilike '%…%'`.
     ///
-    /// - Throws: `conflict` when the table has no such column; what stands in the way of pg_trgm.
+    /// - Throws: `conflict` if the table has no such column; PostgreSQL's error if pg_trgm cannot be installed.
     func indexText(_ missing: IndexPlan.Missing, on connection: PostgresConnection) async throws -> String {
         let (property, name) = (missing.property, quoted(PropertyIndex.newName(missing.form)))
         let result = try await connection.query(
@@ -90,40 +101,36 @@ extension UsersTable {
             where p.name = \(property.name.text)
             """
         )
-        guard let row = result.first else { throw ChangeTransaction.columnMissing(property.name) }
-        let (column, table) = (try row.decode(0, as: String.self), try row.decode(2, as: String.self))
+        guard let (column, id, table) = try result.first(String.self, String.self, String.self) else {
+            throw ChangeTransaction.columnMissing(property.name)
+        }
         guard missing.form == .parts else {
             return """
                 create index concurrently \(name) on \(table)
-                (\(property.indexKey(of: column)) nulls first, \(quoted(try row.decode(1, as: String.self))))
+                (\(property.indexKey(of: column)) nulls first, \(quoted(id)))
                 """
         }
         try await connection.execute(script: "create extension if not exists pg_trgm with schema federation")
-        // Somebody may have it elsewhere.
+        // pg_trgm may be installed in another schema.
         let schema = try await connection.query(
             "select extnamespace::regnamespace::text from pg_extension where extname = 'pg_trgm'"
         )
-        let classes = try schema.first?.decode(0, as: String.self) ?? "federation"
+        let classes = try schema.first(String.self) ?? "federation"
         return "create index concurrently \(name) on \(table) using gin (\(quoted(column)) \(classes).gin_trgm_ops)"
     }
 
-    /// Whether the server has pg_trgm.
+    /// The query whether the server has pg_trgm.
     static let partsQuestion: Statement = "select exists (select from pg_available_extensions where name = 'pg_trgm')"
 
-    static func offersParts(_ result: ResultSet) throws(PostgresError) -> Bool {
-        try result.first?.decode(0, as: Bool.self) == true
-    }
-
-    /// The indexes of properties.
     func indexes(on connection: PostgresConnection) async throws(PostgresError) -> [PropertyIndex] {
-        try Self.indexes(in: try await connection.query(indexQuestion))
+        try await connection.query(indexQuestion).all(by: PropertyIndex.init)
     }
 
-    /// The question for the indexes of properties; none where there is no such table.
+    /// The query for the indexes of properties; no rows if the table does not exist.
     var indexQuestion: Statement {
         """
-        select x.relname::text, n.nspname::text, c.name, i.indkey[0] = 0, i.indisvalid,
-            starts_with(x.relname, \(PropertyIndex.Form.parts.prefix))
+        select x.relname::text, n.nspname::text, c.name, starts_with(x.relname, \(PropertyIndex.Form.parts.prefix)),
+            i.indkey[0] = 0, i.indisvalid
         from pg_index i join pg_class x on x.oid = i.indexrelid join pg_namespace n on n.oid = x.relnamespace
         left join federation.user_columns(\(schema)) c on c.number = case
             when i.indkey[0] <> 0 then i.indkey[0]
@@ -139,26 +146,9 @@ extension UsersTable {
         order by x.relname
         """
     }
-
-    static func indexes(in result: ResultSet) throws(PostgresError) -> [PropertyIndex] {
-        var indexes: [PropertyIndex] = []
-        for row in result.rows {
-            indexes.append(
-                PropertyIndex(
-                    name: try row.decode(0, as: String.self),
-                    schema: try row.decode(1, as: String.self),
-                    column: try row.decode(2, as: String?.self),
-                    form: try row.decode(5, as: Bool.self)
-                        ? .parts : try row.decode(3, as: Bool.self) ? .text : .value,
-                    isValid: try row.decode(4, as: Bool.self)
-                )
-            )
-        }
-        return indexes
-    }
 }
 
-/// From the indexes that there are to those that are declared.
+/// The difference between the existing and the declared indexes.
 struct IndexPlan: Sendable {
     private(set) var superfluous: [PropertyIndex] = []
     private(set) var missing: [Missing] = []
@@ -185,79 +175,60 @@ struct IndexPlan: Sendable {
 }
 
 extension Store {
-    /// How far the indexes of an application's properties are.
+    /// Returns the states of the indexes of an application's properties.
     package func indexStates(of place: ApplicationPlace) async throws(Failure) -> [PropertyIndexState] {
         let declared = try await query(Self.indexedProperties(of: place))
         guard declared.count > 0 else { return [] }
         let indexes = try await query(UsersTable(of: place).indexQuestion, in: tables(of: place))
-        let parts = try await query(UsersTable.partsQuestion, in: tables(of: place))
-        return try read { () throws(PostgresError) in
-            let (indexes, withParts) = (try UsersTable.indexes(in: indexes), try UsersTable.offersParts(parts))
-            return try Self.properties(in: declared).map { property, problem in
-                let isReady = property.indexForms(withParts: withParts)
-                    .allSatisfy { form in indexes.contains { $0.serves(property, as: form) } }
-                return PropertyIndexState(
-                    property: property.name,
-                    isReady: isReady,
-                    problem: isReady ? nil : problem
-                )
-            }
+            .all(by: PropertyIndex.init)
+        let withParts = try await query(UsersTable.partsQuestion, in: tables(of: place)).first(Bool.self) == true
+        return try declared.all(by: Self.indexedProperty).map { property, problem in
+            let isReady = property.indexForms(withParts: withParts)
+                .allSatisfy { form in indexes.contains { $0.serves(property, as: form) } }
+            return PropertyIndexState(property: property.name, isReady: isReady, problem: isReady ? nil : problem)
         }
     }
 
-    /// Makes the indexes of an application's users those that are declared.
+    /// Builds the declared indexes of an application's users that are missing, and drops the others.
     ///
-    /// They are built and dropped concurrently, outside of any transaction: that keeps no login waiting, and takes as
-    /// long as it takes. One instance at a time does it, whatever the application, since all builds in a database wait
-    /// for each other's snapshots. What a build has left that was cut off is dropped first.
+    /// Indexes are built and dropped concurrently, outside of any transaction: no login waits, and the time is
+    /// unlimited. One instance at a time does it, whatever the application, since all builds in a database wait for
+    /// each other's snapshots. Remains of an interrupted build are dropped first.
     ///
-    /// - Returns: What became of it.
     /// - Throws: `store_unavailable` and its like.
     package func reconcileIndexes(of place: ApplicationPlace) async throws(Failure) -> IndexReconciliation {
         let users = UsersTable(of: place)
-        let (declared, indexes, parts) = (
-            try await query(Self.indexedProperties(of: place)),
-            try await query(users.indexQuestion, in: tables(of: place)),
-            try await query(UsersTable.partsQuestion, in: tables(of: place))
+        let declared = try await query(Self.indexedProperties(of: place)).all(by: Self.indexedProperty)
+        let plan = IndexPlan(
+            from: try await query(users.indexQuestion, in: tables(of: place)).all(by: PropertyIndex.init),
+            to: declared.map(\.property),
+            withParts: try await query(UsersTable.partsQuestion, in: tables(of: place)).first(Bool.self) == true
         )
-        let plan = try read { () throws(PostgresError) in
-            IndexPlan(
-                from: try UsersTable.indexes(in: indexes),
-                to: try Self.properties(in: declared).map(\.property),
-                withParts: try UsersTable.offersParts(parts)
-            )
-        }
         guard !plan.isEmpty else { return .done(built: 0, dropped: 0) }
-        do {
-            return try await tables(of: place).withConnection { connection in
+        return try await translating {
+            try await tables(of: place).withConnection { connection in
                 let lock: Statement = "select pg_try_advisory_lock(hashtextextended('federation indexes', 0))"
-                guard try await connection.query(lock).first?.decode(0, as: Bool.self) == true else {
+                guard try await connection.query(lock).first(Bool.self) == true else {
                     return .elsewhere
                 }
-                // Builds wait for every transaction that is older than they are.
+                // Builds wait for every older transaction.
                 try await connection.execute(script: "set statement_timeout = 0; set lock_timeout = 0")
                 return try await reconcile(place, users, on: connection)
             }
-        } catch let error as PostgresError {
-            throw await failure(of: error, in: nil)
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(.internal, "The indexes could not be built.", cause: "\(error)")
         }
     }
 
-    /// Carries the plan out that is right by now, under the lock.
+    /// Makes the plan again under the lock, and carries it out.
     private func reconcile(
         _ place: ApplicationPlace,
         _ users: UsersTable,
         on connection: PostgresConnection
     ) async throws -> IndexReconciliation {
-        let declared = try Self.properties(in: try await postgres.query(Self.indexedProperties(of: place)))
+        let declared = try await postgres.query(Self.indexedProperties(of: place)).all(by: Self.indexedProperty)
         let plan = IndexPlan(
             from: try await users.indexes(on: connection),
             to: declared.map(\.property),
-            withParts: try UsersTable.offersParts(try await connection.query(UsersTable.partsQuestion))
+            withParts: try await connection.query(UsersTable.partsQuestion).first(Bool.self) == true
         )
         var hindrance: String?
         for index in plan.superfluous {
@@ -290,7 +261,7 @@ extension Store {
         return .done(built: plan.missing.count, dropped: plan.superfluous.count)
     }
 
-    /// An error after which the connection is of use.
+    /// Returns an error that leaves the connection usable, and throws any other.
     private static func passing(_ error: PostgresError) throws(PostgresError) -> PostgresError {
         guard case .server = error, error.handling != .dropConnection else { throw error }
         return error
@@ -303,16 +274,13 @@ extension Store {
         """
     }
 
-    private static func properties(
-        in result: ResultSet
-    ) throws(PostgresError) -> [(property: Property, problem: String?)] {
-        var properties: [(property: Property, problem: String?)] = []
-        for row in result.rows {
-            guard let name = PropertyName(try row.decode(0, as: String.self)),
-                let type = PropertyType(rawValue: try row.decode(1, as: String.self))
-            else { continue }
-            properties.append((Property(name: name, type: type, indexed: true), try row.decode(2, as: String?.self)))
-        }
-        return properties
+    /// Reads a row of `indexedProperties`; nil for values that this program could not have written.
+    private static func indexedProperty(
+        _ row: inout Row
+    ) throws(PostgresError) -> (property: Property, problem: String?)? {
+        let (name, type) = (PropertyName(try row.next(String.self)), PropertyType(rawValue: try row.next(String.self)))
+        let problem = try row.next(String?.self)
+        guard let name, let type else { return nil }
+        return (Property(name: name, type: type, indexed: true), problem)
     }
 }

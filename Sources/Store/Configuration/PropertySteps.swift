@@ -1,8 +1,9 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
 extension Store {
-    /// How many properties one application may declare; a table of PostgreSQL has 1600 columns in all its life.
+    /// The limit of declared properties of an application; a table of PostgreSQL has 1600 columns in all its life.
     package static let propertiesAllowed = 500
 }
 
@@ -67,13 +68,13 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.move(to: to), for: from, orElse: WrittenValues.advice) }
     }
 
-    /// Whether a change that died between its two commits has renamed the column.
+    /// Returns whether a change that died between its two commits has renamed the column.
     private func isRenamed(_ from: PropertyName, _ to: PropertyName, in users: UsersTable) async throws -> Bool {
         guard users.place.database != nil, try await users.column(from, on: tables) == nil else { return false }
         return try await users.column(to, on: tables) != nil
     }
 
-    /// Changes who may write and see it and whether it is required; a built-in property is declared by that.
+    /// Changes the property's permissions and whether it is required; this declares a built-in property.
     mutating func changeProperty(_ property: Property, in users: UsersTable) async throws {
         let (name, required) = (property.name, property.required)
         let changed = try await connection.query(
@@ -100,7 +101,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Says whether its column has an index; a built-in property is declared by that.
+    /// Sets whether the property's column has an index; this declares a built-in property.
     func indexProperty(_ name: PropertyName, _ indexed: Bool) async throws {
         let changed = try await connection.query(
             """
@@ -137,7 +138,7 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.remove, for: name, orElse: WrittenValues.adviceOnRemoval) }
     }
 
-    /// Properties that are not named follow in the order that they had.
+    /// Reorders the properties; those that are not named follow in their former order.
     func orderProperties(_ names: [PropertyName]) async throws {
         let texts = names.map(\.text)
         _ = try await connection.query(
@@ -154,7 +155,7 @@ extension ChangeTransaction {
 
     // MARK: What the steps share
 
-    /// Declares a property, behind the others; its column is another matter.
+    /// Declares a property, behind the others; the caller takes care of its column.
     private func register(_ property: Property) async throws {
         let added = try await connection.query(
             """
@@ -171,7 +172,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// A property that exists before anybody declares it.
+    /// Returns a property that exists before any declaration.
     private func builtIn(_ name: PropertyName) throws(Failure) -> Property {
         guard let builtIn = Property.builtIn.first(where: { $0.name == name }) else {
             throw Failure(.internal, "The change does not fit the application: \(name) is not declared.")
@@ -188,7 +189,7 @@ extension ChangeTransaction {
         )
     }
 
-    /// Changes the users table itself.
+    /// Alters the users table itself.
     mutating func alter(
         _ users: UsersTable,
         _ action: String,

@@ -1,17 +1,19 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
-/// A column that has to be validated, as free of NULL, before it can be made NOT NULL.
+/// A column that must be validated as free of NULL before it can become NOT NULL.
 ///
-/// `SET NOT NULL` alone reads the whole table while logins wait. A CHECK constraint that has been validated saves it
-/// the reading, and validating one lets logins go on. So that is done before the transaction of the change, which
-/// drops the constraint; when the change fails the constraint is dropped, too.
+/// `SET NOT NULL` alone reads the whole table while logins wait. With a validated CHECK constraint it need not read the
+/// table, and the validation lets logins proceed. So the constraint is added and validated before the transaction of
+/// the change. That transaction drops the constraint; if the change fails the constraint is dropped, too.
 ///
-/// Thrown by a step that finds no such constraint, caught by `Store.change`. One that is left behind, because the
-/// process was killed in between, refuses NULL as the change would have; the next change of the property removes it.
+/// A step that finds no such constraint throws this error, and `Store.change` catches it. A constraint that is left
+/// behind, because the process was killed in between, refuses NULL as the change would have; the next change of the
+/// property removes it.
 struct Requirement: Error, Hashable {
     let users: UsersTable
-    /// The column's number: the step's transaction may have renamed it.
+    /// The column's number, since the step's transaction may have renamed the column.
     let column: Int64
     let property: PropertyName
 
@@ -23,9 +25,9 @@ struct Requirement: Error, Hashable {
 }
 
 extension Store {
-    /// Makes sure that no user lacks a value, neither any that there is nor any to come.
+    /// Validates that all present users have a value, and adds a constraint that all future ones need one.
     ///
-    /// - Throws: `constraint_violation` when some do.
+    /// - Throws: `constraint_violation` if a user has no value.
     func validate(_ requirement: Requirement) async throws {
         let table = requirement.users.table
         let constraint = requirement.constraint
@@ -36,10 +38,10 @@ extension Store {
                 where attrelid = \(table)::regclass and attnum = \(requirement.column) and not attisdropped
                 """
             )
-            guard let column = try name.first?.decode(0, as: String.self) else {
+            guard let column = try name.first(String.self) else {
                 throw ChangeTransaction.columnMissing(requirement.property)
             }
-            // One command at a time, since Citus takes no others.
+            // One command at a time, since Citus accepts no scripts here.
             let check = "check (\(quoted(column)) is not null) not valid"
             try await connection.execute(script: "alter table \(table) drop constraint if exists \(constraint)")
             try await connection.execute(script: "alter table \(table) add constraint \(constraint) \(check)")
@@ -76,10 +78,10 @@ extension Store {
         }
     }
 
-    /// Drops the constraints that a change has left.
+    /// Drops the constraints that a failed change has left.
     func withdraw(_ requirements: [Requirement]) async {
         guard !requirements.isEmpty else { return }
-        // In a task of its own, since a cancelled one gets nothing done any more.
+        // In a separate task, since a cancelled task cannot run statements.
         await Task {
             for requirement in requirements {
                 let script = """

@@ -1,20 +1,21 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// An application as the database holds it: secrets sealed, documents unread.
+/// An application as the database holds it: secrets encrypted, documents not decoded.
 package struct StoredApplication: Sendable {
     package let id: ApplicationID
     package let name: String
     /// The PostgreSQL schema of its users.
     package let schema: String
-    /// Where that schema is; nil for the main database.
+    /// The database of that schema; nil for the main database.
     package let database: DatabaseVariable?
-    /// The configuration's revision at the last change of anything of this application: its entity tag.
+    /// The configuration's revision at the application's last change: its entity tag.
     package internal(set) var revision: Int64
     package let settings: JSONValue
-    /// In the order of their labels.
+    /// The API keys, ordered by label.
     package let keys: [Key]
     package let providers: [ProviderName: Provider]
-    /// Of which kind each name is or was: also of providers that have been removed, whose identities are still there.
+    /// The provider kind of each name, including removed providers whose identities still exist.
     package let providerKinds: [ProviderName: ProviderName]
     /// The active mapping for each provider.
     package let mappings: [ProviderName: ActiveMapping]
@@ -24,19 +25,18 @@ package struct StoredApplication: Sendable {
     /// Milliseconds since 1970 UTC, as everywhere.
     package let created: Int64
     package internal(set) var updated: Int64?
-    /// What the database holds of the above and cannot be read, by the names of the columns; it stands here as if there
-    /// were nothing.
+    /// The names of the columns above that cannot be read; their values here are empty.
     package internal(set) var unreadable: [String] = []
-    /// The environment variables that a document named for keys and secrets, by their places, as stored.
+    /// The environment variables that a document named for keys and secrets, by their places in it, as stored.
     package var variables: JSONValue = .object([:])
 
     /// An API key.
     package struct Key: Sendable {
         package let label: String
-        /// SHA-256 of its text.
+        /// The SHA-256 hash of the key's text.
         package let hash: [UInt8]
         package let created: Int64
-        /// Whether it is a server's: see `KeyKind`.
+        /// Whether the key is a server's: see `KeyKind`.
         package let server: Bool
 
         package init(label: String, hash: [UInt8], created: Int64, server: Bool = false) {
@@ -47,28 +47,28 @@ package struct StoredApplication: Sendable {
         }
     }
 
-    /// Settings of a provider, and its apps in the order in which they are asked.
+    /// The settings of a provider, and its apps in the order in which they are tried.
     package struct Provider: Sendable, Equatable {
-        /// What the provider is; the name is the operator's for it.
+        /// The provider kind; the provider's name is the operator's choice.
         package let kind: ProviderName
         package let enabled: Bool
-        /// What else the operator decided, unread.
+        /// The other settings of the operator, not decoded.
         package let options: JSONValue
         package let apps: [App]
     }
 
-    /// A mapping and its number among the revisions.
+    /// A mapping and its revision number.
     package struct ActiveMapping: Sendable {
         package let revision: Int64
         package let document: JSONValue
     }
 
-    /// An app with its sealed secret.
+    /// An app with its encrypted secret.
     package struct App: Sendable, Equatable {
         package let id: ProviderAppID
         package let secret: SealedSecret
         package let secretChanged: Int64
-        /// Which configuration at the provider the app's login dialog follows.
+        /// The id of the configuration at the provider that the app's login dialog uses.
         package let configID: String?
 
         package init(id: ProviderAppID, secret: SealedSecret, secretChanged: Int64, configID: String? = nil) {
@@ -80,7 +80,7 @@ package struct StoredApplication: Sendable {
     }
 }
 
-/// A secret as it is stored: AES-256-GCM under the master key of that id (decision D15).
+/// A stored secret: AES-256-GCM under the master key with that id (decision D15).
 package struct SealedSecret: Sendable, Equatable {
     package let bytes: [UInt8]
     package let keyID: String

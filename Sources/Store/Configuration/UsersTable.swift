@@ -1,9 +1,10 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// The users table of an application, and the one of identities beside it, as statements name them.
+/// The users table of an application and its identities table, by their names in statements.
 struct UsersTable: Sendable, Hashable {
-    /// The application whose users they are.
+    /// The application of the users.
     let place: ApplicationPlace
     /// The table that `users` is a view of, quoted; nil where `users` is the table itself.
     let adopted: String?
@@ -15,26 +16,26 @@ struct UsersTable: Sendable, Hashable {
 
     var schema: String { place.schema }
 
-    /// By this name rows are read and written.
+    /// The name for reading and writing rows.
     var users: String { quoted(schema) + ".users" }
     /// The table whose columns are altered.
     var table: String { adopted ?? users }
     var identities: String { quoted(schema) + ".identities" }
 
-    /// A column as the database has it.
+    /// A column as the database describes it.
     struct Column: Sendable {
-        /// Its name in the table.
+        /// The column's name in the table.
         let name: String
-        /// Its number in the table, which outlasts its name.
+        /// The column's number in the table, which a renaming does not change.
         let number: Int64
         let type: String
         let notNull: Bool
         let isGenerated: Bool
-        /// Whether the constraint that no row lacks a value is validated, nil when there is none; see `Requirement`.
+        /// Whether the constraint against NULL is validated; nil if there is none; see `Requirement`.
         let isValidated: Bool?
     }
 
-    /// The column of a property; nil when there is none.
+    /// Returns the column of a property; nil if there is none.
     func column(
         _ name: PropertyName,
         on connection: PostgresConnection
@@ -42,7 +43,7 @@ struct UsersTable: Sendable, Hashable {
         try await column(where: "u.name = \(name.text)", on: connection)
     }
 
-    /// A column of the property's name that an adopted table has, and that is no property's yet.
+    /// Returns a column of an adopted table that has the property's name and is not yet a property.
     func unshownColumn(
         _ name: PropertyName,
         on connection: PostgresConnection
@@ -63,22 +64,14 @@ struct UsersTable: Sendable, Hashable {
             where \(condition)
             """
         )
-        guard let row = result.first else { return nil }
-        return Column(
-            name: try row.decode(0, as: String.self),
-            number: try row.decode(1, as: Int64.self),
-            type: try row.decode(2, as: String.self),
-            notNull: try row.decode(3, as: Bool.self),
-            isGenerated: try row.decode(4, as: Bool.self),
-            isValidated: try row.decode(5, as: Bool?.self)
-        )
+        return try result.first(into: Column.init)
     }
 }
 
 extension UsersTable.Column {
-    /// Whether a property may take a column over that the operator has made by hand.
+    /// Checks whether a property can use a column that the operator has made by hand.
     ///
-    /// - Throws: `conflict`.
+    /// - Throws: `conflict` if the type differs or the column is generated.
     func check(for property: Property) throws(Failure) {
         let wanted = property.type.sqlType
         guard type.hasSameBytes(as: wanted) else {
@@ -102,44 +95,27 @@ extension UsersTable.Column {
 }
 
 extension Store {
-    /// The columns of a users table as the database has them; empty when the table does not exist.
+    /// Returns the columns of a users table as the database describes them.
     ///
     /// - Parameters:
     ///   - schema: The schema of an application's users.
-    ///   - stored: The application; nil while there is none, which the main database is looked at for.
-    /// - Returns: In their order.
+    ///   - stored: The application; nil while there is none: then the schema is looked up in the main database.
+    /// - Returns: The columns in order; empty if there is no table.
     /// - Throws: `store_unavailable` and its like.
     package func liveColumns(
         ofSchema schema: String,
         of stored: StoredApplication? = nil
     ) async throws(Failure) -> [LiveColumn] {
-        let result = try await query(LiveColumn.statement(ofSchema: schema), in: stored.map(tables(of:)))
-        return try read { () throws(PostgresError) in try LiveColumn.all(in: result) }
+        try await query(LiveColumn.statement(ofSchema: schema), in: stored.map(tables(of:))).all(into: LiveColumn.init)
     }
 }
 
 extension LiveColumn {
-    /// The question for all columns of a users table.
+    /// The query for all columns of a users table; the results are in the order of this type's members.
     static func statement(ofSchema schema: String) -> Statement {
         """
         select name, type, not_null, has_default from federation.user_columns(\(schema))
         where name is not null order by number
         """
-    }
-
-    /// The columns in the question's result.
-    static func all(in result: ResultSet) throws(PostgresError) -> [LiveColumn] {
-        var columns: [LiveColumn] = []
-        for row in result.rows {
-            columns.append(
-                LiveColumn(
-                    name: try row.decode(0, as: String.self),
-                    sqlType: try row.decode(1, as: String.self),
-                    notNull: try row.decode(2, as: Bool.self),
-                    hasDefault: try row.decode(3, as: Bool.self)
-                )
-            )
-        }
-        return columns
     }
 }

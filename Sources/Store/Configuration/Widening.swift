@@ -1,19 +1,20 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
-/// How values of one type become values of a wider one (`PropertyType.widens`).
+/// The conversion of values of one type to a wider one (`PropertyType.widens`).
 ///
-/// Numbers and truth values become their text; a DATE becomes `YYYY-MM-DD`, a DATETIME `YYYY-MM-DDTHH:MM:SS.mmmZ`, as
-/// mapped values do that are stored in a text. A DATE becomes the DATETIME of its midnight in UTC. In a JSON a value is
-/// what replies show: a DATETIME is milliseconds since 1970.
+/// Numbers and booleans become their text. A DATE becomes `YYYY-MM-DD`, a DATETIME `YYYY-MM-DDTHH:MM:SS.mmmZ`, like
+/// mapped values that are stored in a text. A DATE becomes the DATETIME of its midnight in UTC. A JSON value is the one
+/// that responses show: a DATETIME is milliseconds since 1970.
 struct Widening {
     let from: PropertyType
     let to: PropertyType
 
-    /// Whether both types are stored alike.
+    /// Whether both types have the same column type.
     var keepsColumn: Bool { from.sqlType.hasSameBytes(as: to.sqlType) }
 
-    /// A value of the wider type, from an expression of the narrower one.
+    /// Returns an expression of the wider type for an expression of the narrower one.
     func value(of value: String) -> String {
         switch (from, to) {
         case (.dateTime, .json):
@@ -23,7 +24,7 @@ struct Widening {
             """
         case (_, .json): "to_jsonb(\(value))"
         case (.dateTime, .string), (.dateTime, .text):
-            // to_char() knows neither the infinities nor the years before 1 and behind 9999.
+            // to_char() supports neither the infinities nor the years before 1 and after 9999.
             """
             case when \(value) >= timestamptz '0001-01-01 00:00Z' and \(value) < timestamptz '10000-01-01 00:00Z'
                 then to_char((\(value)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') else (\(value))::text end
@@ -54,13 +55,13 @@ extension ChangeTransaction {
         )
         guard !widening.keepsColumn else { return }
         guard let live = try await users.column(name, on: tables) else { throw Self.columnMissing(name) }
-        // A change that died between its two commits has done the rest.
+        // The earlier attempt at this change died between its two commits: the column is converted already.
         if users.place.database != nil, live.type.hasSameBytes(as: type.sqlType) { return }
 
         let written = WrittenValues(of: name, in: users)
         let isTracked = try await exists(written.some, for: name, orElse: WrittenValues.advice)
         if widening.from == .int, type == .double { try await refuseInexact(name, in: users) }
-        // PostgreSQL would build it anew while logins wait, and in a form that is not the wider type's.
+        // PostgreSQL would rebuild the index while logins wait, and in another form than the wider type's.
         for index in try await users.indexes(on: tables) where index.column == name.text {
             try await exclusively(index.drop(), for: name, orElse: WrittenValues.advice)
         }
@@ -74,7 +75,7 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.widen(widening), for: name, orElse: WrittenValues.advice) }
     }
 
-    /// Beyond ±2⁵³ not every integer is a double.
+    /// Refuses values beyond ±2⁵³, since not every such integer is a double.
     private mutating func refuseInexact(_ name: PropertyName, in users: UsersTable) async throws {
         try await exclusively(
             "lock table \(users.users) in access exclusive mode",
@@ -100,7 +101,7 @@ extension ChangeTransaction {
             select type from federation.properties where application_id = \(application.text) and name = \(name.text)
             """
         )
-        guard let type = try result.first.flatMap({ PropertyType(rawValue: try $0.decode(0, as: String.self)) }) else {
+        guard let type = try result.first(String.self).flatMap(PropertyType.init) else {
             throw Failure(.internal, "The change does not fit the application: \(name) is not declared.")
         }
         return type

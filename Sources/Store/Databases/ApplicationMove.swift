@@ -1,16 +1,16 @@
+import Domain
 import Postgres
-import Vocabulary
 
-/// An application's place in a database of its own, and its way there and back (docs/scaling.md).
+/// Moves of an application's users to a database of its own and back (docs/scaling.md).
 extension ChangeTransaction {
-    /// What belongs to an application's users and is in the schema `federation` of their database.
+    /// The tables with data of an application's users in the schema `federation` of their database.
     ///
-    /// Each refers to none behind it.
+    /// No table refers to a later one.
     private static let belongings = ["deletion_requests", "imports", "import_refusals"]
-    /// Rows that are counted to see whether all have come along; of more it is only seen that there are more.
+    /// How many rows a comparison of a table and its copy counts at most; two larger tables pass as equal.
     private static let mostCounted: Int64 = 100_000
 
-    /// Writes into an application's own database that it holds the application.
+    /// Records in an application's own database that it holds the application.
     func enter(_ place: ApplicationPlace, at variable: DatabaseVariable) async throws {
         let entered = try await tables.query(
             """
@@ -27,11 +27,10 @@ extension ChangeTransaction {
         }
     }
 
-    /// Has the application's users in another database.
+    /// Moves the application to a database that its users have been copied to.
     ///
-    /// They have been copied there, by dump and restore, while no instance ran; this looks whether they are there,
-    /// takes what belongs to them along, and gives the former schema another name, so that nobody writes to it any
-    /// more.
+    /// The operator has copied them by dump and restore while no instance ran. This step checks that they are there,
+    /// copies the rows of `belongings`, and renames the former schema, so that nothing writes to it any more.
     mutating func move(to variable: DatabaseVariable?, from users: UsersTable) async throws {
         guard users.adopted == nil else {
             throw Failure(.conflict, "The users are in a table that was adopted, which stays where it is.")
@@ -45,12 +44,12 @@ extension ChangeTransaction {
             try await Self.drop(application, from: connection)
             try await Self.retire(place.schema, on: connection)
         case (.some, nil):
-            // What is there goes when the main database says where the users are (`Store.leave`).
+            // Its rows are deleted when the main database says where the users are (`Store.leave`).
             try await Self.refuseTakenName(ofRetired: place.schema, on: tables)
             try await compare(tables, connection, place)
             try await carry(from: tables, to: connection)
         case (.some, let variable?):
-            // From one of its own to another: that is a copy of the whole database, and says so.
+            // From one own database to another: the target is a copy of the whole database, with the row that says so.
             let held: Statement = """
                 select from federation.applications where id = \(application.text) and schema_name = \(place.schema)
                 """
@@ -66,7 +65,7 @@ extension ChangeTransaction {
         self.place = place
     }
 
-    /// Holds the users that are in a database against those that have come to the other.
+    /// Compares the users in a database with their copy in the other.
     private func compare(
         _ source: PostgresConnection,
         _ target: PostgresConnection,
@@ -79,7 +78,7 @@ extension ChangeTransaction {
         guard there.count == tables.count else {
             throw Failure.notCopied(place.schema)
         }
-        // Nobody writes behind the count what would stay behind.
+        // The lock keeps out writers: rows written after the count would stay behind.
         let names = tables.map { "\(Statement.quoted(identifier: place.schema)).\($0)" }.joined(separator: ", ")
         try await source.execute(script: "lock table \(names) in share mode")
         _ = try await target.query("select federation.create_application_schema(\(place.schema))")
@@ -88,8 +87,8 @@ extension ChangeTransaction {
                 select count(*) from (select from \(identifier: place.schema).\(identifier: table)
                 limit \(Self.mostCounted)) counted
                 """
-            let before = try await source.query(count).first?.decode(0, as: Int64.self)
-            let after = try await target.query(count).first?.decode(0, as: Int64.self)
+            let before = try await source.query(count).first(Int64.self)
+            let after = try await target.query(count).first(Int64.self)
             guard before == after else {
                 throw Failure(
                     .conflict,
@@ -110,12 +109,12 @@ extension ChangeTransaction {
                 where application_id = \(application.text)
                 """
             )
-            guard let row = rows.first else { continue }
+            guard let json = try rows.first(String.self) else { continue }
             _ = try await target.query(
                 """
                 insert into federation.\(identifier: table)
                 select * from jsonb_populate_recordset(
-                    null::federation.\(identifier: table), \(JSONText(try row.decode(0, as: String.self)))
+                    null::federation.\(identifier: table), \(JSONText(json))
                 )
                 on conflict do nothing
                 """
@@ -123,7 +122,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Removes what belongs to an application's users from the schema `federation` of a database that they have left.
+    /// Deletes an application's rows of `belongings` from a database that its users have left.
     private static func drop(_ application: ApplicationID, from connection: PostgresConnection) async throws {
         for table in belongings.reversed() {
             _ = try await connection.query(
@@ -132,7 +131,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Takes an application away from a database of its own: its users are in the main one by now, or it is no more.
+    /// Removes an application from its own database: its users are in the main one now, or it was deleted.
     static func leave(_ place: ApplicationPlace, on connection: PostgresConnection) async throws {
         let held: Statement = """
             delete from federation.applications where id = \(place.id.text) and schema_name = \(place.schema)
@@ -143,7 +142,7 @@ extension ChangeTransaction {
         if schema.count > 0 { try await retire(place.schema, on: connection) }
     }
 
-    /// Gives the former schema a name under which nothing looks for it; the operator drops it.
+    /// Renames the former schema, so that nothing finds it; the operator drops it.
     private static func retire(_ schema: String, on connection: PostgresConnection) async throws {
         try await refuseTakenName(ofRetired: schema, on: connection)
         _ = try await connection.query(
@@ -168,9 +167,9 @@ extension ChangeTransaction {
 }
 
 extension Store {
-    /// Takes an application away from a database of its own, once the main one says that its users are not there.
+    /// Removes an application from its own database, once the main one says that its users are not there.
     ///
-    /// - Throws: `store_unavailable` when that database cannot be used; nobody looks for anything there all the same.
+    /// - Throws: `store_unavailable` if that database cannot be used; even so, nothing looks for the application there.
     func leave(_ place: ApplicationPlace) async throws {
         guard let variable = place.database else { return }
         do {
@@ -192,7 +191,7 @@ extension Store {
 }
 
 extension Failure {
-    /// The users are not where the application is to move.
+    /// The failure for users that have not been copied to the target of a move.
     static func notCopied(_ schema: String) -> Failure {
         Failure(
             .conflict,

@@ -1,10 +1,9 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// A database that is to hold an application is empty; its tables are made before the transaction of the change begins
-/// anew.
+/// An error: the database that is to hold an application is empty.
 ///
-/// Thrown and caught by `Store.change`.
+/// `Store.change` throws and catches this error; it creates the tables and starts the transaction over.
 struct UnpreparedDatabase: Error {
     let database: OwnDatabase
 }
@@ -14,12 +13,12 @@ extension Store {
     ///
     /// - Parameters:
     ///   - variable: The database.
-    ///   - application: The application that it holds already; nil for one that is about to come.
-    ///   - schema: The schema that has been copied there for one that is about to move there; nil for a new one, which
-    ///     an empty database will do for.
+    ///   - application: The application, if the database holds it already; nil before its creation or move there.
+    ///   - schema: The copied schema of an application that is about to move there; nil for a new application, for
+    ///     which an empty database is accepted.
     ///   - body: The statements; it runs once, since it writes to the main database as well.
-    /// - Returns: What the body returns.
-    /// - Throws: `UnpreparedDatabase` for an empty one, `DatabaseProblem` for one that is not to be used.
+    /// - Returns: The result of the body.
+    /// - Throws: `UnpreparedDatabase` for an empty database, `DatabaseProblem` for an unusable one.
     func withTables<Result: Sendable>(
         at variable: DatabaseVariable,
         holding application: ApplicationID?,
@@ -36,7 +35,7 @@ extension Store {
                 if let schema, try await !database.hasUsers(inSchema: schema) { throw Failure.notCopied(schema) }
                 throw UnpreparedDatabase(database: database)
             case .outdated? where schema == nil:
-                // Ours, by its own word: of before, or one whose tables were not made to their end.
+                // It says that it is this deployment's: of an older version, or its preparation was interrupted.
                 throw UnpreparedDatabase(database: database)
             case let problem?: throw problem
             }
@@ -48,7 +47,7 @@ extension Store {
         }
     }
 
-    /// Makes the service's tables in an empty database, which says from then on that it is this deployment's.
+    /// Creates the service's tables in an empty database, which marks it as this deployment's.
     func prepare(_ unprepared: UnpreparedDatabase) async throws {
         try await applySchema(to: unprepared.database)
     }
@@ -58,9 +57,9 @@ extension Store {
         try await Self.applySchema(by: database.client, of: deployment)
     }
 
-    /// What a database says of itself, to somebody who is about to use it; nil where it is this deployment's.
+    /// Returns the problem of a database that is about to be used; nil if it is this deployment's.
     ///
-    /// - Throws: `unavailable` when the main one does not say which deployment that is.
+    /// - Throws: `unavailable` if the main database does not say which deployment it belongs to.
     private func problem(of database: OwnDatabase) async throws(PostgresError) -> DatabaseProblem? {
         guard let deployment = await databases.deployment() else { throw .unavailable(nil) }
         do {
@@ -71,11 +70,11 @@ extension Store {
         }
     }
 
-    /// Why an application cannot have its users in a database; nil where it can.
+    /// Returns why an application cannot have its users in a database; nil if it can.
     ///
     /// - Parameters:
     ///   - variable: The database.
-    ///   - stored: The application as it is; nil for a new one, which an empty database will do for.
+    ///   - stored: The present application; nil for a new one, for which an empty database is accepted.
     /// - Returns: The problem.
     package func problem(at variable: DatabaseVariable, with stored: StoredApplication?) async -> DatabaseProblem? {
         do {
@@ -94,10 +93,10 @@ extension Store {
         }
     }
 
-    /// Brings the databases that applications have of their own to the schema of this program.
+    /// Migrates the applications' own databases to the schema of this program.
     ///
-    /// - Returns: For each of them what stood in the way; nil where nothing did.
-    /// - Throws: `store_unavailable` and its like where the main database cannot be asked.
+    /// - Returns: The failure for each database; nil after success.
+    /// - Throws: `store_unavailable` and its like if the main database cannot be queried.
     package func migrateOwnDatabases() async throws(Failure) -> [(variable: DatabaseVariable, problem: Failure?)] {
         let variables = Set(try await applicationPlaces().compactMap(\.database)).sorted { $0.text < $1.text }
         var outcomes: [(variable: DatabaseVariable, problem: Failure?)] = []

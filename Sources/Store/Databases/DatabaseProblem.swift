@@ -1,27 +1,27 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// Why the database that an application has of its own is not used.
+/// A reason why an application's own database is not used.
 ///
-/// For operators and the log: none of it is told to clients, and no case holds what the variable is set to.
+/// It is for operators and the log: clients do not see it, and no case holds the variable's value.
 package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The environment variable is not set.
     case unset(DatabaseVariable)
-    /// Its value is no URL that is taken, for this reason.
+    /// The variable's value is not an acceptable URL, for this reason.
     case malformed(DatabaseVariable, String)
-    /// The database does not answer.
+    /// The database does not respond.
     case away(DatabaseVariable)
-    /// It answers, and refuses what it is asked, with this SQLSTATE: 42501 where its role lacks rights.
+    /// The database refuses a query with this SQLSTATE: 42501 if its role lacks privileges.
     case refused(DatabaseVariable, String)
-    /// It has no tables of the service.
+    /// The database has no tables of the service.
     case empty(DatabaseVariable)
-    /// It is another deployment's, or of a version before deployments had names.
+    /// The database is another deployment's, or of a version before deployments had names.
     case foreign(DatabaseVariable)
-    /// It is the main database.
+    /// The database is the main one.
     case main(DatabaseVariable)
-    /// Its schema is older than the program.
+    /// The database's schema is older than the program.
     case outdated(DatabaseVariable)
-    /// It is the deployment's, and does not hold the users of this application.
+    /// The database is this deployment's, and does not hold the users of this application.
     case lacks(DatabaseVariable, ApplicationID)
 
     package var description: String {
@@ -42,7 +42,7 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// To whoever operates the service.
+    /// The failure to show to operators.
     package var failure: Failure {
         switch self {
         case .away: Failure(.storeUnavailable, sentence, retryAfter: 2, cause: description)
@@ -50,13 +50,13 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// With a capital letter and a full stop.
+    /// The description with a capital letter and a full stop.
     private var sentence: String {
         let text = description
         return text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix("?") ? "" : ".")
     }
 
-    /// What an error of asking it means.
+    /// Classifies an error of a query to the database.
     init(_ error: any Error, of variable: DatabaseVariable) {
         switch error {
         case let problem as DatabaseProblem: self = problem

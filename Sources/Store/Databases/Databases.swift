@@ -1,17 +1,17 @@
+package import Domain
 import FoundationEssentials
 import NIOConcurrencyHelpers
 package import Postgres
-package import Vocabulary
 
-/// The databases of a deployment: the main one, which has the configuration, and those that applications have of their
-/// own (decision D24).
+/// The databases of a deployment: the main one and the applications' own (decision D24).
 ///
-/// A database of an application's own is opened when it is first asked for, and looked at every two seconds from then
-/// on: whether it answers, and whether it says of itself that it is this deployment's and holds the application. Unless
-/// it has just said so nothing is asked of it, so what is away or another's costs whoever asks no time.
+/// The main database has the configuration. An application's own database is opened at its first use, and checked every
+/// two seconds from then on: whether it responds, and whether it says that it is this deployment's and holds the
+/// application. Statements are sent to it only if the latest check succeeded. So a database that is unavailable or
+/// another deployment's costs requests no time.
 package final class Databases: Sendable {
     package let main: PostgresClient
-    /// Where Citus has the tables of applications.
+    /// The shards of applications in Citus.
     let sharding: Sharding
     private let configure: @Sendable (DatabaseVariable) throws(DatabaseProblem) -> PostgresConfiguration
     private let observer: @Sendable (DatabaseVariable, DatabaseProblem?) -> Void
@@ -20,29 +20,29 @@ package final class Databases: Sendable {
 
     private struct State: Sendable {
         var own: [DatabaseVariable: OwnDatabase] = [:]
-        /// Which deployment the main database is of.
+        /// The id of the deployment that the main database belongs to.
         var deployment: UUID?
         var isShutDown = false
     }
 
-    /// How often a database is looked at.
+    /// How often a database is checked.
     static let interval: Duration = .seconds(2)
-    /// How long a look may take, and how long somebody waits for the first one.
+    /// The timeout of a check, and of the wait for the first one.
     static let patience: Duration = .milliseconds(900)
-    /// How long a look may take for which a person waits.
+    /// The timeout of a check for which an operator waits.
     static let patienceOfOperators: Duration = .seconds(5)
 
-    /// Of a deployment none of whose applications has a database of its own.
+    /// Creates the databases of a deployment in which no application has its own.
     package convenience init(main: PostgresClient) {
         self.init(main: main) { (variable: DatabaseVariable) throws(DatabaseProblem) in throw .unset(variable) }
     }
 
-    /// Collects what there is.
+    /// Creates the databases of a deployment.
     ///
     /// - Parameters:
     ///   - main: The main database.
-    ///   - observer: Hears when a database cannot be used, and why, and when it can be used again.
-    ///   - configure: How the database of a variable is reached.
+    ///   - observer: Is called when a database becomes unusable, with the problem, and when it becomes usable again.
+    ///   - configure: Returns the connection settings for the database of a variable.
     package init(
         main: PostgresClient,
         observer: @escaping @Sendable (DatabaseVariable, DatabaseProblem?) -> Void = { _, _ in },
@@ -54,7 +54,7 @@ package final class Databases: Sendable {
         self.observer = observer
     }
 
-    /// The life of all connections, until the task is cancelled or ``shutdown()`` is called.
+    /// Runs all connections, until the task is cancelled or ``shutdown()`` is called.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.main.run() }
@@ -69,7 +69,7 @@ package final class Databases: Sendable {
         }
     }
 
-    /// Ends the life of all connections; what has been sent is still answered.
+    /// Closes all connections; statements that have been sent still complete.
     package func shutdown() {
         let own = state.withLockedValue { state in
             state.isShutDown = true
@@ -83,10 +83,10 @@ package final class Databases: Sendable {
         main.shutdown()
     }
 
-    /// The clients of the databases that applications have of their own, as far as they have been opened.
+    /// The clients of the applications' own databases that have been opened.
     package var own: [PostgresClient] { state.withLockedValue { $0.own.values.map(\.client) } }
 
-    /// The database of a variable, whatever is in it.
+    /// Returns the database of a variable, whatever its contents.
     func database(_ variable: DatabaseVariable) throws(DatabaseProblem) -> OwnDatabase {
         if let known = state.withLockedValue({ $0.own[variable] }) { return known }
         let configuration = try configure(variable)
@@ -100,8 +100,9 @@ package final class Databases: Sendable {
         return database
     }
 
-    /// What is known of an application's database, which is opened and looked at from now on; nil while it has not been
-    /// looked at.
+    /// Returns the known problem of an application's own database; nil before the first check.
+    ///
+    /// This opens the database and starts its checks.
     package func problem(of application: Application) -> DatabaseProblem? {
         guard let variable = application.database else { return nil }
         do throws(DatabaseProblem) {
@@ -111,10 +112,10 @@ package final class Databases: Sendable {
         }
     }
 
-    /// The client for an application's users, once its database has said that it holds them.
+    /// Returns the client for an application's users, once a check has found them in their database.
     ///
-    /// What it said a moment ago counts. Who asks before anything is known of it, or after an application that has just
-    /// come, waits for the next look.
+    /// The latest check counts. A caller before the first one, or for an application that has just been added, waits
+    /// for the next check.
     func client(at variable: DatabaseVariable, holding application: ApplicationID) async throws(DatabaseProblem)
         -> PostgresClient
     {
@@ -136,7 +137,7 @@ package final class Databases: Sendable {
 
     // MARK: Looks
 
-    /// Looks now and then, and whenever somebody has a reason to.
+    /// Checks a database periodically and on demand.
     private func watch(_ database: OwnDatabase) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -158,7 +159,7 @@ package final class Databases: Sendable {
         }
     }
 
-    /// What a database says of itself; nil where that cannot be judged, since the main one does not answer.
+    /// Returns what a check finds; nil if there is no verdict, since the main database does not respond.
     private func look(at database: OwnDatabase) async -> OwnDatabase.Seen? {
         guard let ours = await deployment() else { return nil }
         let variable = database.variable
@@ -167,7 +168,7 @@ package final class Databases: Sendable {
             database.isLate.withLockedValue { $0 = false }
             return seen
         } catch PostgresError.cancelled {
-            // Behind many logins a look may come late once without anything being wrong.
+            // Behind many logins a single check may be late without any fault.
             let wasLate = database.isLate.withLockedValue { isLate in
                 defer { isLate = true }
                 return isLate
@@ -179,17 +180,17 @@ package final class Databases: Sendable {
         }
     }
 
-    /// Which deployment the main database is of; nil while it does not answer.
+    /// Returns the id of the main database's deployment; nil while that database does not respond.
     func deployment() async -> UUID? {
         if let known = state.withLockedValue(\.deployment) { return known }
-        let row = try? await main.query("select id from federation.deployment").first
-        guard let found = try? row?.decode(0, as: UUID.self) else { return nil }
+        let question: Statement = "select id from federation.deployment"
+        guard let found = try? await main.query(question).first(UUID.self) else { return nil }
         state.withLockedValue { $0.deployment = found }
         return found
     }
 }
 
-/// Ends what takes too long.
+/// Runs an operation with a timeout.
 private func ended<Value: Sendable>(
     after limit: Duration,
     _ body: @escaping @Sendable () async throws -> Value
@@ -206,15 +207,15 @@ private func ended<Value: Sendable>(
     }
 }
 
-/// A database that applications have of their own.
+/// A database of applications' own, beside the main one.
 final class OwnDatabase: Sendable {
     let variable: DatabaseVariable
     let client: PostgresClient
-    /// What was seen last; nil before the first look.
+    /// The result of the latest check; nil before the first one.
     let sight = NIOLockedValueBox<Sight?>(nil)
-    /// Whether the last look took too long.
+    /// Whether the latest check timed out.
     let isLate = NIOLockedValueBox(false)
-    /// Somebody has a reason to look.
+    /// Requests for a check.
     let looks = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(variable: DatabaseVariable, client: PostgresClient) {
@@ -223,7 +224,7 @@ final class OwnDatabase: Sendable {
     }
 
     enum Seen: Sendable {
-        /// It is the deployment's, and holds the users of these.
+        /// The database is this deployment's, and holds the users of these applications.
         case holds(Set<ApplicationID>, variable: DatabaseVariable)
         case unusable(DatabaseProblem)
 
@@ -247,10 +248,9 @@ final class OwnDatabase: Sendable {
         }
     }
 
-    /// What it says of itself.
+    /// Asks the database for its deployment and its applications.
     ///
-    /// - Throws: `DatabaseProblem` when it is none of the deployment's; `PostgresError`, `cancelled` when it has said
-    ///   nothing in that time.
+    /// - Throws: `DatabaseProblem` if it is not the deployment's; `PostgresError`, `cancelled` after the timeout.
     func sign(of deployment: UUID, within limit: Duration) async throws -> Seen {
         try await ended(after: limit) { try await self.sign(of: deployment) }
     }
@@ -263,16 +263,12 @@ final class OwnDatabase: Sendable {
             guard ["42P01", "3F000"].contains(error.sqlState) else { throw error }
             throw try await isEmpty() ? DatabaseProblem.empty(variable) : DatabaseProblem.foreign(variable)
         }
-        guard let row = result.first else { throw DatabaseProblem.foreign(variable) }
-        guard try row.decode(0, as: UUID.self) == deployment else { throw DatabaseProblem.foreign(variable) }
-        guard try !row.decode(1, as: Bool.self) else { throw DatabaseProblem.main(variable) }
-        guard try row.decode(2, as: Int.self) >= Store.expectedSchemaVersion else {
-            throw DatabaseProblem.outdated(variable)
-        }
-        return .holds(
-            Set(try row.decode(3, as: [String].self).compactMap { ApplicationID($0) }),
-            variable: variable
-        )
+        guard let (id, isMain, version, applications) = try result.first(UUID.self, Bool.self, Int.self, [String].self),
+            id == deployment
+        else { throw DatabaseProblem.foreign(variable) }
+        guard !isMain else { throw DatabaseProblem.main(variable) }
+        guard version >= Store.expectedSchemaVersion else { throw DatabaseProblem.outdated(variable) }
+        return .holds(Set(applications.compactMap { ApplicationID($0) }), variable: variable)
     }
 
     private static let question: Statement = """
@@ -282,13 +278,12 @@ final class OwnDatabase: Sendable {
         """
 
     private func isEmpty() async throws -> Bool {
-        let found = try await client.query("select to_regnamespace('federation') is null").first
-        return try found?.decode(0, as: Bool.self) ?? false
+        try await client.query("select to_regnamespace('federation') is null").first(Bool.self) ?? false
     }
 
-    /// Whether a schema has been copied there.
+    /// Returns whether a schema has been copied to this database.
     func hasUsers(inSchema schema: String) async throws -> Bool {
-        let found = try await client.query("select to_regclass(format('%I.users', \(schema)::text)) is not null").first
-        return try found?.decode(0, as: Bool.self) ?? false
+        let question: Statement = "select to_regclass(format('%I.users', \(schema)::text)) is not null"
+        return try await client.query(question).first(Bool.self) ?? false
     }
 }

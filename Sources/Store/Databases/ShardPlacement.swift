@@ -1,7 +1,7 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// A node of Citus, by the name and the port that Citus knows it by.
+/// A node of Citus: the host name and the port under which Citus knows it.
 package struct CitusNode: Sendable, Hashable {
     package let host: String
     package let port: Int
@@ -29,14 +29,14 @@ extension CitusNode: CustomStringConvertible {
 }
 
 extension Store {
-    /// Whether Citus has the tables of an application.
+    /// Returns whether an application's tables are distributed by Citus.
     package func isSharded(_ stored: StoredApplication) async throws(Failure) -> Bool {
         do { return try await tables(of: stored).shards() != nil } catch { throw await failure(of: error, in: nil) }
     }
 
-    /// Holds a node that is named for a new application against those that take any.
+    /// Checks that the node named for a new application accepts tables.
     ///
-    /// - Throws: `conflict` with the nodes that there are.
+    /// - Throws: `conflict` with the nodes that do.
     package func check(_ node: CitusNode) async throws(Failure) {
         let isCitus: Bool
         do { isCitus = try await databases.sharding.isThere() } catch { throw await failure(of: error, in: nil) }
@@ -49,11 +49,7 @@ extension Store {
             where isactive and shouldhaveshards and noderole = 'primary' order by 1, 2
             """
         )
-        let nodes = try read { () throws(PostgresError) in
-            try result.rows.map { row throws(PostgresError) in
-                CitusNode(host: try row.decode(0, as: String.self), port: try row.decode(1, as: Int.self))
-            }
-        }
+        let nodes = try result.all(into: CitusNode.init(host:port:))
         guard nodes.contains(node) else {
             let known = nodes.map(\.description).joined(separator: ", ")
             throw Failure(
@@ -63,9 +59,9 @@ extension Store {
         }
     }
 
-    /// Has the tables of a new application on a node.
+    /// Moves the tables of a new application to a node.
     ///
-    /// - Throws: `store_unavailable` and its like; the application is there then, on the node that Citus has chosen.
+    /// - Throws: `store_unavailable` and its like; the application exists then, on the node that Citus has chosen.
     package func place(_ stored: StoredApplication, on node: CitusNode) async throws(Failure) {
         do {
             try await postgres.withConnection { connection in

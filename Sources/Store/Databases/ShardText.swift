@@ -1,36 +1,36 @@
 import Postgres
 
-/// The shards of an application's tables: with sharding by schema one for each table, all on one node of Citus.
+/// The shards of an application's tables: with schema-based sharding one for each table, all on one node of Citus.
 struct Shards: Sendable {
     let schema: String
-    /// The number of the shard of each table.
+    /// The shard number of each table.
     let numbers: [String: Int64]
 
-    /// How a statement about these tables is run: in one piece, on the node that has them (decision D25).
+    /// A statement about an application's tables that Citus runs in one piece, on their node (decision D25).
     ///
-    /// Citus itself would take a statement of several parts apart: each part that inserts becomes a statement of its
-    /// own, a foreign key fails between two of them, and most of what such a part may call is refused. So the statement
-    /// is handed to a function, `federation.at_shard` of schema.sql, which runs it there as it is, but for the names of
-    /// its tables, which are those of the shards.
+    /// Citus itself would split a statement of several parts: each part that inserts becomes a separate statement, a
+    /// foreign key fails between two of them, and most functions are refused in such a part. So the statement is passed
+    /// to the function `federation.at_shard` of schema.sql. The function runs it on the node unchanged, except that its
+    /// table names are those of the shards.
     ///
-    /// The function stands beside a part that deletes nothing from one of the tables. By that part Citus knows where to
-    /// call it, counts it among what writes, and lets it and a move of the tables (`citus_schema_move`) wait for each
-    /// other: so nothing is written to a shard that has been moved away. Beside what only reads, nothing is read from
-    /// it.
+    /// The function call stands beside a CTE that deletes no rows of one of the tables. From the CTE Citus learns the
+    /// node, treats the statement as a write, and makes it and a move of the tables (`citus_schema_move`) wait for each
+    /// other: so nothing is written to a shard that has been moved away. A statement that only reads has a subquery
+    /// that reads no rows instead.
     struct Text: Sendable {
         private let wrapper: String
         private let command: String
 
         /// - Parameters:
         ///   - command: The statement for the shards.
-        ///   - values: How many values it has.
-        ///   - columns: The types of the columns that it returns; where there are none its rows are counted.
+        ///   - values: The number of its values.
+        ///   - columns: The types of its result columns; if there are none its rows are counted.
         ///   - reads: Whether it writes nothing and locks nothing.
         ///   - schema: The application's schema.
         init(_ command: String, values: Int, columns: [String], reads: Bool, schema: String) {
             self.command = command
             let values = (0..<values).map { "$\($0 + 2)::text" }.joined(separator: ", ")
-            // What a function returns that returns nothing is no column.
+            // The void result of a function is not a column.
             let columns = columns.allSatisfy { $0 == "void" } ? [] : columns
             let names = columns.enumerated().map { "c\($0.offset) \($0.element)" }.joined(separator: ", ")
             let function = columns.isEmpty ? "count_at_shard" : "at_shard"
@@ -49,20 +49,20 @@ struct Shards: Sendable {
 
     /// Functions of schema `federation` that statements about users call.
     ///
-    /// They are on every node; all else of the schema is on the coordinator.
+    /// They are on every node; the rest of the schema is on the coordinator.
     private static let functions = [
         "identity_hash", "json_member", "has_ended", "limit_sessions", "has_room_for_session", "has_factor",
     ]
 
-    /// Whether a statement writes nothing and locks nothing, by how it is written.
+    /// Whether a statement writes nothing and locks nothing, judged by its text.
     static func onlyReads(_ statement: Statement) -> Bool {
         statement.sql.hasPrefix("select") && !statement.sql.contains(/\bfor (no key )?(update|share)\b/)
     }
 
-    /// A statement with the names of the shards, and with its values as elements of one array of texts, `$1`.
+    /// Rewrites a statement with the names of the shards, and with its values as elements of one array of texts, `$1`.
     ///
-    /// - Parameter statement: A statement of ours: its strings and names are in plain quotes.
-    /// - Returns: The text; nil for one that is about none of the tables, or about the configuration, too.
+    /// - Parameter statement: A statement of this service: its strings and names are in plain quotes.
+    /// - Returns: The text; nil if the statement uses none of the tables, or the configuration as well.
     func command(of statement: Statement) -> String? {
         let (text, types) = (Array(statement.sql.utf8), statement.binds.map { "\($0)" })
         let (schema, federation) = (Array("\(quoted(schema)).".utf8), Array("federation.".utf8))
@@ -104,8 +104,9 @@ struct Shards: Sendable {
         return isAboutTables ? String(decoding: command, as: UTF8.self) : nil
     }
 
-    /// An error as it would be without shards: Citus passes on its code and its message, and no names but those in the
-    /// message.
+    /// Restores the names that an error would have without shards.
+    ///
+    /// Citus passes on the error's code and message, but no names except those in the message.
     func explained(_ error: PostgresError) -> PostgresError {
         guard case .server(let server) = error, server.table == nil,
             let subject = subject(of: server.message, isColumn: server.sqlState == "23502")
@@ -120,15 +121,15 @@ struct Shards: Sendable {
         )
     }
 
-    /// What a message is about, such as `null value in column "nick" of relation "users_7"`; it has names in quotes,
-    /// whatever the language.
+    /// Finds the names in an error message such as `null value in column "nick" of relation "users_7"`.
     ///
-    /// Of two tables it is about the last one, whose rows refer to those of the other. That one may be the operator's.
+    /// The names are in quotes, in every language. If there are two tables, the message is about the last one, whose
+    /// rows refer to the other. That other table may be the operator's.
     ///
     /// - Parameters:
     ///   - message: The message of an error of a shard.
-    ///   - isColumn: Whether it names a column beside the table, else a constraint if anything.
-    /// - Returns: The names as they are without shards; nil where none is a shard's.
+    ///   - isColumn: Whether the message names a column beside the table; otherwise it may name a constraint.
+    /// - Returns: The names without shard numbers; nil if no name is a shard's.
     func subject(of message: String, isColumn: Bool) -> (table: String, column: String?, constraint: String?)? {
         let names = message.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
             .compactMap { $0.offset.isMultiple(of: 2) ? nil : String($0.element) }
@@ -145,7 +146,7 @@ struct Shards: Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// The name without quotes that it begins with.
+    /// The unquoted name at the start of the text.
     fileprivate var name: ArraySlice<UInt8> {
         prefix { byte in
             switch byte {

@@ -1,26 +1,25 @@
 import NIOConcurrencyHelpers
 import Postgres
-import Vocabulary
 
-/// Where Citus has the tables of applications, if the main database is a coordinator of it.
+/// The Citus shards of applications' tables, if the main database is a coordinator of Citus.
 ///
-/// Whether it is one is asked once. Which shards an application has is asked when its tables are first used, and again
-/// after an error that comes of their having become others, when the statement is repeated; a move to another node does
-/// not change them.
+/// Whether it is a coordinator is queried once. The shards of an application are queried at the first use of its
+/// tables, and again after an error that shows that the shards have changed; the failed statement is retried then. A
+/// move to another node does not change the shards.
 final class Sharding: Sendable {
     private let main: PostgresClient
     private let state = NIOLockedValueBox(State())
 
     private struct State: Sendable {
-        /// Whether the main database is a coordinator; nil while nobody has asked.
+        /// Whether the main database is a coordinator; nil before the first query.
         var isThere: Bool?
         var schemas: [String: Known] = [:]
     }
 
-    /// What is known of an application's tables.
+    /// The cached data of an application's tables.
     private struct Known: Sendable {
         let shards: Shards
-        /// By the text and the types of the values; nil for a statement that Citus runs as it is.
+        /// Rewritten statements by text and value types; nil for a statement that Citus runs unchanged.
         var texts: [Key: Shards.Text?] = [:]
     }
 
@@ -29,47 +28,47 @@ final class Sharding: Sendable {
         let types: [String]
     }
 
-    /// Texts that are kept of one application: searches have as many as there are conditions.
+    /// The limit of cached statements of an application: searches have one for each combination of conditions.
     private static let mostTexts = 200
 
     init(main: PostgresClient) {
         self.main = main
     }
 
-    /// Whether the main database is known to be an ordinary one.
+    /// Whether the main database is known not to be a coordinator.
     var isAbsent: Bool { state.withLockedValue { $0.isThere == false } }
 
-    /// Whether the main database is a coordinator of Citus.
+    /// Returns whether the main database is a coordinator of Citus.
     func isThere() async throws(PostgresError) -> Bool {
         if let known = state.withLockedValue(\.isThere) { return known }
-        let row = try await main.query("select to_regclass('pg_catalog.pg_dist_shard') is not null").first
-        guard let row else { return false }
-        let found = try row.decode(0, as: Bool.self)
+        let question: Statement = "select to_regclass('pg_catalog.pg_dist_shard') is not null"
+        guard let found = try await main.query(question).first(Bool.self) else { return false }
         state.withLockedValue { $0.isThere = found }
         return found
     }
 
-    /// The shards of an application's tables; nil where the tables are ordinary ones.
+    /// Returns the shards of an application's tables; nil if Citus does not distribute them.
     func shards(ofSchema schema: String) async throws(PostgresError) -> Shards? {
         guard try await isThere() else { return nil }
         if let known = state.withLockedValue({ $0.schemas[schema]?.shards }) { return known }
         let result = try await main.query(
             """
-            select c.relname::text, s.shardid from pg_dist_shard s
+            select c.relname::text, min(s.shardid) from pg_dist_shard s
             join pg_class c on c.oid = s.logicalrelid join pg_namespace n on n.oid = c.relnamespace
             where n.nspname = \(schema)
+            group by c.relname having count(*) = 1
             """
         )
-        var numbers: [String: Int64] = [:]
-        for row in result.rows { numbers[try row.decode(0, as: String.self)] = try row.decode(1, as: Int64.self) }
-        // Not remembered, since Citus may be given the tables at any moment.
+        // Tables with several shards are left out: Citus runs their statements, since no shard has all of the rows.
+        let numbers = Dictionary(uniqueKeysWithValues: try result.all(String.self, Int64.self))
+        // Not cached, since Citus may be given the tables at any time.
         guard !numbers.isEmpty else { return nil }
         let shards = Shards(schema: schema, numbers: numbers)
         state.withLockedValue { $0.schemas[schema] = Known(shards: shards) }
         return shards
     }
 
-    /// The way that statements about an application's users take; nil where they are sent as they are.
+    /// Returns the rewriting of statements about an application's users; nil if they are sent unchanged.
     func detour(ofSchema schema: String) async throws(PostgresError) -> StatementDetour? {
         guard let shards = try await shards(ofSchema: schema) else { return nil }
         return StatementDetour { statement, connection throws(PostgresError) in
@@ -79,14 +78,14 @@ final class Sharding: Sendable {
         }
     }
 
-    /// The statement that is sent in the place of one about an application's users.
+    /// Returns the statement that is sent in place of one about an application's users.
     ///
     /// - Parameters:
-    ///   - statement: The statement as it is for an ordinary server.
-    ///   - shards: Those of the application.
-    ///   - columnTypes: Asks which columns it has.
-    /// - Returns: What is sent.
-    /// - Throws: What the server has against it.
+    ///   - statement: The statement for an ordinary server.
+    ///   - shards: The application's shards.
+    ///   - columnTypes: Queries the result columns of the statement.
+    /// - Returns: The statement to send.
+    /// - Throws: The server's error about the statement.
     func rewritten(
         _ statement: Statement,
         _ shards: Shards,
@@ -115,15 +114,15 @@ final class Sharding: Sendable {
         return text?.statement(with: statement.binds) ?? statement
     }
 
-    /// What an error means, with the names of tables as statements have them.
+    /// Restores the table names of an error to those of statements, and clears an outdated cache.
     func explained(_ error: PostgresError, _ shards: Shards) -> PostgresError {
         doubt(shards.schema, since: error)
         return shards.explained(error)
     }
 
-    /// Forgets what is known of an application's tables where an error says that it may be wrong.
+    /// Clears the cache of an application's tables if an error suggests that it is outdated.
     ///
-    /// - Returns: Whether it does. PostgreSQL has done nothing of the statement then.
+    /// - Returns: Whether the cache was cleared. PostgreSQL has not executed any of the statement then.
     @discardableResult
     func doubt(_ schema: String, since error: PostgresError) -> Bool {
         guard let code = error.sqlState, ["0A000", "42P01", "42703", "42804"].contains(code) else { return false }

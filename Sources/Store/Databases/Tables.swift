@@ -1,25 +1,25 @@
+import Domain
 import Postgres
-import Vocabulary
 
-/// Where an application's tables are: the main database, or the application's own.
+/// The database of an application's tables: the main one, or the application's own.
 ///
-/// Each statement about users goes through here; what is asked of the configuration goes to the main database. A
-/// transaction is about one of both. What belongs together and is in both is written to the users' database first, and
-/// committed there last but one: see ``AuditRecord`` and ``ChangeTransaction`` (decision D24).
+/// Every statement about users goes through this type; statements about the configuration go to the main database. A
+/// transaction is in one of the two databases. Related data in both is written to the users' database first, and the
+/// commit there is the last but one: see ``AuditRecord`` and ``ChangeTransaction`` (decision D24).
 struct Tables: Sendable {
     let databases: Databases
-    /// Nil for the main database.
+    /// The application and its own database; nil for the main database.
     let place: (variable: DatabaseVariable, application: ApplicationID)?
     /// The application's schema in the main database; nil for the configuration, and for another database.
     private let schema: String?
 
-    /// The tables of the configuration.
+    /// Selects the configuration, in the main database.
     init(ofConfigurationIn databases: Databases) {
         self.databases = databases
         (place, schema) = (nil, nil)
     }
 
-    /// What is in the schema `federation` of the database of an application's users.
+    /// Selects the schema `federation` in the database of an application's users.
     init(besideUsersOf application: ApplicationID, at variable: DatabaseVariable?, in databases: Databases) {
         self.databases = databases
         place = variable.map { ($0, application) }
@@ -32,7 +32,7 @@ struct Tables: Sendable {
         schema = application.database == nil ? application.schema : nil
     }
 
-    /// The database, if it can be used now.
+    /// Returns the client of the database, if the database is usable now.
     private func client() async throws(PostgresError) -> TracedClient {
         guard let place else { return TracedClient(client: databases.main) }
         do throws(DatabaseProblem) {
@@ -42,28 +42,28 @@ struct Tables: Sendable {
         }
     }
 
-    /// Whether Citus may have them, as long as nobody has looked.
+    /// Whether Citus may distribute the tables; true until that has been queried.
     private var mayBeSharded: Bool { schema != nil && !databases.sharding.isAbsent }
 
-    /// Whether no statement can be about them and about the configuration.
+    /// Returns whether no statement can use both these tables and the configuration.
     func areElsewhere() async throws(PostgresError) -> Bool {
         if place != nil { return true }
         return try await shards() != nil
     }
 
-    /// The shards of the application's tables, where Citus has them.
+    /// Returns the shards of the application's tables, if Citus distributes them.
     func shards() async throws(PostgresError) -> Shards? {
         guard let schema, mayBeSharded else { return nil }
         return try await databases.sharding.shards(ofSchema: schema)
     }
 
-    /// The way that their statements take; nil where they are sent as they are.
+    /// Returns the rewriting of statements about the tables; nil if they are sent unchanged.
     func detour() async throws(PostgresError) -> StatementDetour? {
         guard let schema, mayBeSharded else { return nil }
         return try await databases.sharding.detour(ofSchema: schema)
     }
 
-    /// Runs one statement; once more where it has failed since the tables have become others, to Citus or back.
+    /// Runs one statement, with one retry if it failed because the tables have moved to Citus or back.
     func query(
         _ statement: Statement,
         near affinity: Affinity? = nil,
@@ -96,8 +96,9 @@ struct Tables: Sendable {
         }
     }
 
-    /// Runs a transaction; once more, unless it must not be repeated, where it has failed since the tables have become
-    /// others.
+    /// Runs a transaction, with one retry if it failed because the tables have moved to Citus or back.
+    ///
+    /// A transaction that must not be repeated is not retried.
     func withTransaction<Result: Sendable>(
         isRepeated: Bool = true,
         _ body: @Sendable (PostgresConnection) async throws -> Result
@@ -122,16 +123,16 @@ struct Tables: Sendable {
         }
     }
 
-    /// For scripts and commands about tables, which take no detour: Citus takes them as SQL.
+    /// Runs scripts and commands about tables, which are not rewritten: Citus accepts them as SQL.
     func withConnection<Result: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
         try await client().withConnection(body)
     }
 
-    /// Has a database looked at that somebody did not reach, and forgets shards that seem to have become others.
+    /// Requests a check of a database that was not reached, and clears the cache of shards that seem to have changed.
     ///
-    /// - Returns: Whether it has forgotten them; PostgreSQL has done nothing then.
+    /// - Returns: Whether the cache was cleared; PostgreSQL has not executed anything then.
     private func doubt(_ error: PostgresError) -> Bool {
         if let schema, mayBeSharded { return databases.sharding.doubt(schema, since: error) }
         guard let place, error.handling == .dropConnection || error.handling == .wait else { return false }
@@ -139,11 +140,11 @@ struct Tables: Sendable {
         return false
     }
 
-    /// Writes entries of the audit log about what a transaction has done, as its last statement but for locks.
+    /// Writes audit log entries about a transaction, as its last statement except for locks.
     ///
-    /// The log is in the main database. Where the users are elsewhere the entries are committed there before the
-    /// transaction is: nothing happens to users without its entry, and the entry of a transaction whose commit failed
-    /// stays (decision D24).
+    /// The log is in the main database. If the users are in another one, the entries are committed before the
+    /// transaction: no change of users lacks its entry, and the entry of a transaction whose commit failed stays
+    /// (decision D24).
     func record(
         _ entries: [AuditRecord],
         by actor: Actor,
@@ -155,23 +156,24 @@ struct Tables: Sendable {
 }
 
 extension Databases {
-    /// Commits entries of the audit log by themselves, on none of the connections that are lent: whoever calls has one
-    /// already, and of two for each of some changes at once nobody would get the second.
+    /// Commits audit log entries in a transaction of their own, without a lease of the connection pool.
+    ///
+    /// The caller holds a lease already. If concurrent changes needed two leases each, none would get its second.
     func record(_ entries: [AuditRecord], by actor: Actor) async throws(PostgresError) {
         _ = try await main.query(actor.writing(entries))
     }
 }
 
 extension Store {
-    /// Where the configuration is.
+    /// The tables of the configuration.
     var configuration: Tables { Tables(ofConfigurationIn: databases) }
 
-    /// Where the users of an application are.
+    /// Returns the tables of an application's users.
     func tables(of application: Application) -> Tables { tables(of: application.place) }
 
     func tables(of stored: StoredApplication) -> Tables { tables(of: stored.place) }
 
-    /// Those of operators when there is no application.
+    /// Returns the tables of an application's users; those of the configuration if there is no application.
     func tables(of place: ApplicationPlace?) -> Tables {
         place.map { Tables(of: $0, in: databases) } ?? configuration
     }

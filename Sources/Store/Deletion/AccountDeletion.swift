@@ -1,21 +1,21 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// A user's request to have the own account deleted.
+/// A user's request for the deletion of the user's own account.
 package struct AccountDeletion: Sendable {
     let code: String
     let hash: [UInt8]
     let days: Int64
     let notices: [Notice]
 
-    /// Collects a request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - code: 26 random characters of `A`–`Z` and `2`–`7`.
-    ///   - hash: SHA-256 that is the same for the same user.
-    ///   - days: How long the erasure waits.
-    ///   - notices: What the user is told by mail.
+    ///   - hash: A SHA-256 hash that is the same for the same user.
+    ///   - days: The delay of the erasure.
+    ///   - notices: The mails to the user.
     package init(code: String, hash: [UInt8], days: Int64, notices: [Notice]) {
         self.code = code
         self.hash = hash
@@ -25,8 +25,9 @@ package struct AccountDeletion: Sendable {
 }
 
 extension Store {
-    /// For how many seconds a link is out by which the reader of a former address takes the account back; 0 when there
-    /// is none.
+    /// Returns how many seconds the reader of a former address can still recover the account by a reversal link.
+    ///
+    /// The result is 0 if there is no such link.
     package func secondsToTakeBack(_ user: ObjectID, of application: Application) async throws(Failure) -> Int64 {
         let result = try await query(
             """
@@ -36,18 +37,17 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) ?? 0 }
+        return try result.first(Int64.self) ?? 0
     }
 
-    /// Writes a user's request for the deletion of the account down, and ends all sessions.
+    /// Stores a user's request for the deletion of the account, and revokes all sessions.
     ///
     /// - Parameters:
     ///   - deletion: The request; the code of an open one of the same user stays.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - seconds: How long ago the person of the session may have been authenticated; a guest has no other proof than
-    ///     the session.
-    ///   - application: Whose user it is.
-    /// - Returns: The request as it is stored.
+    ///   - seconds: The allowed age of the session's authentication; a guest has no other proof than the session.
+    ///   - application: The user's application.
+    /// - Returns: The stored request.
     /// - Throws: `session_invalid`, `reauthentication_required`, `store_unavailable` and their like; nothing has
     ///   changed then.
     package func requestDeletion(
@@ -75,7 +75,7 @@ extension Store {
                 returning \(unsafeRaw: StoredDeletionRequest.columns)
                 """
             )
-            guard let stored = try result.first.map(StoredDeletionRequest.init) else {
+            guard let stored = try result.first(by: StoredDeletionRequest.init) else {
                 throw Failure(.internal, "The request for deletion could not be written down.")
             }
             try await connection.endSessions(of: user.id, schema: application.schema)

@@ -1,35 +1,38 @@
+package import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// What the erasure of a request came to.
+/// The result of the erasure for a deletion request.
 package enum Erasure: Sendable {
-    /// Another instance has it, or it is done or not due.
+    /// Another instance has the request, or the request is done or not due.
     case notOurs
-    /// There was nobody to erase: the identity is gone, or came after the request.
+    /// Nothing to erase: the identity is gone, or is newer than the request.
     case nobody
-    /// Another identity leads to the user: this one is gone, with the sessions that rested on it.
+    /// The identity was deleted, with its sessions; the user still has another login method.
     case identity(of: ObjectID, tokens: [KeptIdentity])
-    /// It was the last identity: the user is gone.
+    /// The user was deleted: there was no other login method.
     case user(ObjectID, tokens: [KeptIdentity])
-    /// Nothing has changed: rows of this table refer to the user, a rule of the operator's forbids it, or the account
-    /// can still be taken back.
+    /// Nothing has changed, because of an obstacle.
+    ///
+    /// Rows of this table refer to the user, a rule of the operator's forbids the deletion, or a reversal link can
+    /// still recover the account.
     case hindered(by: String)
 }
 
 extension Store {
-    /// Erases what a request for deletion that is due is about, in one transaction, and forgets whom it was about.
+    /// Carries out a due deletion request in one transaction, and removes the user's data from the request.
     ///
-    /// Of several instances one does it. What stands in the way is written down, with one entry of the audit log for
-    /// each hindrance, and the request stays open. The identity of a disabled user is banned.
+    /// Only one of several instances does it. An obstacle is stored, with one audit log entry for each new obstacle,
+    /// and the request stays open. The identity of a disabled user is banned.
     ///
     /// - Parameters:
     ///   - code: The request.
-    ///   - application: Whose it is.
-    ///   - hash: By what a banned identity is known.
-    ///   - notices: What the user is told by mail once everything is gone.
-    ///   - actor: Who asked for it, for the audit log.
-    /// - Returns: What was erased.
+    ///   - application: The request's application.
+    ///   - hash: The hash by which a banned identity is recognized.
+    ///   - notices: The mails to the user once everything is erased.
+    ///   - actor: The requester, for the audit log.
+    /// - Returns: The result.
     /// - Throws: `store_unavailable` and its like; nothing has changed then.
     package func erase(
         code: String,
@@ -50,7 +53,7 @@ extension Store {
             return try await tables.withTransaction { try await work.carryOut(on: $0, by: actor) }
         } catch let error as PostgresError {
             guard let hindrance = error.hindrance else {
-                // It goes to the end of the line: those behind it have nothing to do with what went wrong.
+                // The request goes to the end of the queue: the error has nothing to do with those behind it.
                 if case .server = error { try await transaction(in: tables) { try await work.noteAttempt(on: $0) } }
                 throw await failure(of: error, in: application)
             }
@@ -68,8 +71,9 @@ extension Store {
 }
 
 extension PostgresError {
-    /// What forbids to erase a user: a table whose rows refer to it, or a trigger of the operator's; nil for every
-    /// other error.
+    /// The obstacle to a user's deletion: a table whose rows refer to the user, or a trigger of the operator's.
+    ///
+    /// It is nil for every other error.
     var hindrance: String? {
         guard case .server(let refusal) = self else { return nil }
         if refusal.sqlState == "P0001" { return "a rule of the users table" }
@@ -78,13 +82,15 @@ extension PostgresError {
     }
 }
 
-/// The user can be taken back by whoever reads a former address, and the identity may be a thief's: it waits until the
-/// link ends.
+/// An error: a reversal link can still recover the account.
+///
+/// The link belongs to the reader of a former address, and the identity may be a thief's. So the erasure waits until
+/// the link expires.
 private struct Contested: Error {
     let hindrance = "a link that takes the account back"
 }
 
-/// The steps of the erasure of one request.
+/// The steps of the erasure for one request.
 private struct ErasureWork: Sendable {
     let code: String
     let application: Application
@@ -95,19 +101,19 @@ private struct ErasureWork: Sendable {
     func carryOut(on connection: PostgresConnection, by actor: Actor) async throws -> Erasure {
         let request = try await connection.query(
             """
-            select provider, provider_app, subject, extract(epoch from issued)::bigint, object_id
+            select object_id, provider, provider_app, subject, extract(epoch from issued)::bigint
             from federation.deletion_requests
             where code = \(code) and application_id = \(application.id.text) and done is null and due <= now()
             for update skip locked
             """
         )
-        guard let row = request.first else { return .notOurs }
+        guard var row = request.first else { return .notOurs }
         var erasure = Erasure.nobody
         var isBanned = false
-        if let user = try row.decode(4, as: UUID?.self).map({ ObjectID($0) }) {
+        if let user = try row.next(ObjectID?.self) {
             (erasure, isBanned) = try await erase(user, on: connection)
-        } else if let identity = try IdentityKey(row) {
-            (erasure, isBanned) = try await erase(identity, from: try row.decode(3, as: Int64.self), on: connection)
+        } else if let identity = try IdentityKey(&row) {
+            (erasure, isBanned) = try await erase(identity, from: try row.next(Int64.self), on: connection)
         }
         _ = try await connection.query(
             """
@@ -126,7 +132,7 @@ private struct ErasureWork: Sendable {
         return erasure
     }
 
-    /// Erases a user who has asked for it, with all that leads to it.
+    /// Erases a user at the user's own request, with all identities and sessions.
     private func erase(
         _ user: ObjectID,
         on connection: PostgresConnection
@@ -141,10 +147,7 @@ private struct ErasureWork: Sendable {
             select provider, provider_app, subject from \(identifier: schema).identities
             where object_id = \(user.uuid)
             """
-        var keys: [IdentityKey] = []
-        for row in try await connection.query(identities).rows {
-            if let key = try IdentityKey(row) { keys.append(key) }
-        }
+        let keys = try await connection.query(identities).all(by: IdentityKey.init)
         try await connection.forgetRemoval(of: keys, schema: schema)
         let isBanned = try await connection.ban(keys, of: user, in: application, by: hash)
         let tokens = try await connection.keptIdentities(of: user, schema: schema)
@@ -154,20 +157,21 @@ private struct ErasureWork: Sendable {
         return (.user(user, tokens: tokens), isBanned)
     }
 
-    /// Erases an identity that is older than the request, and the user if neither another identity nor a password leads
-    /// to it.
+    /// Erases an identity that is older than the request.
+    ///
+    /// The user is erased, too, if there is neither another identity nor a password.
     private func erase(
         _ identity: IdentityKey,
         from issued: Int64,
         on connection: PostgresConnection
     ) async throws -> (Erasure, isBanned: Bool) {
-        // First: what is just being brought back is found as an identity after that.
+        // This goes first: an identity that is being restored concurrently is found as an identity afterwards.
         try await connection.forgetRemoval(of: [identity], schema: application.schema)
         guard let user = try await connection.lockUser(of: identity, schema: application.schema) else {
             try await connection.endAccess(of: identity.row, at: issued, schema: application.schema)
             return (.nobody, false)
         }
-        // A statement of its own: the one that waits for the lock sees the identities as they were before the wait.
+        // A separate statement: the one that waits for the lock sees the identities as they were before the wait.
         let found = try await connection.query(
             """
             select count(*) + (
@@ -177,7 +181,7 @@ private struct ErasureWork: Sendable {
             having bool_or(\(identity.condition) and created < to_timestamp(\(issued)) + interval '1 second')
             """
         )
-        guard let hasOthers = try found.first?.decode(0, as: Bool.self) else { return (.nobody, false) }
+        guard let hasOthers = try found.first(Bool.self) else { return (.nobody, false) }
         if !hasOthers, try await connection.canBeTakenBack(user, schema: application.schema) { throw Contested() }
         let isBanned = try await connection.ban([identity], of: user, in: application, by: hash)
         let tokens = try await connection.keptIdentities(of: user, schema: application.schema)
@@ -200,7 +204,7 @@ private struct ErasureWork: Sendable {
         return (.identity(of: user, tokens: lost), isBanned)
     }
 
-    /// Writes down what stands in the way; the audit log gets an entry when it is something else than before.
+    /// Stores the obstacle, with an audit log entry if it differs from the previous one.
     func note(_ hindrance: String, on connection: PostgresConnection, by actor: Actor) async throws {
         let noted = try await connection.query(
             """
@@ -210,12 +214,12 @@ private struct ErasureWork: Sendable {
             returning before.hindrance is distinct from d.hindrance
             """
         )
-        guard let row = noted.first, try row.decode(0, as: Bool.self) else { return }
+        guard try noted.first(Bool.self) == true else { return }
         let entry = entry("deletion.hindered", target: nil, ["table": .string(hindrance)])
         try await tables.record([entry], by: actor, with: connection)
     }
 
-    /// Writes down that it was tried, whatever went wrong.
+    /// Stores the time of the attempt, whatever the error.
     func noteAttempt(on connection: PostgresConnection) async throws(PostgresError) {
         _ = try await connection.query(
             "update federation.deletion_requests set attempted = now() where code = \(code) and done is null"
@@ -231,15 +235,9 @@ private struct ErasureWork: Sendable {
         }
     }
 
-    /// An entry that names the request and no subject: the log is kept for ever.
+    /// Creates an entry that names the request but no subject, since the log is kept for ever.
     private func entry(_ action: String, target: ObjectID?, _ more: JSONObject = [:]) -> AuditRecord {
         let request = JSONObject([.init("deletionRequest", .string(code))] + more.members)
-        return AuditRecord(
-            application: application.id,
-            action: action,
-            target: target?.description,
-            from: nil,
-            to: .object(request)
-        )
+        return AuditRecord(action, of: target?.description, in: application.id, to: .object(request))
     }
 }

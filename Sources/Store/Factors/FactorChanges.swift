@@ -1,12 +1,13 @@
+package import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// What somebody who holds a session must have shown of late.
+/// The step-up that changes of factors require of a session.
 package struct FactorProofRule: Sendable {
-    /// Seconds since the person was authenticated, and since a second factor was shown by who has one.
+    /// The maximum age, in seconds, of the authentication, and of the second factor of a user who has one.
     let seconds: Int
-    /// Factors that a user may have.
+    /// The limit of factors of a user.
     let most: Int
 
     package init(seconds: Int, most: Int) {
@@ -16,7 +17,7 @@ package struct FactorProofRule: Sendable {
 }
 
 extension Store {
-    /// Holds a session to what it must have shown of late.
+    /// Checks that a session satisfies a step-up rule.
     ///
     /// - Throws: `session_invalid`, `reauthentication_required`, `second_factor_reauthentication_required`.
     package func requireProofs(
@@ -29,19 +30,19 @@ extension Store {
         }
     }
 
-    /// Adds a factor to the user of a live session, which has shown it by that.
+    /// Adds a factor to the user of a live session; the session has thereby shown the factor.
     ///
     /// - Parameters:
-    ///   - factor: The factor; of recovery codes, it takes the place of those that there are.
-    ///   - codes: Recovery codes for who has none; nil where the application has none.
+    ///   - factor: The factor; recovery codes replace existing ones.
+    ///   - codes: Recovery codes for a user who has none; nil if the application has none.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - rule: What must have been shown of late.
-    ///   - announcement: What the user is told; nil when nobody can be told.
-    ///   - application: Whose user it is.
-    /// - Returns: Whether the recovery codes are the user's now.
+    ///   - rule: The required step-up.
+    ///   - announcement: The notices to the user; nil if the user cannot be notified.
+    ///   - application: The user's application.
+    /// - Returns: Whether `codes` were stored.
     /// - Throws: `session_invalid`, `reauthentication_required`, `second_factor_reauthentication_required`,
-    ///   `too_many_factors`, `factor_not_offered` for recovery codes without a factor that they stand in for,
-    ///   `passkey_invalid` for one that is somebody's already, `conflict`; nothing has changed then.
+    ///   `too_many_factors`, `factor_not_offered` for recovery codes without a factor that they could replace,
+    ///   `passkey_invalid` for a passkey that is enrolled already, `conflict`; nothing has changed then.
     package func addFactor(
         _ factor: NewFactor,
         with codes: NewFactor?,
@@ -77,12 +78,12 @@ extension Store {
         }
     }
 
-    /// Takes a factor from the user of a live session; with the last one go the recovery codes.
+    /// Removes a factor of the user of a live session; the recovery codes are removed with the last factor.
     ///
-    /// Nobody's device is trusted any more: it had shown one of the factors of before.
+    /// All trusted devices of the user lose their trust, since each has shown one of the former factors.
     ///
-    /// - Throws: As `addFactor`; `not_found`, `last_factor` where the application requires one of the user,
-    ///   `last_way_in` of the passkey that is the only login method.
+    /// - Throws: As `addFactor`; `not_found`, `last_factor` if the application requires a factor of the user,
+    ///   `last_way_in` for a passkey that is the only login method.
     package func removeFactor(
         _ id: ObjectID,
         fromUserOf tokenHash: [UInt8],
@@ -99,7 +100,7 @@ extension Store {
                 where id = \(id.uuid) and object_id = \(user.id.uuid) and removed is null
                 """
             )
-            guard let kind = try found.first?.decode(0, as: String.self) else { throw Failure.noSuchFactor }
+            guard let kind = try found.first(String.self) else { throw Failure.noSuchFactor }
             let isLast = try await connection.isLastFactor(id, of: user.id, in: application)
             if isLast, try await connection.isFactorRequired(of: user.id, in: application) {
                 throw Failure(
@@ -121,16 +122,16 @@ extension Store {
         }
     }
 
-    /// Notes that the person of a session has just shown a second factor, and uses it up.
+    /// Records that the user of a session has just shown a second factor, and uses up its single-use part.
     ///
     /// - Parameters:
-    ///   - factor: What was shown.
-    ///   - guess: SHA-256 of that for which it was counted.
-    ///   - isAuthentication: Whether it shows who the person is, too.
-    ///   - user: Whose factor and session it is.
+    ///   - factor: The shown factor.
+    ///   - guess: The key of the attempt counter, a SHA-256 hash.
+    ///   - isAuthentication: Whether the factor also authenticates the user.
+    ///   - user: The owner of the factor and the session.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - application: Whose user it is.
-    /// - Returns: Whether it counted: the same code counts once.
+    ///   - application: The user's application.
+    /// - Returns: Whether the factor was accepted: the same code is accepted once.
     /// - Throws: `store_unavailable` and its like.
     package func noteFactor(
         _ factor: ShownFactor,
@@ -163,23 +164,21 @@ extension Store {
 }
 
 extension NewFactor {
-    /// Adds it to a user; nothing happens when it, or its credential, is there already.
+    /// Adds the factor to a user; has no effect if the factor, or its credential, is there already.
     ///
-    /// Its moment is that of the statement: behind that of the link that takes it back, which is made before it.
+    /// The creation time is the statement's, and so later than that of the reversal link, which is made before it.
     func insertion(for user: ObjectID, schema: String) -> Statement {
         insertion(for: user, into: "\(identifier: schema).factors")
     }
 
-    /// The same, into a table of such columns.
+    /// Adds the factor to a table with the same columns as `factors`.
     func insertion(for owner: ObjectID, into table: Statement) -> Statement {
         """
         insert into \(table) (id, object_id, kind, label, secret, secret_key_id, step, codes,
             credential_id, public_key, sign_count, backup_eligible, transports, used, created)
         values (
-            \(id.uuid), \(owner.uuid), \(kind.rawValue), \(label), \(bind: secret.map { .bytes($0.bytes) } ?? .null(.bytes)),
-            \(secret?.keyID), \(step ?? -1), \(codes),
-            \(bind: passkey.map { .bytes($0.credentialID) } ?? .null(.bytes)),
-            \(bind: passkey.map { .bytes($0.publicKey) } ?? .null(.bytes)), \(passkey?.signCount ?? 0),
+            \(id), \(owner), \(kind.rawValue), \(label), \(secret?.bytes), \(secret?.keyID), \(step ?? -1), \(codes),
+            \(passkey?.credentialID), \(passkey?.publicKey), \(passkey?.signCount ?? 0),
             \(passkey?.isBackupEligible ?? false), \(passkey?.transports ?? []),
             case when \(kind.standsAlone) then statement_timestamp() end, statement_timestamp()
         ) on conflict do nothing
@@ -188,7 +187,7 @@ extension NewFactor {
 }
 
 extension PostgresConnection {
-    /// Locks the user of a live session that has shown of late who its person is.
+    /// Locks the user of a live session that satisfies a step-up rule.
     fileprivate func lockUser(
         ofSession tokenHash: [UInt8],
         provedBy rule: FactorProofRule,
@@ -202,7 +201,7 @@ extension PostgresConnection {
         return user
     }
 
-    /// Holds the removal of a passkey to what remains to log in by.
+    /// Refuses to remove a passkey that is the user's last login method.
     ///
     /// - Throws: `last_way_in`.
     fileprivate func requireWayIn(
@@ -222,16 +221,12 @@ extension PostgresConnection {
         let result = try await query(
             "select kind from \(identifier: schema).factors where object_id = \(user.uuid) and removed is null"
         )
-        var kinds: [FactorKind] = []
-        for row in result.rows {
-            if let kind = FactorKind(rawValue: try row.decode(0, as: String.self)) { kinds.append(kind) }
-        }
-        return kinds
+        return try result.all(String.self).compactMap(FactorKind.init)
     }
 
-    /// Takes factors from a user who is locked; a reversal may bring them back for a week.
+    /// Removes factors of a locked user; a reversal can restore them for a week.
     ///
-    /// Sessions end that were opened by a passkey that goes, but for the one that is told.
+    /// Sessions that were opened by a removed passkey are revoked, except the one of `tokenHash`.
     func removeFactors(
         of user: ObjectID,
         where condition: Statement,
@@ -244,12 +239,13 @@ extension PostgresConnection {
             where object_id = \(user.uuid) and removed is null and (\(condition)) returning id
             """
         )
-        let ids = try removed.rows.map { row throws(PostgresError) in ObjectID(try row.decode(0, as: UUID.self)) }
-        try await endTrust(of: user, without: ids, sparing: tokenHash, schema: schema)
+        try await endTrust(of: user, without: try removed.all(ObjectID.self), sparing: tokenHash, schema: schema)
     }
 
-    /// Ends what hangs on factors of a user who is locked and has them no more: the trust in all devices, each of which
-    /// has shown one of the factors of before, and the sessions that were opened by a passkey among them.
+    /// Ends the effects of the removed factors of a locked user.
+    ///
+    /// All trusted devices lose their trust, since each has shown one of the former factors. Sessions that were opened
+    /// by a removed passkey are revoked.
     private func endTrust(
         of user: ObjectID,
         without factors: [ObjectID],
@@ -266,9 +262,9 @@ extension PostgresConnection {
         )
     }
 
-    /// Removes rows of factors of a user who is locked, for good, with what hangs on them.
+    /// Deletes factors of a locked user for good, with their effects.
     ///
-    /// - Returns: What the audit log gets of each.
+    /// - Returns: An entry for the audit log for each factor.
     func deleteFactors(
         of user: ObjectID,
         where condition: Statement,
@@ -280,19 +276,12 @@ extension PostgresConnection {
             returning id, kind
             """
         )
-        var (ids, factors): ([ObjectID], [JSONValue]) = ([], [])
-        for row in deleted.rows {
-            let id = ObjectID(try row.decode(0, as: UUID.self))
-            ids.append(id)
-            factors.append(
-                .object(["id": .string(id.description), "kind": .string(try row.decode(1, as: String.self))])
-            )
-        }
-        try await endTrust(of: user, without: ids, sparing: [], schema: schema)
-        return factors
+        let factors = try deleted.all(ObjectID.self, String.self)
+        try await endTrust(of: user, without: factors.map(\.0), sparing: [], schema: schema)
+        return factors.map { id, kind in .object(["id": .string(id.description), "kind": .string(kind)]) }
     }
 
-    /// Whether a user has no other factor that the application takes.
+    /// Returns whether the factor is the user's last one of those that the application accepts.
     fileprivate func isLastFactor(
         _ id: ObjectID,
         of user: ObjectID,
@@ -309,10 +298,9 @@ extension PostgresConnection {
             )
             """
         )
-        return try result.first?.decode(0, as: Bool.self) ?? false
+        return try result.first(Bool.self) ?? false
     }
 
-    /// Whether the application requires a factor of a user.
     fileprivate func isFactorRequired(
         of user: ObjectID,
         in application: Application

@@ -1,10 +1,10 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// What stands between whom a provider has vouched for and a login, as the write of the login says it.
+    /// Returns whether a login of a verified identity needs a second factor, as the write of the login would decide.
     ///
-    /// Of a user who is disabled it is nothing: the login itself says that.
+    /// The result is nil for a disabled user, whom the login itself refuses.
     ///
     /// - Returns: `second_factor_required`, `second_factor_enrolment_required`, or nil.
     /// - Throws: `store_unavailable` and its like.
@@ -37,8 +37,6 @@ extension Store {
             )
             """
         let result = try await query(text.bound(to: (identity, deviceHash)), of: application)
-        return try read { () throws(PostgresError) in
-            try result.first?.decode(0, as: String?.self).flatMap { FactorDemand(rawValue: $0)?.failure }
-        }
+        return try (result.first(String?.self) ?? nil).flatMap(FactorDemand.init)?.failure
     }
 }

@@ -1,30 +1,31 @@
-package import Vocabulary
+package import Domain
 
-/// What finishes a login that was put off for a second factor; the write of the login uses it up.
+/// The second factor that finishes a pending login; the write of the login uses it up.
 ///
-/// A class, since most logins have none, and each would keep room for one in every frame that waits.
+/// A class: most logins have none, and a value would take room in every suspended frame of each login.
 package final class FactorProof: Sendable {
     package enum Evidence: Sendable {
-        /// The person has shown a factor of theirs.
+        /// The user has shown one of the account's factors.
         case shown(ShownFactor)
-        /// The person had none, and has just shown to hold this one.
+        /// The user had no factor, and has just shown this one to enrol it.
         case enrolled(NewFactor)
     }
 
-    /// Which evidence it is: statements differ by it.
+    /// The kind of evidence, which determines the statement.
     package enum Kind: Sendable {
         case shown, enrolled
     }
 
-    /// Whose login it was when it was put off; nil when there was no such user yet.
+    /// The user of the pending login; nil if the user did not exist yet.
     package let user: ObjectID?
     package let evidence: Evidence
-    /// SHA-256 of that for which the guess was counted, which ends the waits of wrong ones; nil where nothing was
-    /// guessed.
+    /// The key of the attempt counter, a SHA-256 hash; nil if nothing could be guessed.
+    ///
+    /// The success ends the lockout after wrong guesses.
     package let guess: [UInt8]?
-    /// The device that is to be trusted from now on; nil for none.
+    /// The device to trust from now on; nil for none.
     package let device: TrustedDevice?
-    /// Recovery codes that the person has been shown already; nil where they are made after the login.
+    /// Recovery codes that the user has been shown already; nil if they are made after the login.
     package let recoveryCodes: NewFactor?
 
     package init(
@@ -49,14 +50,14 @@ package final class FactorProof: Sendable {
     }
 }
 
-/// A factor of a user's that was shown, with what of it counts once.
+/// A factor that a user has shown, with its single-use part.
 package struct ShownFactor: Sendable {
     package let id: ObjectID
-    /// The time step of a code; no later one must have been shown before.
+    /// The time step of a code; it must be later than every step shown before.
     package let step: Int64?
     /// The stored form of a recovery code.
     package let code: String?
-    /// How often a passkey has signed by now, by its own count; 0 for one that does not count.
+    /// The passkey's own count of signatures; 0 for a passkey that does not count.
     package let signCount: Int64?
 
     package init(id: ObjectID, step: Int64? = nil, code: String? = nil, signCount: Int64? = nil) {
@@ -67,14 +68,14 @@ package struct ShownFactor: Sendable {
     }
 }
 
-/// A factor as it is stored first.
+/// A factor to be stored.
 package struct NewFactor: Sendable {
     package let id: ObjectID
     package let kind: FactorKind
     package let label: String?
-    /// Of what codes are made, or where they are sent to.
+    /// The secret of the codes, or the address that they are sent to.
     package let secret: SealedSecret?
-    /// The time step that was shown to enrol it.
+    /// The time step of the code that was shown at the enrolment.
     package let step: Int64?
     /// Recovery codes in their stored form.
     package let codes: [String]
@@ -99,10 +100,10 @@ package struct NewFactor: Sendable {
     }
 }
 
-/// A passkey as it is stored.
+/// A stored passkey.
 package struct StoredPasskey: Sendable {
     package let credentialID: [UInt8]
-    /// As COSE writes it (RFC 9052 §7).
+    /// The COSE key (RFC 9052 §7).
     package let publicKey: [UInt8]
     package var signCount: Int64
     package let isBackupEligible: Bool
@@ -123,7 +124,7 @@ package struct StoredPasskey: Sendable {
     }
 }
 
-/// A device that has shown a factor and is not asked again for a while.
+/// A device that has shown a factor and is not asked for one again for some days.
 package struct TrustedDevice: Sendable {
     package let tokenHash: [UInt8]
     package let days: Int64

@@ -1,15 +1,15 @@
+import Domain
 import Postgres
-import Vocabulary
 
-/// What a statement that logs a user in does about second factors: it asks for one, or it takes one that was shown.
+/// The part of a login's statement that concerns second factors: it asks for one, or uses up one that was shown.
 ///
-/// Both are part of the statement, under its lock on the user: of a factor that counts once one statement gets it, and
-/// nothing is written without.
+/// It runs under the statement's lock on the user. So only one statement gets a single-use factor, and nothing is
+/// written without it.
 struct FactorStep<Input> {
     private enum Part {
-        /// Whether a factor is to be shown first.
+        /// Checks whether a factor is needed first.
         case asking
-        /// It was shown, or one is enrolled.
+        /// Uses up a shown factor, or enrols a new one.
         case finishing(FactorProof.Kind)
     }
 
@@ -19,18 +19,18 @@ struct FactorStep<Input> {
     private let user: SQL<Input>
     private let proof: @Sendable (Input) -> FactorProof?
     private let deviceHash: @Sendable (Input) -> [UInt8]?
-    /// The hash of the session that is opened; nil where none is.
+    /// The hash of the new session's token; nil if no session is opened.
     private let opened: Parameter<Input>?
-    /// Whether what waited for the factor is used for the first time.
+    /// Whether the pending login is used for the first time.
     private let isFresh: SQL<Input>
 
-    /// A step that asks for a factor; nil where nobody is asked.
+    /// Creates a step that asks for a factor; nil if the policy asks for none, or not after this provider's logins.
     ///
     /// - Parameters:
-    ///   - application: Says who is.
-    ///   - method: By what somebody logs in.
+    ///   - application: The application, with its policy.
+    ///   - method: The provider of the login.
     ///   - user: The id of the user as a scalar, NULL while there is none.
-    ///   - deviceHash: SHA-256 of what the client says that its device is trusted by.
+    ///   - deviceHash: SHA-256 of the client's device token.
     init?(
         asking application: Application,
         method: ProviderName,
@@ -48,16 +48,15 @@ struct FactorStep<Input> {
         isFresh = "true"
     }
 
-    /// A step that takes what was shown, whatever the application asks for by now.
+    /// Creates a step that accepts a factor, whatever the application asks for by now.
     ///
     /// - Parameters:
-    ///   - application: Whose user it is.
+    ///   - application: The user's application.
     ///   - kind: Whether a factor was shown or is enrolled.
     ///   - user: The id of the user as a scalar, NULL while there is none.
-    ///   - proof: What was shown; evidence of that kind.
-    ///   - opened: The hash of the session that is opened; nil where none is.
-    ///   - isFresh: Whether what waited for the factor is used for the first time: a repetition is one whose session is
-    ///     there still.
+    ///   - proof: The factor, as evidence of that kind.
+    ///   - opened: The hash of the new session's token; nil if no session is opened.
+    ///   - isFresh: Whether the pending login is used for the first time; a repetition needs its session to exist.
     init(
         finishing application: Application,
         by kind: FactorProof.Kind,
@@ -77,12 +76,12 @@ struct FactorStep<Input> {
 
     private var schema: SQL<Input> { "\(identifier: application.schema)" }
 
-    /// CTEs in front of what the login writes.
+    /// Returns the CTEs that precede the login's writes.
     ///
     /// - Parameters:
-    ///   - conditions: What else must be true for the login to be written: a code is used up by no other.
+    ///   - conditions: The other conditions of the login: a login that does not satisfy them uses up no factor.
     ///   - isThere: Whether a factor `f` counts.
-    /// - Returns: What `requirements`, `refusal` and `consequences` refer to.
+    /// - Returns: The CTEs that `requirements`, `refusal` and `consequences` refer to.
     func expressions(if conditions: [SQL<Input>], isThere: SQL<Input> = "f.removed is null") -> SQL<Input> {
         switch part {
         case .asking:
@@ -126,15 +125,16 @@ struct FactorStep<Input> {
         }
     }
 
-    /// What must be true for the login to be written.
+    /// Returns the conditions for the login to be written.
     ///
-    /// - Parameter conditions: Those of `expressions(if:)`.
-    /// - Returns: They and the step's own; of a factor that was used up the latter alone, since it was so under them.
+    /// - Parameter conditions: The conditions passed to `expressions(if:)`.
+    /// - Returns: These conditions and the step's own. For a shown factor the step's own suffices, since the factor was
+    ///   used up under these conditions.
     func requirements(beside conditions: [SQL<Input>]) -> [SQL<Input>] {
         if case .finishing(.shown) = part { [isSatisfied] } else { conditions + [isSatisfied] }
     }
 
-    /// Whether the factor does not stand in the way.
+    /// Whether the factor permits the login.
     private var isSatisfied: SQL<Input> {
         switch part {
         case .asking: "(select factor.demand from factor) is null"
@@ -143,7 +143,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// The part of a CASE that names what stands in the way.
+    /// The branch of a CASE that names the obstacle.
     var refusal: SQL<Input> {
         switch part {
         case .asking:
@@ -157,7 +157,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// CTEs over `person`, whose `object_id` is the user's: what follows from a login that was finished.
+    /// The CTEs after a finished login, over `person`, whose `object_id` is the user's; nil if there are none.
     var consequences: SQL<Input>? {
         switch part {
         case .asking: return nil
@@ -188,7 +188,7 @@ struct FactorStep<Input> {
         """
     }
 
-    /// The device counts from now on, where the application trusts any.
+    /// Trusts the device from now on, if the application trusts any.
     private var trusting: SQL<Input>? {
         guard application.settings.secondFactor.trustedDeviceDays > 0 else { return nil }
         return """
@@ -203,8 +203,8 @@ struct FactorStep<Input> {
 
     /// A CTE over `person` that takes the guess back.
     ///
-    /// The factor's waits end with it; the other guesses of the day stay counted, or whoever guesses would start anew
-    /// with each login of the owner's.
+    /// It ends the factor's lockout. The other guesses of the day stay counted: otherwise an attacker could start anew
+    /// after each login of the owner.
     var forgiving: SQL<Input> {
         """
         forgiven as (
@@ -215,7 +215,7 @@ struct FactorStep<Input> {
         """
     }
 
-    /// The columns of a session that say what it was opened with, and their values.
+    /// The columns of a session that record the factor, with their values.
     var sessionColumns: [(name: SQL<Input>, value: SQL<Input>)] {
         switch part {
         case .asking: []
@@ -224,7 +224,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// Whether the same attempt was written before, its client having lost the reply: its session is there.
+    /// Whether the client repeats a login whose response it lost: the session exists.
     private var isRepeated: SQL<Input> {
         guard let opened else { return "false" }
         return """
@@ -234,10 +234,10 @@ struct FactorStep<Input> {
             """
     }
 
-    /// Whether the login is still that of the user who was found when it was put off.
+    /// Whether the pending login still belongs to the user who was found at its beginning.
     private var isUser: SQL<Input> { "(\(user) is not distinct from \(putOff) or \(isRepeated))" }
 
-    /// Whether the passkey that is enrolled is a factor already: a credential is one user's.
+    /// Whether the passkey to enrol is a factor already: a credential belongs to one user.
     private var isTaken: SQL<Input> {
         """
         exists (
@@ -249,8 +249,9 @@ struct FactorStep<Input> {
 
     private var hasFactor: SQL<Input> { FactorStep.hasFactor(user, in: application) }
 
-    /// The same, seen under the lock on the user: what a simultaneous login has enrolled before it gave up that lock,
-    /// the statement itself does not see.
+    /// Whether the user has a factor, seen under the lock on the user.
+    ///
+    /// The statement itself does not see a factor that a concurrent login has enrolled before it released that lock.
     private var hasFactorByNow: SQL<Input> {
         let kinds = application.settings.secondFactor.factors.filter(\.standsAlone)
             .map { "\(literal: $0.rawValue)" as SQL<Input> }
@@ -260,7 +261,7 @@ struct FactorStep<Input> {
             """
     }
 
-    /// Whether a user has a factor `f` that the application takes, and of which a condition is true: that it is there.
+    /// Whether a user has a factor `f` that the application accepts and that satisfies a condition.
     static func hasFactor(
         _ user: SQL<Input>,
         if condition: SQL<Input> = "f.removed is null",
@@ -282,7 +283,7 @@ struct FactorStep<Input> {
         application.settings.secondFactor.demand == .off ? "false" : hasFactor(user, in: application)
     }
 
-    /// What is demanded of who has a factor: nothing on a device that has shown one of late.
+    /// The demand on a user with a factor: none on a trusted device.
     private var ifNotTrusted: SQL<Input> {
         let word: SQL<Input> = "\(literal: FactorDemand.factor.rawValue)"
         guard application.settings.secondFactor.trustedDeviceDays > 0 else { return word }
@@ -294,13 +295,13 @@ struct FactorStep<Input> {
             """
     }
 
-    /// The part of the CASE that demands an enrolment.
+    /// The branch of the CASE that demands an enrolment.
     private var ifRequired: SQL<Input> {
         Self.isRequired(user, in: application).map { "when \($0) then \(literal: FactorDemand.enrolment.rawValue)" }
             ?? ""
     }
 
-    /// Whether the application requires a factor of a user; nil where it requires none of anybody.
+    /// Whether the application requires a factor of a user; nil if it requires none of any user.
     static func isRequired(_ user: SQL<Input>, in application: Application) -> SQL<Input>? {
         let policy = application.settings.secondFactor
         guard policy.demand == .required else { return nil }
@@ -315,15 +316,15 @@ struct FactorStep<Input> {
     }
 }
 
-/// What stands between a login and its write, as statements name it.
+/// The obstacles to a login's write, by their names in statements.
 enum FactorDemand: String {
-    /// A factor is to be shown.
+    /// The user must show a factor.
     case factor
-    /// There is none, and one is to be enrolled.
+    /// The user has no factor and must enrol one.
     case enrolment
-    /// What was shown does not count any more, or the login is another user's by now.
+    /// The shown factor does not count any more, or the login belongs to another user by now.
     case unusable
-    /// What is to be enrolled is a factor already.
+    /// The passkey to enrol is a factor already.
     case taken
 }
 
@@ -353,85 +354,51 @@ extension FactorDemand {
 // MARK: - The values
 
 extension FactorStep {
-    private func value(
+    private func value<Value: PostgresValue>(
         _ name: String,
         as type: String,
-        _ bind: @escaping @Sendable (FactorProof) -> Bind?,
-        none: Bind.NullType
+        _ value: @escaping @Sendable (FactorProof) -> Value?
     ) -> Parameter<Input> {
         let proof = proof
-        return Parameter(name, as: type) { proof($0).flatMap(bind) ?? .null(none) }
+        return Parameter(name, as: type, of: { proof($0).flatMap(value) })
     }
 
-    private var trusted: Parameter<Input> {
-        let deviceHash = deviceHash
-        return Parameter("device_hash", as: "bytea") { deviceHash($0).map(Bind.bytes) ?? .null(.bytes) }
-    }
+    private var trusted: Parameter<Input> { Parameter("device_hash", as: "bytea", of: deviceHash) }
 
-    private var putOff: Parameter<Input> {
-        value("put_off_user", as: "uuid", { $0.user.map { .uuid($0.uuid) } }, none: .uuid)
-    }
-    private var shown: Parameter<Input> {
-        value("factor_id", as: "uuid", { $0.shown.map { .uuid($0.id.uuid) } }, none: .uuid)
-    }
-    private var step: Parameter<Input> {
-        value("factor_step", as: "bigint", { $0.shown?.step.map(Bind.int64) }, none: .int64)
-    }
-    private var code: Parameter<Input> {
-        value("factor_code", as: "text", { $0.shown?.code.map(Bind.text) }, none: .text)
-    }
-    private var signCount: Parameter<Input> {
-        value("factor_sign_count", as: "bigint", { $0.shown?.signCount.map(Bind.int64) }, none: .int64)
-    }
-    private var enrolled: Parameter<Input> {
-        value("new_factor", as: "uuid", { $0.enrolled.map { .uuid($0.id.uuid) } }, none: .uuid)
-    }
-    private var kind: Parameter<Input> {
-        value("new_factor_kind", as: "text", { $0.enrolled.map { .text($0.kind.rawValue) } }, none: .text)
-    }
-    private var label: Parameter<Input> {
-        value("new_factor_label", as: "text", { $0.enrolled?.label.map(Bind.text) }, none: .text)
-    }
-    private var secret: Parameter<Input> {
-        value("new_factor_secret", as: "bytea", { $0.enrolled?.secret.map { .bytes($0.bytes) } }, none: .bytes)
-    }
+    private var putOff: Parameter<Input> { value("put_off_user", as: "uuid", \.user) }
+    private var shown: Parameter<Input> { value("factor_id", as: "uuid") { $0.shown?.id } }
+    private var step: Parameter<Input> { value("factor_step", as: "bigint") { $0.shown?.step } }
+    private var code: Parameter<Input> { value("factor_code", as: "text") { $0.shown?.code } }
+    private var signCount: Parameter<Input> { value("factor_sign_count", as: "bigint") { $0.shown?.signCount } }
+    private var enrolled: Parameter<Input> { value("new_factor", as: "uuid") { $0.enrolled?.id } }
+    private var kind: Parameter<Input> { value("new_factor_kind", as: "text") { $0.enrolled?.kind.rawValue } }
+    private var label: Parameter<Input> { value("new_factor_label", as: "text") { $0.enrolled?.label } }
+    private var secret: Parameter<Input> { value("new_factor_secret", as: "bytea") { $0.enrolled?.secret?.bytes } }
     private var secretKey: Parameter<Input> {
-        value("new_factor_secret_key", as: "text", { $0.enrolled?.secret.map { .text($0.keyID) } }, none: .text)
+        value("new_factor_secret_key", as: "text") { $0.enrolled?.secret?.keyID }
     }
-    private var firstStep: Parameter<Input> {
-        value("new_factor_step", as: "bigint", { $0.enrolled?.step.map(Bind.int64) }, none: .int64)
-    }
+    private var firstStep: Parameter<Input> { value("new_factor_step", as: "bigint") { $0.enrolled?.step } }
     private var credential: Parameter<Input> {
-        value("credential_id", as: "bytea", { $0.enrolled?.passkey.map { .bytes($0.credentialID) } }, none: .bytes)
+        value("credential_id", as: "bytea") { $0.enrolled?.passkey?.credentialID }
     }
-    private var publicKey: Parameter<Input> {
-        value("public_key", as: "bytea", { $0.enrolled?.passkey.map { .bytes($0.publicKey) } }, none: .bytes)
-    }
+    private var publicKey: Parameter<Input> { value("public_key", as: "bytea") { $0.enrolled?.passkey?.publicKey } }
     private var firstCount: Parameter<Input> {
-        value("sign_count", as: "bigint", { .int64($0.enrolled?.passkey?.signCount ?? 0) }, none: .int64)
+        value("sign_count", as: "bigint") { $0.enrolled?.passkey?.signCount ?? 0 }
     }
     private var backupEligible: Parameter<Input> {
-        value("backup_eligible", as: "boolean", { .bool($0.enrolled?.passkey?.isBackupEligible ?? false) }, none: .bool)
+        value("backup_eligible", as: "boolean") { $0.enrolled?.passkey?.isBackupEligible ?? false }
     }
     private var transports: Parameter<Input> {
-        value("transports", as: "text[]", { .texts($0.enrolled?.passkey?.transports ?? []) }, none: .texts)
+        value("transports", as: "text[]") { $0.enrolled?.passkey?.transports ?? [] }
     }
-    private var recovery: Parameter<Input> {
-        value("recovery_factor", as: "uuid", { $0.recoveryCodes.map { .uuid($0.id.uuid) } }, none: .uuid)
-    }
+    private var recovery: Parameter<Input> { value("recovery_factor", as: "uuid") { $0.recoveryCodes?.id } }
     private var recoveryCodes: Parameter<Input> {
-        value("recovery_codes", as: "text[]", { .texts($0.recoveryCodes?.codes ?? []) }, none: .texts)
+        value("recovery_codes", as: "text[]") { $0.recoveryCodes?.codes ?? [] }
     }
-    private var device: Parameter<Input> {
-        value("new_device", as: "bytea", { $0.device.map { .bytes($0.tokenHash) } }, none: .bytes)
-    }
-    private var deviceDays: Parameter<Input> {
-        value("device_days", as: "bigint", { $0.device.map { .int64($0.days) } }, none: .int64)
-    }
+    private var device: Parameter<Input> { value("new_device", as: "bytea") { $0.device?.tokenHash } }
+    private var deviceDays: Parameter<Input> { value("device_days", as: "bigint") { $0.device?.days } }
 
-    private var guessedAt: Parameter<Input> {
-        value("guess", as: "bytea", { $0.guess.map(Bind.bytes) }, none: .bytes)
-    }
+    private var guessedAt: Parameter<Input> { value("guess", as: "bytea", \.guess) }
 }
 
 extension FactorProof {
@@ -440,7 +407,7 @@ extension FactorProof {
         return factor
     }
 
-    /// What the person enrols; nil where a factor was shown.
+    /// The factor that the user enrols; nil if a factor was shown.
     package var enrolled: NewFactor? {
         guard case .enrolled(let factor) = evidence else { return nil }
         return factor

@@ -1,84 +1,90 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// A factor of a user as it is stored.
+/// A stored factor of a user.
 package struct StoredFactor: Sendable {
     package let id: ObjectID
     package let user: ObjectID
     package let kind: FactorKind
     package let label: String?
     package let secret: SealedSecret?
-    /// The newest time step whose code was shown; -1 for none.
+    /// The latest time step whose code was shown; -1 for none.
     package var step: Int64
-    /// Recovery codes that are left, in their stored form.
+    /// The remaining recovery codes, in their stored form.
     package var codes: [String]
     package var passkey: StoredPasskey?
-    /// Milliseconds since 1970, as the next one.
+    /// Milliseconds since 1970, like `lastUsed`.
     package let created: Int64
     package let lastUsed: Int64?
 }
 
 extension StoredFactor {
-    /// The columns of a row `f` of `factors`, in the order in which `init(_:from:)` reads them.
+    /// The columns of a row `f` of `factors`, in the order in which `init(_:)` reads them.
     static let columns = """
         f.id, f.object_id, f.kind, f.label, f.secret, f.secret_key_id, f.step, f.codes, f.credential_id, f.public_key, \
         f.sign_count, f.backup_eligible, f.transports, f.created, f.used
         """
 
-    /// Nil for a factor of a kind that this version does not know.
-    init?(_ row: Row, from first: Int = 0) throws(PostgresError) {
-        guard let kind = FactorKind(rawValue: try row.decode(first + 2, as: String.self)) else { return nil }
-        self.kind = kind
-        id = ObjectID(try row.decode(first, as: UUID.self))
-        user = ObjectID(try row.decode(first + 1, as: UUID.self))
-        label = try row.decode(first + 3, as: String?.self)
-        let bytes = try row.decode(first + 4, as: [UInt8]?.self)
-        let keyID = try row.decode(first + 5, as: String?.self)
-        secret = bytes.flatMap { bytes in keyID.map { SealedSecret(bytes: bytes, keyID: $0) } }
-        step = try row.decode(first + 6, as: Int64.self)
-        codes = try row.decode(first + 7, as: [String].self)
-        if let credentialID = try row.decode(first + 8, as: [UInt8]?.self),
-            let publicKey = try row.decode(first + 9, as: [UInt8]?.self)
-        {
-            passkey = StoredPasskey(
-                credentialID: credentialID,
-                publicKey: publicKey,
-                signCount: try row.decode(first + 10, as: Int64.self),
-                isBackupEligible: try row.decode(first + 11, as: Bool.self),
-                transports: try row.decode(first + 12, as: [String].self)
-            )
-        } else {
-            passkey = nil
+    /// Reads the last columns of a row.
+    ///
+    /// The result is nil for a kind that this version does not know, and if an outer join has found no factor.
+    init?(_ row: inout Row) throws(PostgresError) {
+        guard !row.isNullNext else {
+            row.skipRest()
+            return nil
         }
-        created = try row.decode(first + 13, as: Timestamp.self).milliseconds
-        lastUsed = try row.decode(first + 14, as: Timestamp?.self)?.milliseconds
+        id = try row.next()
+        user = try row.next()
+        let kind = FactorKind(rawValue: try row.next(String.self))
+        label = try row.next()
+        secret = try row.next()
+        step = try row.next()
+        codes = try row.next()
+        let (credentialID, publicKey) = (try row.next([UInt8]?.self), try row.next([UInt8]?.self))
+        let (signCount, isBackupEligible) = (try row.next(Int64.self), try row.next(Bool.self))
+        let transports = try row.next([String].self)
+        passkey = credentialID.flatMap { credentialID in
+            publicKey.map { publicKey in
+                StoredPasskey(
+                    credentialID: credentialID,
+                    publicKey: publicKey,
+                    signCount: signCount,
+                    isBackupEligible: isBackupEligible,
+                    transports: transports
+                )
+            }
+        }
+        created = try row.next(Timestamp.self).milliseconds
+        lastUsed = try row.next(Timestamp?.self)?.milliseconds
+        guard let kind else { return nil }
+        self.kind = kind
     }
 }
 
-/// Who has to show a factor, and which there are.
+/// The user who must show a factor, with the user's factors.
 package struct FactorHolder: Sendable {
-    /// Nil while there is no such user.
+    /// The user; nil while there is none.
     package let user: ObjectID?
-    /// From the oldest on.
+    /// The factors, the oldest first.
     package let factors: [StoredFactor]
     /// The database's time.
     package let now: StoreMoment
 }
 
-/// By what somebody who logs in is known.
+/// The key by which the user of a login is found.
 package enum FactorOwner: Sendable {
     case identity(IdentityKey)
     case user(ObjectID)
 }
 
 extension Store {
-    /// The factors of a user, from the oldest on.
+    /// Returns the factors of a user, the oldest first.
     package func factors(of user: ObjectID, in application: Application) async throws(Failure) -> [StoredFactor] {
         try await factorHolder(.user(user), in: application).factors
     }
 
-    /// The user whom a login is of, with the factors, from the oldest on.
+    /// Returns the user of a login with the user's factors, the oldest first.
     package func factorHolder(
         _ owner: FactorOwner,
         in application: Application
@@ -102,20 +108,17 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in
-            var factors: [StoredFactor] = []
-            for row in result.rows where try row.decode(2, as: UUID?.self) != nil {
-                if let factor = try StoredFactor(row, from: 2) { factors.append(factor) }
-            }
-            return FactorHolder(
-                user: try result.first?.decode(1, as: UUID?.self).map { ObjectID($0) },
-                factors: factors,
-                now: try result.first?.decode(0, as: Timestamp.self).storeMoment ?? 0
-            )
+        let rows = try result.all { row throws(PostgresError) in
+            (now: try row.next(Timestamp.self), user: try row.next(ObjectID?.self), factor: try StoredFactor(&row))
         }
+        return FactorHolder(
+            user: rows.first?.user,
+            factors: rows.compactMap(\.factor),
+            now: rows.first?.now.storeMoment ?? 0
+        )
     }
 
-    /// The passkey of a credential, whoever's it is; nil when it is nobody's.
+    /// Returns the passkey of a credential, of any user; nil if there is none.
     package func passkey(
         ofCredential credentialID: [UInt8],
         in application: Application
@@ -127,9 +130,7 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in
-            try result.first.flatMap { row throws(PostgresError) in try StoredFactor(row) }
-        }
+        return try result.first(by: StoredFactor.init)
     }
 }
 

@@ -1,9 +1,9 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
 extension IdentityKey {
-    /// An identity as tables have it; nil for texts that this program could not have written.
+    /// Creates an identity from its columns; nil for texts that this program could not have written.
     init?(provider: String, app: String, subject: String) {
         guard let provider = ProviderName(provider), let app = ProviderAppID(app), let subject = Subject(subject) else {
             return nil
@@ -11,23 +11,23 @@ extension IdentityKey {
         self.init(provider: provider, app: app, subject: subject)
     }
 
-    /// Reads the columns `provider`, `provider_app` and `subject`, of which the first is the one with that number.
-    init?(_ row: Row, from first: Int = 0) throws(PostgresError) {
+    /// Reads the columns `provider`, `provider_app` and `subject`; nil if they name no identity.
+    init?(_ row: inout Row) throws(PostgresError) {
         self.init(
-            provider: try row.decode(first, as: String.self),
-            app: try row.decode(first + 1, as: String?.self) ?? "",
-            subject: try row.decode(first + 2, as: String?.self) ?? ""
+            provider: try row.next(String?.self) ?? "",
+            app: try row.next(String?.self) ?? "",
+            subject: try row.next(String?.self) ?? ""
         )
     }
 
-    /// The condition on a row of `identities`, or of a table with the same columns.
+    /// The condition for a row of `identities`, or of a table with the same columns.
     var condition: Statement {
         "provider = \(provider.text) and provider_app = \(app.text) and subject = \(subject.text)"
     }
 }
 
 extension Store {
-    /// Whether a user has the identity.
+    /// Returns whether a user has the identity.
     ///
     /// - Throws: `store_unavailable` and its like.
     package func isKnown(_ identity: IdentityKey, in application: Application) async throws(Failure) -> Bool {
@@ -35,14 +35,14 @@ extension Store {
             "select exists (select from \(identifier: application.schema).identities where \(identity.condition))",
             of: application
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) } == true
+        return try result.first(Bool.self) == true
     }
 }
 
 extension PostgresConnection {
-    /// Locks the user of an identity; nil when there is none.
+    /// Locks the user of an identity; nil if there is none.
     ///
-    /// A login locks the user first and the identity after that, too, so that it is over before or sees the outcome.
+    /// A login locks the user first and the identity after that, too. So it either ends before or sees the outcome.
     func lockUser(of identity: IdentityKey, schema: String) async throws(PostgresError) -> ObjectID? {
         let result = try await query(
             """
@@ -51,7 +51,24 @@ extension PostgresConnection {
             ) for update
             """
         )
-        guard let row = result.first else { return nil }
-        return ObjectID(try row.decode(0, as: UUID.self))
+        return try result.first(ObjectID.self)
+    }
+}
+
+extension Store {
+    /// Returns the subject of any user who has logged in by an app and has not revoked that; nil if there is none.
+    package func subject(
+        knownTo app: ProviderAppID,
+        at provider: ProviderName,
+        in application: ApplicationPlace
+    ) async throws(Failure) -> Subject? {
+        let result = try await query(
+            """
+            select subject from \(identifier: application.schema).identities
+            where provider = \(provider.text) and provider_app = \(app.text) and revoked is null limit 1
+            """,
+            in: tables(of: application)
+        )
+        return try result.first(String.self).flatMap { Subject($0) }
     }
 }

@@ -1,14 +1,16 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// That a provider has ended an app's access to a person.
+/// The end of an app's access to a user, as a provider reports it.
 package struct IdentityRevocation: Sendable {
-    /// What the word is about: a login that came after it has made it void.
+    /// The revoked access; a later login makes the revocation void.
     package enum Scope: Sendable {
-        /// Access up to a moment, in Unix seconds. A login after that second is not meant, and news of what is known is
-        /// none.
+        /// Access up to a time, in Unix seconds; a login after that second is unaffected.
+        ///
+        /// An identity that is revoked already stays as it is.
         case access(until: Int64)
-        /// The kept token that the provider was asked about, as it is stored. A login may have brought another.
+        /// The stored token that a check at the provider found revoked; void if a login has brought another token.
         case token(SealedToken)
     }
 
@@ -17,13 +19,13 @@ package struct IdentityRevocation: Sendable {
     let word: String
     let endsSessions: Bool
 
-    /// Says what happened.
+    /// Creates a revocation.
     ///
     /// - Parameters:
-    ///   - identity: Whose access it was.
-    ///   - scope: What of it has ended.
-    ///   - word: By what we know it: `deauthorize`, `webhook`, `check`.
-    ///   - endsSessions: Whether the sessions that rest on the identity end.
+    ///   - identity: The identity.
+    ///   - scope: The revoked access.
+    ///   - word: The source of the report: `deauthorize`, `webhook`, `check`.
+    ///   - endsSessions: Whether to revoke the sessions that the identity opened.
     package init(of identity: IdentityKey, _ scope: Scope, by word: String, endsSessions: Bool) {
         self.identity = identity
         self.scope = scope
@@ -31,7 +33,7 @@ package struct IdentityRevocation: Sendable {
         self.endsSessions = endsSessions
     }
 
-    /// When it happened, and, where the provider was asked for it, that it was.
+    /// The assignments of the time of the revocation and, after a check, of the check.
     fileprivate var moment: Statement {
         switch scope {
         case .access(let moment): "revoked = least(now(), to_timestamp(\(moment)))"
@@ -39,7 +41,7 @@ package struct IdentityRevocation: Sendable {
         }
     }
 
-    /// Whether it still holds of the row.
+    /// The condition under which the revocation is not void.
     fileprivate var condition: Statement {
         switch scope {
         case .access(let moment): "revoked is null and last_used < to_timestamp(\(moment)) + interval '1 second'"
@@ -48,21 +50,22 @@ package struct IdentityRevocation: Sendable {
     }
 }
 
-/// What a revocation came to.
+/// The result of a revocation.
 package struct RevokedIdentity: Sendable {
     package let user: ObjectID
     package let sessionsEnded: Int
 }
 
 extension Store {
-    /// Marks an identity as revoked, forgets its provider token, which is worth nothing any more, and ends the sessions
-    /// that rest on it if they are to end.
+    /// Marks an identity as revoked and deletes its provider token, which is useless now.
+    ///
+    /// The sessions that the identity opened are revoked, too, if the revocation says so.
     ///
     /// - Parameters:
-    ///   - revocation: What happened.
-    ///   - application: Whose identity it is.
-    ///   - actor: Who says so, for the audit log.
-    /// - Returns: Nil when nothing was to be done: there is no such identity, or the word is void for it.
+    ///   - revocation: The revocation.
+    ///   - application: The application of the identity.
+    ///   - actor: The source of the revocation, for the audit log.
+    /// - Returns: Nil if nothing was to be done: there is no such identity, or the revocation is void.
     /// - Throws: `store_unavailable` and its like.
     package func revoke(
         _ revocation: IdentityRevocation,
@@ -73,8 +76,8 @@ extension Store {
         let tables = tables(of: application)
         return try await transaction(in: tables) { connection in
             let user = try await connection.lockUser(of: identity, schema: application.schema)
-            // Also when a login came after it, it is no news, or the identity is nobody's for now: what was issued
-            // before has ended.
+            // Credentials from before that time have ended, even if a login came after it, the identity is revoked
+            // already, or it has no user at present.
             if case .access(let moment) = revocation.scope {
                 try await connection.endAccess(of: identity.row, at: moment, schema: application.schema)
             }
@@ -87,7 +90,7 @@ extension Store {
                 """
             )
             guard revoked.affectedRows == 1 else { return nil }
-            // A check is about one token, so it says nothing of the person before it has held.
+            // A check concerns one token, so it ends the user's access only if the identity still has that token.
             if case .token = revocation.scope {
                 try await connection.endAccess(of: identity.row, at: nil, schema: application.schema)
             }
@@ -95,10 +98,9 @@ extension Store {
                 revocation.endsSessions
                 ? try await connection.endSessions(of: user, openedBy: identity, schema: application.schema) : 0
             let entry = AuditRecord(
-                application: application.id,
-                action: "user.revoke",
-                target: user.description,
-                from: nil,
+                "user.revoke",
+                of: user.description,
+                in: application.id,
                 to: .object([
                     "provider": .string(identity.provider.text), "appId": .string(identity.app.text),
                     "revokedBy": .string(revocation.word),
@@ -111,9 +113,9 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Ends the sessions of a user that rest on one identity.
+    /// Revokes the sessions of a user that one identity opened.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of sessions.
     @discardableResult
     func endSessions(
         of user: ObjectID,
@@ -126,5 +128,140 @@ extension PostgresConnection {
             """
         )
         return ended.affectedRows ?? 0
+    }
+}
+
+/// A permission that a user has granted or revoked at a provider.
+package struct PermissionChange: Sendable {
+    let permission: String
+    let isGranted: Bool
+
+    package init(_ permission: String, isGranted: Bool) {
+        self.permission = permission
+        self.isGranted = isGranted
+    }
+}
+
+extension Store {
+    /// Stores changes of an identity's permissions.
+    ///
+    /// Of the events of one permission the newest counts, in whatever order they arrive; a later login overrides it. Of
+    /// two events within one second the revocation counts.
+    ///
+    /// - Parameters:
+    ///   - changes: The changes.
+    ///   - moment: The time of the changes in Unix seconds.
+    ///   - identity: The identity with the permissions.
+    ///   - application: The application of the identity.
+    /// - Returns: The number of changes that had an effect.
+    /// - Throws: `store_unavailable` and its like.
+    package func note(
+        _ changes: [PermissionChange],
+        at moment: Int64,
+        for identity: IdentityKey,
+        of application: Application
+    ) async throws(Failure) -> Int {
+        try await transaction(in: tables(of: application)) { connection in
+            guard let user = try await connection.lockUser(of: identity, schema: application.schema) else { return 0 }
+            var news = 0
+            for change in changes {
+                let noted = try await connection.query(
+                    change.statement(at: moment, for: identity, of: user, schema: application.schema)
+                )
+                news += noted.affectedRows ?? 0
+            }
+            return news
+        }
+    }
+}
+
+extension PermissionChange {
+    fileprivate func statement(
+        at moment: Int64,
+        for identity: IdentityKey,
+        of user: ObjectID,
+        schema: String
+    ) -> Statement {
+        let gained: Statement = isGranted ? "granted_scopes" : "declined_scopes"
+        let lost: Statement = isGranted ? "declined_scopes" : "granted_scopes"
+        return """
+            update \(identifier: schema).identities
+            set \(gained) = array_append(array_remove(\(gained), \(permission)), \(permission)),
+                \(lost) = array_remove(\(lost), \(permission)),
+                permission_events = permission_events || jsonb_build_object(\(permission), \(moment))
+            where \(identity.condition) and object_id = \(user.uuid)
+                and last_used < to_timestamp(\(moment)) + interval '1 second'
+                and coalesce((permission_events ->> \(permission))::bigint, -1) < \(isGranted ? moment : moment + 1)
+            """
+    }
+}
+
+extension PostgresConnection {
+    /// Ends the validity of credentials that the provider issued for some identities before a time.
+    ///
+    /// An ID token is valid for an hour after its issue; the record is kept for a second hour because clocks differ. A
+    /// time earlier than the stored one changes nothing.
+    ///
+    /// - Parameters:
+    ///   - identities: Rows of `provider`, `provider_app` and `subject`.
+    ///   - moment: Unix seconds; nil for now.
+    ///   - schema: The application's schema.
+    /// - Throws: The database's error.
+    func endAccess(
+        of identities: Statement,
+        at moment: Int64?,
+        schema: String
+    ) async throws(PostgresError) {
+        _ = try await query(
+            """
+            insert into \(identifier: schema).single_use as s (kind, hash, created, expires)
+            select 'ended', federation.identity_hash(i.provider, i.app, i.subject), ended.moment, ended.moment + interval '2 hours'
+            from (\(identities)) i (provider, app, subject),
+                (select least(now(), \(bind: .moment(moment))) as moment) ended
+            where ended.moment > now() - interval '2 hours'
+            on conflict (kind, hash) do update set created = excluded.created, expires = excluded.expires
+            where s.created < excluded.created
+            """
+        )
+    }
+}
+
+extension IdentityKey {
+    /// The identity as a row for `endAccess`.
+    var row: Statement { "values (\(provider.text), \(app.text), \(subject.text))" }
+}
+
+/// The result of giving up the permissions at one app of a provider, for the audit log.
+package struct RecordedRevocation: Sendable {
+    let provider: ProviderName
+    let app: ProviderAppID
+    let outcome: String
+    let reason: String?
+
+    package init(provider: ProviderName, app: ProviderAppID, outcome: String, reason: String?) {
+        self.provider = provider
+        self.app = app
+        self.outcome = outcome
+        self.reason = reason
+    }
+}
+
+extension Store {
+    /// Writes entries `permissions.remove` of the audit log, about permissions that were given up with a user's tokens.
+    package func record(
+        _ revocations: [RecordedRevocation],
+        formerlyOf user: ObjectID,
+        in application: Application,
+        by actor: Actor
+    ) async throws(Failure) {
+        let entries = revocations.map { revocation in
+            var outcome: JSONObject = [
+                "provider": .string(revocation.provider.text), "appId": .string(revocation.app.text),
+                "outcome": .string(revocation.outcome),
+            ]
+            if let reason = revocation.reason { outcome.append("reason", .string(reason)) }
+            return AuditRecord("permissions.remove", of: user.description, in: application.id, to: .object(outcome))
+        }
+        try await transaction { try await $0.record(entries, by: actor) }
     }
 }

@@ -1,15 +1,15 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// An identity of which a token is kept, as far as it matters for asking the provider about it.
+/// An identity with a stored token, and the data for checking it at the provider.
 package struct KeptIdentity: Sendable {
-    /// What finds it.
     package let key: IdentityKey
     package let token: SealedToken
-    /// When the provider said last that the token stands, and when the profile was read last; Unix seconds.
+    /// The times, in Unix seconds, at which the provider last confirmed the token and the profile was last read.
     package let checkedAt: Int64
     package let refreshedAt: Int64
-    /// Whether the user is disabled, so that nothing of the profile is written.
+    /// Whether the user is disabled, so that no profile data is written.
     package let isDisabled: Bool
 
     package init(
@@ -29,18 +29,20 @@ package struct KeptIdentity: Sendable {
     package var app: ProviderAppID { key.app }
     package var subject: Subject { key.subject }
 
-    /// Seconds: a token that ends within a day is a short-lived one, or a long-lived one at its end
+    /// The lifetime in seconds below which a token is worth exchanging.
+    ///
+    /// A token that expires within a day is a short-lived one, or a long-lived one near its expiry
     /// (docs/protocols/facebook.md §6).
     package static let shortLife: Int64 = 86_400
 
-    /// Whether the token ends so soon that it is worth exchanging.
+    /// Returns whether the token expires so soon that it is worth exchanging.
     package func isShortLived(now: Int64) -> Bool {
         token.expiresAt.map { $0 < now.addingReportingOverflow(Self.shortLife).partialValue } ?? false
     }
 }
 
 extension KeptIdentity {
-    /// The select list from which `init(_:)` reads, of an identity's row and its user's status.
+    /// Returns the select list for `init(_:)`, given the aliases of an identity's row and its user's status.
     static func columns(of identity: String, status: String) -> String {
         let i = identity
         func seconds(_ column: String) -> String { "floor(extract(epoch from \(column)))::bigint" }
@@ -51,36 +53,20 @@ extension KeptIdentity {
             """
     }
 
-    /// Reads a row; nil when it holds no token, or a name that this program could not have written.
-    init?(_ row: Row) throws(PostgresError) {
-        guard let key = try IdentityKey(row),
-            let bytes = try row.decode(3, as: [UInt8]?.self), let keyID = try row.decode(4, as: String?.self),
-            let kind = try row.decode(5, as: String?.self).flatMap(ProviderToken.Kind.init)
-        else { return nil }
+    /// Reads these columns; nil if they hold no token, or a name that this program could not have written.
+    init?(_ row: inout Row) throws(PostgresError) {
+        let (key, secret) = (try IdentityKey(&row), try row.next(SealedSecret?.self))
+        let kind = try row.next(String?.self).flatMap(ProviderToken.Kind.init)
+        let expiresAt = try row.next(Int64?.self)
+        checkedAt = try row.next()
+        refreshedAt = try row.next()
+        isDisabled = try row.next(String.self) == UserStatus.disabled.rawValue
+        guard let key, let secret, let kind else { return nil }
         self.key = key
-        token = SealedToken(
-            kind: kind,
-            secret: SealedSecret(bytes: bytes, keyID: keyID),
-            expiresAt: try row.decode(6, as: Int64?.self)
-        )
-        checkedAt = try row.decode(7, as: Int64.self)
-        refreshedAt = try row.decode(8, as: Int64.self)
-        isDisabled = try row.decode(9, as: String.self) == UserStatus.disabled.rawValue
+        token = SealedToken(kind: kind, secret: secret, expiresAt: expiresAt)
     }
 
-    /// The first column behind those of `columns`.
-    static let nextColumn = 10
-
-    /// Those rows of a result that hold a token.
-    static func all(in result: ResultSet) throws(PostgresError) -> [KeptIdentity] {
-        var identities: [KeptIdentity] = []
-        for row in result.rows {
-            if let identity = try KeptIdentity(row) { identities.append(identity) }
-        }
-        return identities
-    }
-
-    /// Asks for the identities of a user of which a token is kept.
+    /// Returns the query for the identities of a user that have a stored token.
     static func statement(of user: ObjectID, schema: String) -> Statement {
         """
         select \(unsafeRaw: columns(of: "i", status: "u.user_status"))
@@ -92,8 +78,134 @@ extension KeptIdentity {
 }
 
 extension PostgresConnection {
-    /// The identities of a user of which a token is kept, within a transaction.
+    /// Returns the identities of a user that have a stored token, within a transaction.
     func keptIdentities(of user: ObjectID, schema: String) async throws(PostgresError) -> [KeptIdentity] {
-        try KeptIdentity.all(in: try await query(KeptIdentity.statement(of: user, schema: schema)))
+        try await query(KeptIdentity.statement(of: user, schema: schema)).all(by: KeptIdentity.init)
+    }
+}
+
+/// The identity that opened a session.
+package struct SessionIdentity: Sendable {
+    package let key: IdentityKey
+    /// Whether the provider has reported its revocation.
+    package let isRevoked: Bool
+    /// The identity with its token; nil if no token is stored.
+    package let kept: KeptIdentity?
+}
+
+extension Store {
+    /// Returns the identity that opened a live session.
+    ///
+    /// - Returns: Nil if the session is unknown or expired, or its identity is unknown or gone.
+    package func identity(
+        ofSession tokenHash: [UInt8],
+        of application: Application
+    ) async throws(Failure) -> SessionIdentity? {
+        let schema = quoted(application.schema)
+        let status = "(select u.user_status from \(schema).users u where u.object_id = i.object_id)"
+        let sql = """
+            select \(KeptIdentity.columns(of: "i", status: status)), i.revoked is not null
+            from \(schema).identities i
+            where (i.provider, i.provider_app, i.subject, i.object_id) = (
+                select s.provider, s.provider_app, s.subject, s.object_id from \(schema).sessions s
+                where s.token_hash = $1 and \(application.isLive("s"))
+            )
+            """
+        let result = try await query(Statement(sql: sql, binds: [.bytes(tokenHash)]), of: application)
+        return try result.first(by: SessionIdentity.init)
+    }
+
+    /// Returns the identities of a user that have a stored token.
+    package func keptIdentities(
+        of user: ObjectID,
+        in application: Application
+    ) async throws(Failure) -> [KeptIdentity] {
+        try await query(KeptIdentity.statement(of: user, schema: application.schema), of: application)
+            .all(by: KeptIdentity.init)
+    }
+
+    /// Records that an operator had a user's profile read again: an entry `user.refresh`.
+    package func recordRefresh(
+        of user: ObjectID,
+        in application: ApplicationID,
+        by actor: Actor
+    ) async throws(Failure) {
+        try await record("user.refresh", of: user, in: application, by: actor)
+    }
+
+    /// Records that an operator had a mail sent to a user: an entry `user.mail`, with the name of its template.
+    package func recordMail(
+        _ template: String,
+        to user: ObjectID,
+        in application: ApplicationID,
+        by actor: Actor
+    ) async throws(Failure) {
+        try await record("user.mail", of: user, to: .object(["mail": .string(template)]), in: application, by: actor)
+    }
+
+    private func record(
+        _ action: String,
+        of user: ObjectID,
+        to: JSONValue? = nil,
+        in application: ApplicationID,
+        by actor: Actor
+    ) async throws(Failure) {
+        let entry = AuditRecord(action, of: user.description, in: application, to: to)
+        try await transaction { connection in try await connection.record([entry], by: actor) }
+    }
+}
+
+extension SessionIdentity {
+    fileprivate init?(_ row: inout Row) throws(PostgresError) {
+        var beginning = row
+        let key = try IdentityKey(&beginning)
+        kept = try KeptIdentity(&row)
+        isRevoked = try row.next()
+        guard let key else { return nil }
+        self.key = key
+    }
+}
+
+extension Store {
+    /// Claims identities whose check is due, for this caller alone.
+    ///
+    /// A claim is a lease: the same statement postpones the next check, so that no other instance claims the row before
+    /// the lease expires. No transaction stays open while the provider is queried, and the claims of a killed instance
+    /// expire by themselves.
+    ///
+    /// - Parameters:
+    ///   - application: The application of the identities.
+    ///   - provider: The provider of the identities: each has a check rate of its own.
+    ///   - apps: The provider's apps whose identities are left out.
+    ///   - limit: The limit of claimed identities; those that have been due for longest come first.
+    ///   - leaseSeconds: The duration of the lease.
+    /// - Returns: The claimed identities. Rows that are locked are skipped.
+    /// - Throws: `store_unavailable` and its like.
+    package func claimIdentities(
+        of application: Application,
+        at provider: ProviderName,
+        except apps: [ProviderAppID] = [],
+        limit: Int,
+        leaseSeconds: Double
+    ) async throws(Failure) -> [KeptIdentity] {
+        let schema = quoted(application.schema)
+        let status = "(select u.user_status from \(schema).users u where u.object_id = i.object_id)"
+        let result = try await query(
+            """
+            with due as (
+                select provider, provider_app, subject from \(unsafeRaw: schema).identities
+                where check_due <= now() and provider = \(provider.text) and provider_app <> all (\(apps.map(\.text)))
+                order by check_due limit \(limit)
+                for no key update skip locked
+            )
+            update \(unsafeRaw: schema).identities i
+            set check_due = case when i.token is not null then now() + make_interval(secs => \(leaseSeconds)) end
+            from due
+            where (i.provider, i.provider_app, i.subject) = (due.provider, due.provider_app, due.subject)
+            returning \(unsafeRaw: KeptIdentity.columns(of: "i", status: status))
+            """,
+            of: application
+        )
+        return try result.all(by: KeptIdentity.init)
     }
 }

@@ -1,18 +1,21 @@
+package import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// The user whose identity a verified person becomes, where it is not for the identity to say.
+/// The user that a verified identity is linked to, instead of the identity's own or a new user.
 package enum LinkTarget: Sendable {
-    /// The guest of this id, whose session has this hash: becomes the person. An identity that is somebody's already
-    /// stays theirs, and so does the guest.
+    /// The guest with this id, whose session's token has this hash; the guest becomes an ordinary user.
+    ///
+    /// An identity that belongs to a user already stays with that user, and the guest stays a guest.
     case guest(ObjectID, tokenHash: [UInt8])
-    /// The user of the session of this hash. An identity that is somebody else's is refused, and one that is nobody's
-    /// needs a session whose person was authenticated within so many seconds: whoever has stolen one must not add a
-    /// login method of their own.
+    /// The user of the session whose token has this hash.
+    ///
+    /// An identity of another user is refused. A new identity requires an authentication of the session's user within
+    /// so many seconds: a stolen session must not suffice to add a login method.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
 
-    /// Whether the identity becomes one of a user's who has shown all that is asked for.
+    /// Whether the identity is linked to the user of a session, who has shown all required factors.
     package var isOfSession: Bool {
         if case .session = self { true } else { false }
     }
@@ -25,12 +28,11 @@ package enum LinkTarget: Sendable {
 }
 
 extension Store {
-    /// Writes a sign-in onto the user of a live session, in one transaction: the identity first, then all that a login
-    /// writes.
+    /// Links an identity to the user of a live session and writes the login, in one transaction.
     ///
-    /// The user is locked first and the identity after that, as a login does.
+    /// The user is locked first and the identity after that, as in a login.
     ///
-    /// - Throws: What a login throws; `guest_invalid`, `session_invalid`, `identity_taken`. Of a guest who becomes a
+    /// - Throws: The errors of a login; `guest_invalid`, `session_invalid`, `identity_taken`. For a guest who becomes a
     ///   user, `invitation_required` and `invitation_invalid`.
     package func signIn(
         _ write: SignInWrite,
@@ -42,9 +44,9 @@ extension Store {
         return try await current(application) {
             try await tables(of: application).withTransaction { connection in
                 let (joined, held) = try await connection.join(linking, to: write, of: application)
-                // What is the user's already logs in like every other identity.
+                // An identity that belongs to the user already logs in like any other.
                 var statement = joined == .known ? statement : first
-                // The session of a user has shown what it has to; a guest becomes one by this, as by a first login.
+                // A session's user has shown the required factors. A guest becomes a user here, as at a first login.
                 if linking.isOfSession, joined != .madeUser { statement = statement.withoutFactor }
                 let result = try await connection.query(statement.filled(with: write))
                 guard var written = try outcome(of: result, by: statement) else {
@@ -65,27 +67,27 @@ extension Store {
     }
 }
 
-/// What has become of an identity that is linked.
+/// The outcome of linking an identity.
 private enum Joined {
-    /// It was somebody's before.
+    /// The identity belonged to a user before.
     case known
-    /// It is the user's now.
+    /// The identity belongs to the user now.
     case linked
-    /// It is, and has made a guest a user.
+    /// The identity belongs to the user now, and has made a guest an ordinary user.
     case madeUser
 }
 
 extension PostgresConnection {
-    /// Makes an identity the user's, unless it is somebody's.
+    /// Links an identity to a user, unless it belongs to one.
     ///
-    /// - Returns: What has become of it, and the invitation by which it has made a guest a user.
+    /// - Returns: The outcome, and the invitation by which a guest has become a user.
     fileprivate func join(
         _ linking: LinkTarget,
         to write: SignInWrite,
         of application: Application
     ) async throws -> (Joined, HeldInvitation?) {
         let identity = write.person.identity
-        // The login that made the guest this person may have lost its reply: the client repeats it.
+        // The client may repeat the login that made the guest a user, because the response was lost.
         if case .guest(let id, _) = linking, try await owner(of: identity, in: application) == id {
             return (.known, nil)
         }
@@ -94,7 +96,7 @@ extension PostgresConnection {
         }
         if case .guest(let id, _) = linking, id != user.id || user.status != .guest { throw linking.refusal }
         guard user.status != .disabled else { throw Store.accountDisabled }
-        // Under the lock: what is the user's own now stays so until the end.
+        // Under the lock, an identity of the user's own stays so until the end of the transaction.
         if let owner = try await owner(of: identity, in: application) {
             try linking.take(owner, for: user.id)
             return (.known, nil)
@@ -124,8 +126,7 @@ extension PostgresConnection {
         guard let owner = try await self.owner(of: identity, in: application) else {
             throw Failure.identityTaken(byAnother: false)
         }
-        // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait
-        // for it.
+        // Another login was faster: a separate statement sees what was committed since the insert began to wait for it.
         try linking.take(owner, for: user.id)
         return (.known, nil)
     }
@@ -137,13 +138,14 @@ extension PostgresConnection {
         let result = try await query(
             "select object_id from \(identifier: application.schema).identities where \(identity.condition)"
         )
-        return try result.first.map { row throws(PostgresError) in ObjectID(try row.decode(0, as: UUID.self)) }
+        return try result.first(ObjectID.self)
     }
 }
 
 extension PostgresConnection {
-    /// Makes a guest an ordinary user, whose sessions from before end: whoever else had one is no part of the account
-    /// (T-33).
+    /// Makes a guest an ordinary user and revokes the former sessions.
+    ///
+    /// Other holders of a former session have no part in the account (T-33).
     private func admit(
         _ guest: ObjectID,
         by identity: IdentityKey,
@@ -167,7 +169,7 @@ extension PostgresConnection {
 }
 
 extension LinkTarget {
-    /// The session that goes on; an empty hash is none's.
+    /// The hash of the session that survives; an empty hash matches none.
     fileprivate var keptSession: [UInt8] {
         switch self {
         case .guest: []
@@ -175,12 +177,12 @@ extension LinkTarget {
         }
     }
 
-    /// Holds an identity that is somebody's against whom it is to be.
+    /// Refuses to link an identity of another user to the user of a session.
     fileprivate func take(_ owner: ObjectID, for user: ObjectID) throws(Failure) {
         if case .session = self, owner != user { throw .identityTaken(byAnother: true) }
     }
 
-    /// Guests have nothing but their session.
+    /// Requires a recent authentication, except of guests, who have nothing but their session.
     fileprivate func requireAuthentication(of user: SessionUser) throws(Failure) {
         guard case .session(_, let seconds) = self, user.status != .guest else { return }
         guard user.authenticatedAgo <= seconds else { throw .reauthenticationRequired }
@@ -200,7 +202,7 @@ extension LinkTarget {
 }
 
 extension Failure {
-    /// That an identity cannot be linked: it is another user's, or the user has another one at the same app.
+    /// Returns the failure for an identity of another user, or for a second identity of the user at the same app.
     fileprivate static func identityTaken(byAnother: Bool) -> Failure {
         Failure(
             .identityTaken,
@@ -213,7 +215,7 @@ extension Failure {
 }
 
 extension SignInStatement {
-    /// The same, which asks for no second factor.
+    /// The same statement without the demand for a second factor.
     fileprivate var withoutFactor: SignInStatement {
         SignInStatement(
             application: application,
@@ -225,8 +227,10 @@ extension SignInStatement {
         )
     }
 
-    /// The same for a user who was there before the identity: what is written at the first login is that of a guest who
-    /// becomes a user, and fills what is empty for one who has used the application as somebody.
+    /// Returns the same statement for a user who existed before the identity.
+    ///
+    /// Properties that are written at the first login are always written for a guest who becomes a user, and only if
+    /// they are empty for the user of a session, who has used the application already.
     func linking(_ linking: LinkTarget) -> SignInStatement {
         let first: SyncMode =
             switch linking {

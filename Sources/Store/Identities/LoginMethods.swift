@@ -1,9 +1,10 @@
+package import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// The login methods of a user, the oldest first.
+    /// Returns the login methods of a user, the oldest first.
     package func loginMethods(
         of user: ObjectID,
         session tokenHash: [UInt8],
@@ -42,35 +43,30 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in
-            var methods: [LoginMethod] = []
-            for row in result.rows {
-                methods.append(
-                    LoginMethod(
-                        provider: try row.decode(0, as: String.self),
-                        app: try row.decode(1, as: String?.self),
-                        subject: try row.decode(2, as: String.self),
-                        created: try row.decode(3, as: Timestamp.self).milliseconds,
-                        lastUsed: try row.decode(4, as: Timestamp?.self)?.milliseconds,
-                        isCurrent: try row.decode(5, as: Bool.self),
-                        isRevoked: try row.decode(6, as: Bool.self)
-                    )
-                )
-            }
-            return methods
+        return try result.all { row throws(PostgresError) in
+            LoginMethod(
+                provider: try row.next(),
+                app: try row.next(),
+                subject: try row.next(),
+                created: try row.next(Timestamp.self).milliseconds,
+                lastUsed: try row.next(Timestamp?.self)?.milliseconds,
+                isCurrent: try row.next(),
+                isRevoked: try row.next()
+            )
         }
     }
 
-    /// Takes a login method from the user of a live session, unless it is the last one: a passkey is another where it
-    /// has opened this session.
+    /// Removes a login method of the user of a live session, unless it is the last one.
+    ///
+    /// A passkey counts as another login method if it has opened this session.
     ///
     /// - Parameters:
-    ///   - method: Which one.
+    ///   - method: The login method.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - seconds: How long ago the person of the session may have been authenticated.
-    ///   - announcement: What the user is told; nil when nobody can be told.
-    ///   - application: Whose user it is.
-    /// - Returns: What was kept with it: good for giving up our permissions, once.
+    ///   - seconds: The maximum age of the session's authentication.
+    ///   - announcement: The notices to the user; nil if the user cannot be notified.
+    ///   - application: The user's application.
+    /// - Returns: The removed identity with its token, with which the app's permissions can be given up once.
     /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`,
     ///   `conflict`.
     package func removeLoginMethod(
@@ -96,16 +92,7 @@ extension Store {
                 where object_id = \(user.id.uuid)
                 """
             )
-            var methods: [StoredLoginMethod] = []
-            for row in found.rows {
-                methods.append(
-                    StoredLoginMethod(
-                        provider: try row.decode(0, as: String.self),
-                        app: try row.decode(1, as: String.self),
-                        subject: try row.decode(2, as: String.self)
-                    )
-                )
-            }
+            let methods = try found.all(into: StoredLoginMethod.init)
             let meant = methods.filter { candidate in
                 candidate.provider.hasSameBytes(as: method.provider)
                     && (method.app.map { candidate.app.hasSameBytes(as: $0) } ?? true)
@@ -139,7 +126,7 @@ extension Store {
     }
 }
 
-/// What makes a login method this one; of a password the subject is the login.
+/// The key of a login method; the subject of a password is its login name.
 struct StoredLoginMethod: Sendable {
     let provider: String
     let app: String
@@ -147,9 +134,9 @@ struct StoredLoginMethod: Sendable {
 }
 
 extension PostgresConnection {
-    /// The passkey that has opened a session; nil where none has, or where nobody logs in by one.
+    /// Returns the passkey that opened a session; nil if none did, or if passkeys are no login method.
     ///
-    /// A passkey that has logged in is a login method; of every other one it is not known whether its authenticator
+    /// A passkey that has logged in is a login method. Of any other passkey it is unknown whether its authenticator
     /// finds it without the user's name, and verifies the user.
     func passkey(ofSession tokenHash: [UInt8], in application: Application) async throws(PostgresError) -> ObjectID? {
         guard application.settings.secondFactor.passkeys.isLoginMethod else { return nil }
@@ -161,10 +148,9 @@ extension PostgresConnection {
             where s.token_hash = \(tokenHash) and s.provider = \(FactorKind.passkey.rawValue) and f.removed is null
             """
         )
-        return try found.first.map { row throws(PostgresError) in ObjectID(try row.decode(0, as: UUID.self)) }
+        return try found.first(ObjectID.self)
     }
 
-    /// Whether a user has an identity or a password.
     func hasIdentityOrPassword(_ user: ObjectID, schema: String) async throws(PostgresError) -> Bool {
         let found = try await query(
             """
@@ -176,9 +162,9 @@ extension PostgresConnection {
         return found.first != nil
     }
 
-    /// Removes a login method, and the sessions that it opened but for one; with a password its unused links go, too.
+    /// Removes a login method and the sessions that it opened, except one; with a password, also its unused links.
     ///
-    /// - Returns: Whether it was there.
+    /// - Returns: Whether the login method existed.
     func remove(
         _ method: StoredLoginMethod,
         of user: ObjectID,
@@ -194,7 +180,7 @@ extension PostgresConnection {
                 """
             )
         }
-        // A password opens sessions under its login of then.
+        // Sessions of a password carry its login name of that time.
         let itself: Statement =
             isPassword ? "" : "and provider_app = \(method.app) and subject = \(method.subject)"
         _ = try await query(

@@ -1,16 +1,15 @@
+import Domain
 import FoundationEssentials
 import Postgres
-import Vocabulary
 
 extension PostgresConnection {
-    /// Keeps which identities are about to be taken from a user who is locked, while a link is out that could bring
-    /// them back.
+    /// Records identities that are about to be taken from a locked user, if a reversal link could restore them.
     ///
     /// - Parameters:
-    ///   - identities: The condition on rows `i` of `identities`.
-    ///   - user: Whose they are.
+    ///   - identities: The condition for rows `i` of `identities`.
+    ///   - user: The user.
     ///   - schema: The application's schema.
-    /// - Throws: What the database has against it.
+    /// - Throws: The database's error.
     func noteRemoval(
         of identities: Statement,
         from user: ObjectID,
@@ -31,19 +30,21 @@ extension PostgresConnection {
         )
     }
 
-    /// Forgets whose identities have been: they are being erased, and nothing brings them back.
+    /// Deletes the records of removed identities that are being erased, so that nothing restores them.
     func forgetRemoval(of identities: [IdentityKey], schema: String) async throws(PostgresError) {
         for identity in identities {
             _ = try await query("delete from \(identifier: schema).removed_identities where \(identity.condition)")
         }
     }
 
-    /// Gives a user who is locked the identities of a moment back.
+    /// Restores a locked user's identities as they were at a time.
     ///
-    /// That is what has been taken since, and nothing that came later than three days before it, since whoever takes an
-    /// account over brings their own along first. What the user came by stays in any case.
+    /// Identities that were removed since are restored. Identities that are newer than three days before that time are
+    /// removed: an attacker who takes an account over adds identities in advance. The identity by which the user was
+    /// created always stays.
     ///
-    /// - Returns: The providers of those in whose place others are, and of those that are somebody else's by now.
+    /// - Returns: The providers of identities that could not be restored: the user has another one of the same app, or
+    ///   another user has the identity by now.
     func restoreIdentities(of user: ObjectID, to moment: Statement, schema: String) async throws(PostgresError)
         -> [String]
     {
@@ -81,8 +82,6 @@ extension PostgresConnection {
             order by 1
             """
         )
-        var providers: [String] = []
-        for row in others.rows { providers.append(try row.decode(0, as: String.self)) }
-        return providers
+        return try others.all(String.self)
     }
 }

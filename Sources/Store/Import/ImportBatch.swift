@@ -1,14 +1,14 @@
-package import Vocabulary
+package import Domain
 
-/// A user of another system who is to be written.
+/// A user of another system, to be imported.
 package struct ImportRow: Sendable {
-    /// Which record of the file it was, and on which line that begins.
+    /// The number of the record in the file, and the line on which it begins.
     package let record: Int
     package let line: Int
     package let objectID: ObjectID
     package var status = UserStatus.enabled
     package var emailVerified = false
-    /// The provider that the user came by, in the words of client SDKs; nil for nobody's but our own.
+    /// The provider by which the user registered, in the words of client SDKs; nil for the service's own accounts.
     package var socialAccount: String?
     /// Milliseconds since 1970 UTC.
     package var created: Int64?
@@ -26,7 +26,7 @@ package struct ImportRow: Sendable {
     }
 }
 
-/// A record that becomes no user, and why; holds no value of it.
+/// A record that was not imported, with the reason but without any of its values.
 package struct ImportRefusal: Sendable, Equatable {
     package let record: Int
     package let line: Int
@@ -41,15 +41,15 @@ package struct ImportRefusal: Sendable, Equatable {
     }
 }
 
-/// Records of a file that are done together: all of them, or none.
+/// Records of a file that are processed together: all of them, or none.
 ///
-/// No two rows have an id, a login or an identity in common, so that the database alone says what is taken.
+/// No two rows have an id, a login name or an identity in common, so that the database alone decides what is taken.
 package struct ImportBatch: Sendable {
-    /// How many records are done before.
+    /// The number of records processed before this batch.
     package let before: Int
-    /// How many are done with these.
+    /// The number of records processed after this batch.
     package let through: Int
-    /// In the order of the file.
+    /// The records to import, in the order of the file.
     package let rows: [ImportRow]
     package let refusals: [ImportRefusal]
 
@@ -60,7 +60,7 @@ package struct ImportBatch: Sendable {
         self.refusals = refusals
     }
 
-    /// The same records as two batches; nil where there is one row at most.
+    /// The same records as two batches; nil if there is at most one row.
     var halves: (ImportBatch, ImportBatch)? {
         guard rows.count > 1 else { return nil }
         let (first, second) = (rows[..<(rows.count / 2)], rows[(rows.count / 2)...])
@@ -81,7 +81,7 @@ package struct ImportBatch: Sendable {
         )
     }
 
-    /// The same records with nobody to write: the one row is refused.
+    /// Returns the same records without rows: the one row is refused.
     func refusing(_ failure: Failure) -> ImportBatch {
         let refused = rows.map {
             ImportRefusal(record: $0.record, line: $0.line, reason: "notStored", message: failure.message)
@@ -90,15 +90,15 @@ package struct ImportBatch: Sendable {
     }
 }
 
-/// How many records had each outcome: every record is imported, existing or refused.
+/// The numbers of records by outcome: every record is imported, existing or refused.
 package struct ImportCounts: Sendable, Equatable {
-    /// How many were looked at.
+    /// The number of processed records.
     package var records = 0
-    /// How many became users.
+    /// The number of records that became users.
     package var imported = 0
-    /// How many were users already, and stay as they are.
+    /// The number of records that were users already; these users stay as they are.
     package var existing = 0
-    /// How many became no user, each with a line and a reason.
+    /// The number of records that became no user, each with a line and a reason.
     package var refused = 0
 
     package init() {}
@@ -116,12 +116,12 @@ package struct ImportCounts: Sendable, Equatable {
     }
 }
 
-/// What became of the records of a batch.
+/// The outcome of a batch.
 package struct ImportOutcome: Sendable {
     package var counts = ImportCounts()
     /// The records that were users already.
     package var existing: Set<Int> = []
-    /// The records that became no user, in no order.
+    /// The records that became no user, unordered.
     package var refusals: [ImportRefusal] = []
 
     package init() {}
@@ -136,7 +136,7 @@ package struct ImportOutcome: Sendable {
 }
 
 extension Failure {
-    /// The failure of an import in which records and outcomes are not equally many.
+    /// Returns the failure of an import whose outcomes do not add up to its records.
     package static func sumsDisagree(_ counts: ImportCounts) -> Failure {
         Failure(
             .internal,

@@ -1,10 +1,11 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
 /// The import of one file into one application.
 package struct ImportKey: Sendable {
     package let application: ApplicationID
-    /// Where its users are, and what is known of the import; nil for the main database.
+    /// The database of the application's users and of the import's progress; nil for the main database.
     let database: DatabaseVariable?
     /// SHA-256 of the file.
     package let fileHash: [UInt8]
@@ -15,11 +16,11 @@ package struct ImportKey: Sendable {
         self.fileHash = fileHash
     }
 
-    /// The condition on a row that it is this import's.
+    /// The condition for rows of this import.
     var condition: Statement { "application_id = \(application.text) and file_hash = \(fileHash)" }
 }
 
-/// How far an import is.
+/// The progress of an import.
 package struct ImportProgress: Sendable {
     package let source: String
     package let counts: ImportCounts
@@ -30,59 +31,56 @@ extension ImportProgress {
     /// The columns of an import, with the table and the condition.
     fileprivate static func columns(of key: ImportKey) -> Statement {
         """
-        source, records, imported, existing, finished is not null,
-            (select count(*) from federation.import_refusals where \(key.condition))
+        source, records, imported, existing,
+            (select count(*) from federation.import_refusals where \(key.condition)), finished is not null
         from federation.imports where \(key.condition)
         """
     }
+
+    /// Reads a row of `columns(of:)`.
+    fileprivate init(_ row: inout Row) throws(PostgresError) {
+        source = try row.next()
+        var counts = ImportCounts()
+        counts.records = try row.next()
+        counts.imported = try row.next()
+        counts.existing = try row.next()
+        counts.refused = try row.next()
+        self.counts = counts
+        isFinished = try row.next()
+    }
 }
 
-/// An import that began some time.
+/// An import that has begun, now or earlier.
 package struct StoredImport: Sendable {
     package let fileHash: [UInt8]
     package let progress: ImportProgress
-    /// In milliseconds since 1970.
+    /// Milliseconds since 1970, like `finished`.
     package let started: Int64
     package let finished: Int64?
 }
 
 extension Store {
-    /// The imports into an application that began last.
+    /// Returns the latest imports into an application, by their beginning.
     package func imports(into application: Application, limit: Int) async throws(Failure) -> [StoredImport] {
         let tables = Tables(besideUsersOf: application.id, at: application.database, in: databases)
         let result = try await query(
             """
-            select i.file_hash, i.source, i.records, i.imported, i.existing, i.started, i.finished,
+            select i.file_hash, i.source, i.records, i.imported, i.existing,
                 (select count(*) from federation.import_refusals r
-                 where r.application_id = i.application_id and r.file_hash = i.file_hash)
+                 where r.application_id = i.application_id and r.file_hash = i.file_hash),
+                i.finished is not null, i.started, i.finished
             from federation.imports i where i.application_id = \(application.id.text)
             order by i.started desc, i.file_hash limit \(limit)
             """,
             in: tables
         )
-        return try read { () throws(PostgresError) in
-            var imports: [StoredImport] = []
-            for row in result.rows {
-                var counts = ImportCounts()
-                counts.records = try row.decode(2, as: Int.self)
-                counts.imported = try row.decode(3, as: Int.self)
-                counts.existing = try row.decode(4, as: Int.self)
-                counts.refused = try row.decode(7, as: Int.self)
-                let finished = try row.decode(6, as: Timestamp?.self)?.milliseconds
-                imports.append(
-                    StoredImport(
-                        fileHash: try row.decode(0, as: [UInt8].self),
-                        progress: ImportProgress(
-                            source: try row.decode(1, as: String.self),
-                            counts: counts,
-                            isFinished: finished != nil
-                        ),
-                        started: try row.decode(5, as: Timestamp.self).milliseconds,
-                        finished: finished
-                    )
-                )
-            }
-            return imports
+        return try result.all { row throws(PostgresError) in
+            StoredImport(
+                fileHash: try row.next(),
+                progress: try ImportProgress(&row),
+                started: try row.next(Timestamp.self).milliseconds,
+                finished: try row.next(Timestamp?.self)?.milliseconds
+            )
         }
     }
 }
@@ -96,14 +94,15 @@ extension Store {
         Tables(besideUsersOf: key.application, at: key.database, in: databases)
     }
 
-    /// How far the import of a file is once no batch of it is under way: PostgreSQL goes on for a while with one whose
-    /// process has been killed.
+    /// Returns the progress of an import when none of its batches is running.
+    ///
+    /// PostgreSQL may still run a batch whose process has been killed.
     ///
     /// - Parameters:
     ///   - key: The import.
-    ///   - seconds: How long a batch is waited for.
-    /// - Returns: Nil when there was none.
-    /// - Throws: `conflict` when it is still under way then; `store_unavailable` and its like.
+    ///   - seconds: The timeout for a running batch.
+    /// - Returns: Nil if there is no such import.
+    /// - Throws: `conflict` if a batch is still running after the timeout; `store_unavailable` and its like.
     package func progress(of key: ImportKey, within seconds: Int64) async throws(Failure) -> ImportProgress? {
         let result: ResultSet
         do {
@@ -115,7 +114,7 @@ extension Store {
                     """
                 )
                 _ = try await connection.query("select from federation.imports where \(key.condition) for share")
-                // A statement of its own: the one that waits sees the refusals as they were before the wait.
+                // A separate statement: the one that waits sees the refusals as they were before the wait.
                 return try await connection.query("select \(ImportProgress.columns(of: key))")
             }
         } catch let error as PostgresError {
@@ -130,30 +129,14 @@ extension Store {
         } catch {
             throw Failure.databaseFault(cause: "\(error)")
         }
-        return try progress(in: result)
+        return try Answer(result: result).first(by: ImportProgress.init)
     }
 
-    private func progress(in result: ResultSet) throws(Failure) -> ImportProgress? {
-        try read { () throws(PostgresError) in
-            guard let row = result.first else { return nil }
-            var counts = ImportCounts()
-            counts.records = try row.decode(1, as: Int.self)
-            counts.imported = try row.decode(2, as: Int.self)
-            counts.existing = try row.decode(3, as: Int.self)
-            counts.refused = try row.decode(5, as: Int.self)
-            return ImportProgress(
-                source: try row.decode(0, as: String.self),
-                counts: counts,
-                isFinished: try row.decode(4, as: Bool.self)
-            )
-        }
-    }
-
-    /// Begins an import at the first record, whatever there was of it, and says so in the audit log.
+    /// Begins an import at the first record, whatever its former progress, and records that in the audit log.
     package func beginImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
-            // When two processes begin at once the second one counts; the first fails with its next batch.
+            // If two processes begin at once the second one counts; the first fails with its next batch.
             _ = try await connection.query(
                 """
                 insert into federation.imports (application_id, file_hash, source)
@@ -167,7 +150,7 @@ extension Store {
         }
     }
 
-    /// Says in the audit log that an import goes on.
+    /// Records in the audit log that an import is resumed.
     package func resumeImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
@@ -175,10 +158,10 @@ extension Store {
         }
     }
 
-    /// Notes that all records are done, in the audit log, too.
+    /// Marks an import as finished, in the audit log, too.
     ///
-    /// - Throws: `conflict` when another process has gone on with the import or has ended it; `internal` when the
-    ///   stored sums are not those of the records.
+    /// - Throws: `conflict` if another process has resumed or finished the import; `internal` if the stored sums differ
+    ///   from those of the records.
     package func finishImport(
         _ key: ImportKey,
         from source: String,
@@ -187,9 +170,8 @@ extension Store {
     ) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
-            let stored = try progress(
-                in: try await connection.query("select \(ImportProgress.columns(of: key)) for no key update")
-            )
+            let stored = try await connection.query("select \(ImportProgress.columns(of: key)) for no key update")
+                .first(by: ImportProgress.init)
             guard let stored, !stored.isFinished else { throw Failure.importTaken }
             guard stored.counts == counts, counts.areWhole else { throw Failure.sumsDisagree(stored.counts) }
             _ = try await connection.query(
@@ -199,13 +181,13 @@ extension Store {
         }
     }
 
-    /// Records that were refused, in the order of the file.
+    /// Returns records that were refused, in the order of the file.
     ///
     /// - Parameters:
     ///   - key: The import.
-    ///   - record: Only those behind this one.
-    ///   - limit: How many at most.
-    /// - Returns: As many as `limit` means that there may be more.
+    ///   - record: Only records after this one.
+    ///   - limit: The limit of records.
+    /// - Returns: The refusals; if there are `limit` of them, there may be more.
     /// - Throws: `store_unavailable` and its like.
     package func refusals(
         of key: ImportKey,
@@ -219,29 +201,15 @@ extension Store {
             """,
             in: tables(of: key)
         )
-        return try read { () throws(PostgresError) in
-            var refusals: [ImportRefusal] = []
-            for row in result.rows {
-                refusals.append(
-                    ImportRefusal(
-                        record: try row.decode(0, as: Int.self),
-                        line: try row.decode(1, as: Int.self),
-                        reason: try row.decode(2, as: String.self),
-                        message: try row.decode(3, as: String.self)
-                    )
-                )
-            }
-            return refusals
-        }
+        return try result.all(into: ImportRefusal.init)
     }
 
-    /// Brings the planner's statistics of an application's users up to date, where the role may do that; where it may
-    /// not, PostgreSQL passes over the tables.
+    /// Updates the planner's statistics of an application's users.
     ///
-    /// It takes as long as it takes, and waits for PostgreSQL's own maintenance, which is at work on the same tables
-    /// once many rows have come.
+    /// Where the role may not do that, PostgreSQL skips the tables. The time is unlimited: this waits for PostgreSQL's
+    /// own maintenance, which works on the same tables after many rows have been added.
     package func analyzeUsers(of application: Application) async throws(Failure) {
-        do {
+        try await translating(of: application) {
             try await tables(of: application).withConnection { connection in
                 try await connection.execute(script: "set statement_timeout = 0; set lock_timeout = 0")
                 let table = try await connection.query(
@@ -249,20 +217,16 @@ extension Store {
                 )
                 let schema = Statement.quoted(identifier: application.schema)
                 let others = ["identities", "passwords", "user_roles"].map { "\(schema).\($0)" }
-                for table in [try table.first?.decode(0, as: String.self)].compactMap(\.self) + others {
+                for table in try table.all(String.self) + others {
                     try await connection.execute(script: "analyze \(table)")
                 }
             }
-        } catch let error as PostgresError {
-            throw await failure(of: error, in: application)
-        } catch {
-            throw Failure(.internal, "The statistics could not be brought up to date.", cause: "\(error)")
         }
     }
 }
 
 extension ImportKey {
-    /// An entry of the audit log; the file is known by its hash.
+    /// Creates an audit log entry; the file is identified by its hash.
     fileprivate func entry(_ step: String, source: String, _ counts: ImportCounts? = nil) -> AuditRecord {
         var to: JSONObject = [
             "step": .string(step), "source": .string(source), "file": .string(Hexadecimal.encode(fileHash)),
@@ -272,6 +236,6 @@ extension ImportKey {
             to.append("existing", .integer(Int64(counts.existing)))
             to.append("refused", .integer(Int64(counts.refused)))
         }
-        return AuditRecord(application: application, action: "user.import", target: nil, from: nil, to: .object(to))
+        return AuditRecord("user.import", in: application, to: .object(to))
     }
 }

@@ -1,22 +1,23 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// Writes users of another system, all that can be, in short transactions.
+    /// Imports users of another system, as many as possible, in short transactions.
     ///
-    /// Who is there already stays as is, and whose login or identity another user has is refused. How far the import is
-    /// becomes known with the users, in the same transaction: so what is done is done once, whenever the import dies. A
-    /// row that breaks a rule of the tables takes its batch down; then the halves are written by themselves, down to
-    /// the one row that is refused.
+    /// A user who exists already stays unchanged. A record whose login name or identity another user has is refused.
+    /// The progress is stored in the same transaction as the users: so each record is imported once, whenever the
+    /// import dies. A row that breaks a rule of the tables makes its batch fail; then the halves are written
+    /// separately, down to the one row that is refused.
     ///
     /// - Parameters:
     ///   - batch: The records.
     ///   - key: The import, which has been begun.
-    ///   - application: Whose users they become.
-    ///   - hash: By what banned identities are known.
-    /// - Returns: What became of the records.
-    /// - Throws: `conflict` when another process has gone on with the import; `internal` when a record has no outcome;
-    ///   `store_unavailable` and its like. What was written until then is known to the import.
+    ///   - application: The application of the new users.
+    ///   - hash: The hash by which banned identities are recognized.
+    /// - Returns: The outcome of the records.
+    /// - Throws: `conflict` if another process has resumed the import; `internal` if a record has no outcome;
+    ///   `store_unavailable` and its like. What was written until then is recorded in the import.
     package func write(
         _ batch: ImportBatch,
         of key: ImportKey,
@@ -39,14 +40,14 @@ extension Store {
         }
     }
 
-    /// What would become of records, if they were written; nothing is.
+    /// Determines the outcome of records in a dry run.
     ///
-    /// The rows go into a copy of the table that has its rules and no more, so no login waits for them, and no number
-    /// of a sequence is used up. Rules of the operator's own that need another row to be seen, such as unique columns,
-    /// are not looked at, nor are triggers.
+    /// The rows are written to a copy of the table that has its rules and no more: no login waits for them, and no
+    /// sequence advances. The operator's rules that depend on other rows, such as unique columns, are not checked, nor
+    /// are triggers.
     ///
-    /// - Returns: What would become of the records.
-    /// - Throws: `internal` when a record has no outcome; `store_unavailable` and its like.
+    /// - Returns: The outcome that an import would have.
+    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and its like.
     package func check(
         _ batch: ImportBatch,
         in application: Application,
@@ -57,7 +58,7 @@ extension Store {
                 let columns = try await connection.importColumns(of: application)
                 let lacks = try await connection.stage(batch, columns, in: application, hashingBy: hash)
                 let copy = try await connection.query(Self.definition(ofCopy: "import_check", in: application))
-                try await connection.execute(script: try copy.first?.decode(0, as: String.self) ?? "")
+                try await connection.execute(script: try copy.first(String.self) ?? "")
                 for lacking in lacks {
                     _ = try await connection.query(
                         Self.insertionOfUsers(into: "import_check", columns.names, lacking: lacking, in: application)
@@ -71,10 +72,10 @@ extension Store {
         }
     }
 
-    /// A transaction that takes as long as its batch needs: nobody waits for it but other writers of the same rows.
+    /// Runs a transaction without a time limit for its statements: only writers of the same rows wait for it.
     ///
-    /// Between its statements the rows are made ready, which takes seconds for many rows on a busy machine: hence the
-    /// long time for a session that is idle in a transaction.
+    /// Between its statements the rows are prepared, which takes seconds for many rows on a busy machine: hence the
+    /// long timeout for a session that is idle in a transaction.
     private func transaction(
         endingBy end: String,
         of application: Application,
@@ -93,7 +94,7 @@ extension Store {
         }
     }
 
-    /// Does a batch, or its halves where a row of it is at fault, or where it has collided with somebody.
+    /// Processes a batch, or its halves if a row of it is at fault or if it collided with another transaction.
     private func part(
         _ batch: ImportBatch,
         in application: Application,
@@ -122,8 +123,7 @@ extension Store {
 // MARK: Statements
 
 extension Store {
-    /// The columns of `import_rows`, with their types: those of users, then of properties, then of what belongs to a
-    /// user.
+    /// The columns of `import_rows` with their types: first those of users, then of properties, then of related data.
     fileprivate static func columns(in application: Application) -> [(name: String, type: String)] {
         [
             ("record", "bigint"), ("line", "bigint"), ("object_id", "uuid"), ("user_status", "text"),
@@ -134,8 +134,10 @@ extension Store {
         ] + application.properties.enumerated().map { ("p\($0.offset)", $0.element.type.sqlType) }
     }
 
-    /// Inserts the users that nothing speaks against, those for whom it is `lacking` that gets its default, into a
-    /// table that calls its columns by `names`.
+    /// Returns the statement that inserts the users without an obstacle into a table.
+    ///
+    /// It inserts the users for whom exactly the properties `lacking` get their defaults. `names` are the table's names
+    /// for the columns.
     fileprivate static func insertionOfUsers(
         into table: String,
         _ names: [String: String] = [:],
@@ -158,11 +160,10 @@ extension Store {
             """
     }
 
-    /// The statement that makes a temporary table with the columns of the one that holds the users, and with the rules
-    /// that a row can break by itself.
+    /// Returns the statement that creates a temporary copy of the users table.
     ///
-    /// `create table … like` has no rules where `users` is a view, asks for a right on the table that is behind it, and
-    /// would draw from its sequences.
+    /// The copy has the columns, and the rules that a row can break by itself. `create table … like` would copy no
+    /// rules of a view, would need a privilege on the table behind the view, and would draw from its sequences.
     fileprivate static func definition(ofCopy copy: String, in application: Application) -> Statement {
         """
         select format('create temporary table %I (%s) on commit drop', \(copy)::text, string_agg(t.part, ', '))
@@ -190,7 +191,7 @@ extension Store {
         """
     }
 
-    /// Inserts the users, with all that belongs to them, and notes who has become one.
+    /// Returns the statement that inserts the users with everything that belongs to them, and marks their records.
     fileprivate static func insertion(lacking: [String], in application: Application) -> Statement {
         let schema = Statement.quoted(identifier: application.schema)
         return """
@@ -219,7 +220,7 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// The columns of the table that holds an application's users, as far as statements have names for them.
+    /// Returns the columns of the table that holds an application's users, as far as statements have names for them.
     fileprivate func importColumns(of application: Application) async throws -> ImportColumns {
         let result = try await query(
             """
@@ -228,21 +229,18 @@ extension PostgresConnection {
             """
         )
         var columns = ImportColumns()
-        for row in result.rows {
-            let name = try row.decode(0, as: String.self)
-            columns.names[name] = try row.decode(1, as: String.self)
-            if try row.decode(2, as: Bool.self) { columns.withDefault.insert(name) }
+        for (name, column, hasDefault) in try result.all(String.self, String.self, Bool.self) {
+            columns.names[name] = column
+            if hasDefault { columns.withDefault.insert(name) }
         }
         return columns
     }
 
-    /// Copies the rows of a batch into temporary tables and says of each what speaks against it.
+    /// Copies the rows of a batch into temporary tables and determines the obstacle of each.
     ///
-    /// Each row looks up what it needs by one index, however large the tables are, which a join would be free to read
-    /// whole.
+    /// Each row makes single lookups by an index, however large the tables are; a join could read whole tables.
     ///
-    /// - Returns: The columns that get their default, for some rows these and for others those: each insertion makes
-    ///   the users of one of them.
+    /// - Returns: The distinct sets of columns that get their defaults: each insertion adds the users of one set.
     fileprivate func stage(
         _ batch: ImportBatch,
         _ table: ImportColumns,
@@ -279,7 +277,7 @@ extension PostgresConnection {
             into: "import_identities",
             columns: ["record", "provider", "provider_app", "subject", "created", "hash"]
         )
-        // Without statistics PostgreSQL takes the tables for small ones, and joins them row by row.
+        // Without statistics PostgreSQL assumes that the tables are small, and joins them row by row.
         _ = try await query("analyze import_rows (record, object_id, lacks, verdict), import_identities (record)")
         let schema = Statement.quoted(identifier: application.schema)
         _ = try await query(
@@ -311,31 +309,22 @@ extension PostgresConnection {
         return lacks
     }
 
-    /// The outcomes of a batch, from the verdicts on its rows.
+    /// Returns the outcome of a batch, from the verdicts on its rows.
     ///
-    /// - Throws: `internal` when a record has no outcome; the batch is not committed then.
+    /// - Throws: `internal` if a record has no outcome; the batch is not committed then.
     fileprivate func outcome(of batch: ImportBatch, imported: Int) async throws -> ImportOutcome {
         let result = try await query(
             "select record, line, verdict from import_rows where verdict is distinct from 'imported' order by record"
         )
         var outcome = ImportOutcome()
         outcome.refusals = batch.refusals
-        for row in result.rows {
-            let record = try row.decode(0, as: Int.self)
-            let verdict = try row.decode(2, as: String?.self)
+        for (record, line, verdict) in try result.all(Int.self, Int.self, String?.self) {
             if verdict == "existing" {
                 outcome.existing.insert(record)
                 continue
             }
             let (reason, message) = Self.refusal(verdict)
-            outcome.refusals.append(
-                ImportRefusal(
-                    record: record,
-                    line: try row.decode(1, as: Int.self),
-                    reason: reason,
-                    message: message
-                )
-            )
+            outcome.refusals.append(ImportRefusal(record: record, line: line, reason: reason, message: message))
         }
         outcome.counts.records = batch.through - batch.before
         outcome.counts.imported = imported
@@ -352,15 +341,15 @@ extension PostgresConnection {
         case "identityBanned"?:
             (
                 "identityBanned",
-                "one of its identities is banned: a disabled user was erased here; `ban lift` lets it in"
+                "one of its identities is banned: a disabled user was erased here; lift the ban to let it in"
             )
         default: ("valueTaken", "another user has a value that only one may have")
         }
     }
 
-    /// Locks an import for a batch until the end of the transaction, unless another process has done its records.
+    /// Locks an import for a batch until the end of the transaction, unless another process has processed its records.
     ///
-    /// `--resume` and `--restart` wait for this lock: PostgreSQL may still be at the batch of a process that is dead.
+    /// `--resume` and `--restart` wait for this lock: PostgreSQL may still run the batch of a dead process.
     fileprivate func take(_ key: ImportKey, at batch: ImportBatch) async throws {
         let taken = try await query(
             """
@@ -371,7 +360,7 @@ extension PostgresConnection {
         guard taken.count == 1 else { throw Failure.importTaken }
     }
 
-    /// Notes what is done.
+    /// Stores the progress and the refusals.
     fileprivate func advance(_ key: ImportKey, over batch: ImportBatch, _ outcome: ImportOutcome) async throws {
         _ = try await query(
             """
@@ -401,14 +390,14 @@ extension PostgresConnection {
 
 /// The columns of the table that holds an application's users.
 private struct ImportColumns: Sendable {
-    /// By the names that statements have for them, those that the table has.
+    /// The table's column names by the names that statements use.
     var names: [String: String] = [:]
-    /// Those that get something where nothing is given.
+    /// The columns that have a default.
     var withDefault: Set<String> = []
 }
 
 extension ImportRow {
-    /// Properties without a value whose columns have a default, which they get, as users do who register.
+    /// Returns the properties without a value whose columns have a default; they get it, as at a registration.
     fileprivate func lacking(_ withDefault: Set<String>, in application: Application) -> [String] {
         application.properties.filter { property in
             guard withDefault.contains(property.name.text) else { return false }
@@ -417,15 +406,14 @@ extension ImportRow {
         }.map(\.name.text)
     }
 
-    /// The values of the columns of `import_rows`, in their order.
+    /// Returns the values of the columns of `import_rows`, in order.
     fileprivate func binds(lacking: [String], in application: Application) -> [Bind] {
         let dynamic = given.presentDynamic
         var binds: [Bind] = [
             .int64(Int64(record)), .int64(Int64(line)), .uuid(objectID.uuid), .text(status.rawValue),
             .bool(emailVerified), .text(socialAccount ?? Store.ownAccount), .time(created), .time(updated),
-            .time(lastLogin), given.locale?.value.map(Bind.text) ?? .null(.text), .json(dynamic),
-            (password?.login).map(Bind.text) ?? .null(.text), (password?.hash.bytes).map(Bind.bytes) ?? .null(.bytes),
-            (password?.hash.keyID).map(Bind.text) ?? .null(.text), .texts(roles), .texts(lacking),
+            .time(lastLogin), Bind(given.locale?.value), .json(dynamic), Bind(password?.login),
+            Bind(password?.hash.bytes), Bind(password?.hash.keyID), .texts(roles), .texts(lacking),
         ]
         for property in application.properties {
             guard case .value(let value)? = given.given(property.name) else {
@@ -440,12 +428,12 @@ extension ImportRow {
 
 extension Bind {
     fileprivate static func time(_ milliseconds: Int64?) -> Bind {
-        milliseconds.map { .timestamp(Timestamp(milliseconds: $0)) } ?? .null(.timestamp)
+        Bind(milliseconds.map { Timestamp(milliseconds: $0) })
     }
 }
 
 extension PostgresError {
-    /// Whether a row is at fault: one of fewer rows may go through.
+    /// Whether a row is at fault, so that a smaller batch may succeed.
     fileprivate var isOfARow: Bool {
         switch handling {
         case .constraintViolation, .clientFault: true

@@ -1,14 +1,15 @@
+package import Domain
+package import Encodings
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// The claim to an invitation of a person who may become a user.
+/// A login's claim to an invitation, for a user who may be created.
 ///
 /// A class: most logins have no claim, and a value would take room in every suspended frame of each login.
 package final class InvitationClaim: Sendable {
-    /// SHA-256 of the token that the client sent; nil without one.
+    /// SHA-256 of the token that the client sent; nil without a token.
     package let tokenHash: [UInt8]?
-    /// Reads the properties of an invitation by the application's present rules.
+    /// Converts the properties of an invitation by the application's present rules.
     let given: @Sendable (JSONObject) -> GivenProperties
 
     package init(tokenHash: [UInt8]?, given: @escaping @Sendable (JSONObject) -> GivenProperties) {
@@ -17,7 +18,7 @@ package final class InvitationClaim: Sendable {
     }
 }
 
-/// An invitation that a person is about to take: its row is locked until the transaction ends.
+/// An invitation that is about to be accepted: its row is locked until the transaction ends.
 struct HeldInvitation {
     fileprivate let id: ObjectID
     fileprivate let roles: [String]
@@ -25,15 +26,15 @@ struct HeldInvitation {
     private let email: String?
     private let isSent: Bool
 
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        id = ObjectID(try row.decode(0, as: UUID.self))
-        roles = try row.decode(1, as: [String].self)
-        properties = try row.decode(2, as: JSONValue.self).object ?? [:]
-        email = try row.decode(3, as: String?.self)
-        isSent = try row.decode(4, as: Int64.self) > 0
+    fileprivate init(_ row: inout Row) throws(PostgresError) {
+        id = try row.next()
+        roles = try row.next()
+        properties = try row.next(JSONValue.self).object ?? [:]
+        email = try row.next()
+        isSent = try row.next(Int64.self) > 0
     }
 
-    /// Whether the link proves that its user reads the mail of an address: it was sent there and shown to nobody.
+    /// Whether acceptance confirms an address: the link was sent to that address and shown to nobody.
     func confirms(_ address: String?) -> Bool {
         guard isSent, let invited = email.flatMap({ EmailAddress($0) }),
             let given = address.flatMap({ EmailAddress($0) })
@@ -43,10 +44,10 @@ struct HeldInvitation {
 }
 
 extension Application {
-    /// Whether a person without an invitation may become a user.
+    /// Whether new users need no invitation.
     var admitsAnybody: Bool { settings.newUsers == .open }
 
-    /// Whether a person with this claim needs an invitation to become a user, or presents one.
+    /// Whether a new user with this claim needs an invitation, or presents one.
     func asksForInvitation(_ claim: InvitationClaim?) -> Bool {
         switch settings.newUsers {
         case .open: claim?.tokenHash != nil
@@ -55,10 +56,9 @@ extension Application {
         }
     }
 
-    /// The open invitation that a claim names, or else the one that names the identity.
+    /// Returns the query for the open invitation that a claim names, or else for the one that names the identity.
     ///
-    /// Where the operator has said whom to let in, nobody needs a link. An equal address is no invitation (decision
-    /// D6).
+    /// An invited identity needs no link. An equal address is no invitation (decision D6).
     fileprivate func invitation(for claim: InvitationClaim?, or identity: IdentityKey?) -> Statement {
         let which: Statement =
             if let hash = claim?.tokenHash {
@@ -72,14 +72,14 @@ extension Application {
             """
     }
 
-    /// The refusal of a claim without an open invitation.
+    /// Returns the refusal of a claim without an open invitation.
     fileprivate func refusal(of claim: InvitationClaim?) -> Failure {
         claim?.tokenHash == nil ? .invitationRequired : .invitationInvalid
     }
 }
 
 extension Store {
-    /// Refuses a person whom the write would refuse as a new user; uses nothing up.
+    /// Refuses a new user whom the write would refuse; uses nothing up.
     ///
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`; `store_unavailable` and its like.
     package func requireAdmission(
@@ -93,13 +93,12 @@ extension Store {
         guard found.count > 0 else { throw application.refusal(of: claim) }
     }
 
-    /// Writes the login of a person who may need an invitation, in one transaction: the invitation is locked first, and
-    /// used up where the login makes the user.
+    /// Writes a login that may need an invitation, in one transaction.
     ///
-    /// Of two logins at once with one invitation the second sees that it is used. A user who was there logs in, and the
-    /// invitation stays.
+    /// The invitation is locked first, and used up if the login creates the user. Of two concurrent logins with one
+    /// invitation the second sees that it is used. A user who exists already logs in, and the invitation stays open.
     ///
-    /// - Throws: What a login throws; `invitation_required`, `invitation_invalid`. The invitation stays then.
+    /// - Throws: The errors of a login; `invitation_required`, `invitation_invalid`. The invitation stays open then.
     func signIn(
         _ write: SignInWrite,
         by statement: SignInStatement,
@@ -110,7 +109,7 @@ extension Store {
             try await tables(of: application).withTransaction { connection in
                 let held = try await connection.hold(claim, or: write.person.identity, of: application)
                 let statement = statement.admitting(held != nil)
-                // The loser of a race for a new person sees the winner's user by the next statement.
+                // After a race for a new identity, the loser's next statement sees the winner's user.
                 for _ in 0..<3 {
                     let result = try await connection.query(statement.filled(with: write))
                     let outcome: WrittenSignIn?
@@ -134,17 +133,17 @@ extension Store {
         }
     }
 
-    /// Gives a new user the roles and properties of the invitation, and notes that this user has taken it.
+    /// Gives a new user the roles and properties of an invitation, and marks it as accepted by this user.
     ///
     /// - Parameters:
     ///   - held: The invitation.
-    ///   - claim: How its properties are read.
-    ///   - user: Who takes it.
-    ///   - confirming: Whether the address of the user is confirmed by it.
-    ///   - application: Whose invitation it is.
-    ///   - connection: Of the transaction that has made the user.
-    /// - Returns: The user as it is then.
-    /// - Throws: `PostgresError`, of a rule of the users table, too.
+    ///   - claim: The claim, which converts the properties.
+    ///   - user: The new user.
+    ///   - confirming: Whether the invitation confirms the user's address.
+    ///   - application: The application of the invitation.
+    ///   - connection: The transaction that has created the user.
+    /// - Returns: The changed user.
+    /// - Throws: `PostgresError`, also for a rule of the users table.
     func accept(
         _ held: HeldInvitation,
         of claim: InvitationClaim,
@@ -187,7 +186,7 @@ extension Store {
                 returning \(unsafeRaw: columns.list(of: "u"))
                 """
             )
-            if let row = result.first { changed = try columns.user(in: row, from: 0) }
+            changed = try result.first(by: columns.user) ?? user
         }
         try await tables(of: application).record(
             [.invitation("accept", held.id, in: application, user: id)],
@@ -199,7 +198,7 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Locks the invitation that a claim or an identity names; nil where none is needed, or none is open.
+    /// Locks the invitation that a claim or an identity names; nil if none is needed, or none is open.
     func hold(
         _ claim: InvitationClaim?,
         or identity: IdentityKey?,
@@ -207,10 +206,10 @@ extension PostgresConnection {
     ) async throws(PostgresError) -> HeldInvitation? {
         guard application.asksForInvitation(claim) else { return nil }
         let found = try await query("\(application.invitation(for: claim, or: identity)) for update")
-        return try found.first.map { row throws(PostgresError) in try HeldInvitation(row) }
+        return try found.first(by: HeldInvitation.init)
     }
 
-    /// Locks the invitation of a person who becomes a user by the statements that follow.
+    /// Locks the invitation of a user whom the statements that follow create.
     ///
     /// A guest who was invited needs no second invitation.
     ///
@@ -242,8 +241,7 @@ extension HeldInvitation {
 }
 
 extension SignInStatement {
-    /// Holds a login that makes a user to what the roles of the invitation require: a second factor, before anything is
-    /// opened.
+    /// Requires a second factor of a new user if the roles of the invitation do, before a session is opened.
     ///
     /// - Throws: `second_factor_enrolment_required`.
     func requireFactor(of held: HeldInvitation) throws(Failure) {

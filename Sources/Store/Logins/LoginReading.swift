@@ -1,8 +1,8 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// A row of the log of logins.
+/// A row of the login log.
 package struct LoginEntry: Sendable {
     package let id: Int64
     /// Milliseconds since 1970 UTC.
@@ -12,19 +12,19 @@ package struct LoginEntry: Sendable {
     package let provider: String?
     package let credential: String
     package let outcome: String
-    /// As the version that wrote it had it.
+    /// The reason, in the form of the version that wrote the row.
     package let reason: String?
     package let cause: String?
     package let user: ObjectID?
     package let request: String?
     package let source: String?
     package let userAgent: String?
-    /// The id of the session that was opened; nil where none was, and where the user was erased since.
+    /// The id of the session that was opened; nil if there was none, or if the user has been erased since.
     package let session: String?
     package let milliseconds: Int64
 }
 
-/// Which logins are wanted; what is nil does not matter.
+/// A filter of logins; a nil member matches every login.
 package struct LoginFilter: Sendable {
     package var application: ApplicationID?
     package var method: LoginRecord.Method?
@@ -57,17 +57,17 @@ package struct LoginFilter: Sendable {
     }
 }
 
-/// From where the log is read, and in which direction.
+/// A position in the log and a reading direction.
 package enum LoginPlace: Sendable {
-    /// The newest first: those with ids below; nil for the end of the log.
+    /// Rows with ids below this one, the newest first; nil for the end of the log.
     case before(Int64?)
-    /// The oldest first: what was written since.
+    /// Rows that were written after this id, the oldest first.
     case after(Int64)
 }
 
-/// A part of a chart.
+/// A time interval of a chart.
 package struct LoginBucket: Sendable {
-    /// When it begins: milliseconds since 1970 UTC.
+    /// The start of the interval: milliseconds since 1970 UTC.
     package let starts: Int64
     package let method: String
     package let provider: String?
@@ -75,7 +75,7 @@ package struct LoginBucket: Sendable {
     package let count: LoginCount
 }
 
-/// How often logins were refused for a reason.
+/// The number of logins that were refused for a reason.
 package struct LoginRefusals: Sendable {
     package let method: String
     package let provider: String?
@@ -84,10 +84,10 @@ package struct LoginRefusals: Sendable {
 }
 
 extension Store {
-    /// Rows of the log of logins.
+    /// Returns rows of the login log.
     ///
-    /// Each filter has an index, which begins with the application: where none is asked for, that of each application
-    /// is asked.
+    /// Each filter has an index that begins with the application. Without an application in the filter, the index is
+    /// searched for each application.
     package func logins(
         matching filter: LoginFilter,
         _ place: LoginPlace,
@@ -115,29 +115,23 @@ extension Store {
                 ) l \(order)
                 """
         }
-        let result = try await query(statement)
-        return try read { () throws(PostgresError) in
-            var entries: [LoginEntry] = []
-            for row in result.rows { entries.append(try LoginEntry(row)) }
-            return entries
-        }
+        return try await query(statement).all(by: LoginEntry.init)
     }
 
-    /// Sessions of a user with where and with what they were opened, as far as the user's newest 1,000 rows of the log
-    /// tell.
+    /// Returns sessions of a user with their origins, from the user's newest 1,000 rows of the login log.
     ///
-    /// A list of sessions is of use without: where the log cannot be read, nothing is known of any of them. A login by
-    /// a server of the application's came from that, which says nothing of the user, and one that was repeated came
-    /// first from where its session was opened.
+    /// Without the log all origins are unknown; the list of sessions is useful even so. Logins by a server of the
+    /// application are left out, since their source is the server and says nothing of the user. Of a login that was
+    /// repeated, the first row tells where the session was opened.
     package func locating<Session: LocatedSession>(
         _ sessions: [Session],
         of user: ObjectID,
         in application: ApplicationID
     ) async -> [Session] {
         guard let oldest = sessions.map(\.created).min() else { return sessions }
-        // Ids of rows are times, of another database perhaps.
+        // Row ids are times, perhaps by the clock of another database.
         let first = (oldest - 60_000) << 10
-        let origins = try? await query(
+        let rows = try? await query(
             """
             select session, source, user_agent from (
                 select id, method, session, source, user_agent from federation.login_log
@@ -146,20 +140,22 @@ extension Store {
             ) newest
             where session is not null and method <> 'server' order by id desc
             """
-        ).origins
+        ).all(String.self, String?.self, String?.self)
+        // The rows are ordered from the newest on; the last one of a session tells where it was opened.
+        let origins = Dictionary(rows?.map { ($0, SessionOrigin(source: $1, userAgent: $2)) } ?? []) { $1 }
         return sessions.map { session in
             var session = session
-            session.origin = origins?[session.id] ?? .unknown
+            session.origin = origins[session.id] ?? .unknown
             return session
         }
     }
 
-    /// How many logins the log has no row of.
+    /// Returns the number of logins that have no row in the log.
     ///
     /// - Parameters:
-    ///   - filter: Which logins count. Its source, user and moment are passed over, since the counts do not have them.
-    ///   - since: Seconds since 1970 UTC, at which an hour begins.
-    /// - Returns: Their number.
+    ///   - filter: The logins to count. Its source, user and time are ignored, since the counters lack them.
+    ///   - since: The start of an hour, in seconds since 1970 UTC.
+    /// - Returns: The number.
     /// - Throws: `store_unavailable` and its like.
     package func unlistedLogins(matching filter: LoginFilter, since: Int64) async throws(Failure) -> Int64 {
         var statement: Statement = """
@@ -173,17 +169,16 @@ extension Store {
         if let method = filter.method { statement.append("and method = \(method.rawValue)") }
         if let outcome = filter.outcome { statement.append("and outcome = \(outcome.rawValue)") }
         if let reason = filter.reason { statement.append("and reason = \(reason)") }
-        let result = try await query(statement)
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) ?? 0 }
+        return try await query(statement).first(Int64.self) ?? 0
     }
 
-    /// How many logins there were since a moment, in parts of so many seconds.
+    /// Returns the numbers of logins since a time, by intervals.
     ///
     /// - Parameters:
-    ///   - application: Whose; nil for all.
-    ///   - since: Seconds since 1970 UTC, at which a part begins.
-    ///   - width: Of a part, in seconds; those of whole hours are kept for as long as the log, others for a day.
-    /// - Returns: The parts in their order, and for which reasons logins were refused in all of that time.
+    ///   - application: The application; nil for all.
+    ///   - since: The start of an interval, in seconds since 1970 UTC.
+    ///   - width: The seconds of an interval; counts of whole hours are kept for as long as the log, others for a day.
+    /// - Returns: The intervals in order, and the reasons of refusals during the whole time.
     /// - Throws: `store_unavailable` and its like.
     package func loginCounts(
         of application: ApplicationID?,
@@ -208,30 +203,25 @@ extension Store {
             group by 1, 2, 3 order by 4 desc, 1, 2, 3
             """
         )
-        return try read { () throws(PostgresError) in
-            (
-                try buckets.rows.map { (row) throws(PostgresError) in
-                    LoginBucket(
-                        starts: try row.decode(0, as: Int64.self) * 1000,
-                        method: try row.decode(1, as: String.self),
-                        provider: try row.decode(2, as: String.self).orNil,
-                        outcome: try row.decode(3, as: String.self),
-                        count: LoginCount(
-                            logins: try row.decode(4, as: Int64.self),
-                            unlisted: try row.decode(5, as: Int64.self)
-                        )
-                    )
-                },
-                try refusals.rows.map { (row) throws(PostgresError) in
-                    LoginRefusals(
-                        method: try row.decode(0, as: String.self),
-                        provider: try row.decode(1, as: String.self).orNil,
-                        reason: try row.decode(2, as: String.self),
-                        logins: try row.decode(3, as: Int64.self)
-                    )
-                }
-            )
-        }
+        return (
+            try buckets.all { row throws(PostgresError) in
+                LoginBucket(
+                    starts: try row.next(Int64.self) * 1000,
+                    method: try row.next(),
+                    provider: try row.next(String.self).orNil,
+                    outcome: try row.next(),
+                    count: LoginCount(logins: try row.next(), unlisted: try row.next())
+                )
+            },
+            try refusals.all { row throws(PostgresError) in
+                LoginRefusals(
+                    method: try row.next(),
+                    provider: try row.next(String.self).orNil,
+                    reason: try row.next(),
+                    logins: try row.next()
+                )
+            }
+        )
     }
 }
 
@@ -245,7 +235,7 @@ extension LoginPlace {
 }
 
 extension LoginFilter {
-    /// Whether the primary key serves it.
+    /// Whether the primary key alone serves the filter.
     fileprivate var isOfTime: Bool {
         method == nil && provider == nil && outcome == nil && reason == nil && source == nil && user == nil
     }
@@ -257,7 +247,7 @@ extension LoginFilter {
             case .after(let id): "id > \(id)"
             }
         if let since {
-            // A row is written after what it tells of.
+            // A row is written after its login, so its id is later.
             let milliseconds = max(0, min(since, .max >> 10))
             conditions.append("and id >= \(milliseconds) * \(unsafeRaw: Store.idsOfMillisecond)")
             conditions.append("and happened >= \(Timestamp(milliseconds: since))")
@@ -267,7 +257,7 @@ extension LoginFilter {
             conditions.append("and method = \(method.rawValue)")
             if method != .provider { conditions.append("and provider is null") }
         }
-        // As text, by which the planner knows a partial index.
+        // A literal: the planner recognizes a partial index by it.
         if let outcome { conditions.append("and outcome = '\(unsafeRaw: outcome.rawValue)'") }
         if let reason { conditions.append("and reason = \(reason)") }
         if let source { conditions.append("and source = \(source)") }
@@ -276,45 +266,29 @@ extension LoginFilter {
     }
 }
 
-extension ResultSet {
-    /// Where sessions were opened, by their ids, of rows from the newest on.
-    fileprivate var origins: [String: SessionOrigin] {
-        get throws(PostgresError) {
-            var origins: [String: SessionOrigin] = [:]
-            for row in rows {
-                origins[try row.decode(0, as: String.self)] = SessionOrigin(
-                    source: try row.decode(1, as: String?.self),
-                    userAgent: try row.decode(2, as: String?.self)
-                )
-            }
-            return origins
-        }
-    }
-}
-
 extension LoginEntry {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    fileprivate init(_ row: inout Row) throws(PostgresError) {
         self.init(
-            id: try row.decode(0, as: Int64.self),
-            happened: try row.decode(1, as: Timestamp.self).milliseconds,
-            application: try row.decode(2, as: String.self),
-            method: try row.decode(3, as: String.self),
-            provider: try row.decode(4, as: String?.self),
-            credential: try row.decode(5, as: String.self),
-            outcome: try row.decode(6, as: String.self),
-            reason: try row.decode(7, as: String?.self),
-            cause: try row.decode(8, as: String?.self),
-            user: try row.decode(9, as: UUID?.self).map { ObjectID($0) },
-            request: try row.decode(10, as: String?.self),
-            source: try row.decode(11, as: String?.self),
-            userAgent: try row.decode(12, as: String?.self),
-            session: try row.decode(13, as: String?.self),
-            milliseconds: try row.decode(14, as: Int64.self)
+            id: try row.next(),
+            happened: try row.next(Timestamp.self).milliseconds,
+            application: try row.next(),
+            method: try row.next(),
+            provider: try row.next(),
+            credential: try row.next(),
+            outcome: try row.next(),
+            reason: try row.next(),
+            cause: try row.next(),
+            user: try row.next(),
+            request: try row.next(),
+            source: try row.next(),
+            userAgent: try row.next(),
+            session: try row.next(),
+            milliseconds: try row.next()
         )
     }
 }
 
 extension String {
-    /// As part of a key nothing is an empty text.
+    /// The text, or nil if it is empty: as part of a key, a missing value is an empty text.
     fileprivate var orNil: String? { isEmpty ? nil : self }
 }

@@ -1,9 +1,8 @@
-package import Vocabulary
+package import Domain
 
-/// A login as the log of logins has it, for operators: what its line in the log says, with what it came, and which
-/// session it opened.
+/// One login as recorded in the login log, for operators.
 package struct LoginRecord: Sendable, Equatable {
-    /// What somebody logged in by.
+    /// The login method.
     package enum Method: String, Sendable, CaseIterable {
         case provider
         case password
@@ -22,24 +21,24 @@ package struct LoginRecord: Sendable, Equatable {
     /// Milliseconds since 1970 UTC.
     package let happened: Int64
     package let method: Method
-    /// Nil where there is no such provider, too.
+    /// Nil also where the provider does not exist.
     package let provider: ProviderName?
     package let credential: String
     package let outcome: Outcome
-    /// Why it was refused.
+    /// Why the login was refused.
     package let reason: Failure.Reason?
-    /// What was behind that, in the words of the log.
+    /// The cause of the refusal, in the words of the server's log.
     package let cause: String?
-    /// Nil where it was refused, and where the user was erased since.
+    /// Nil where the login was refused or the user has been erased since.
     package let user: ObjectID?
     package let request: String?
-    /// Nil where the user was erased since, too.
+    /// Nil also where the user has been erased since.
     package let source: String?
-    /// Nil where the user was erased since, too.
+    /// Nil also where the user has been erased since.
     package let userAgent: String?
-    /// The id of the session that was opened, as lists of sessions have it; nil where the user was erased since, too.
+    /// The id of the opened session, as in lists of sessions; nil also where the user has been erased since.
     package let session: String?
-    /// How long it took.
+    /// The duration of the login.
     package let milliseconds: Int64
 
     package init(
@@ -75,10 +74,10 @@ package struct LoginRecord: Sendable, Equatable {
     }
 }
 
-/// What logins are counted by, minute by minute.
+/// The key by which logins are counted per minute.
 package struct LoginKind: Sendable, Hashable {
     package let application: ApplicationID
-    /// Since 1970 UTC.
+    /// Minutes since 1970 UTC.
     package let minute: Int64
     package let method: LoginRecord.Method
     package let provider: ProviderName?
@@ -95,7 +94,7 @@ package struct LoginKind: Sendable, Hashable {
     }
 }
 
-/// How many logins there were, and of how many of them the log has no row.
+/// The number of logins, and how many of them have no row in the log.
 package struct LoginCount: Sendable, Equatable {
     package var logins: Int64
     package var unlisted: Int64

@@ -1,17 +1,17 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// Writes what has been heard of logins: a row for each, and all of them into the counts of their minutes and
-    /// hours.
+    /// Writes a row for each record, and adds all logins to the counts of their minutes and hours.
     ///
-    /// It is one statement, so no connection is taken for it.
+    /// This is a single statement, so it leases no connection.
     ///
     /// - Parameters:
-    ///   - records: Those that the log gets rows of.
-    ///   - counts: All logins since the last call, whether they are among the records or not.
-    /// - Throws: `store_unavailable` and its like; nothing is written then, or, where the connection broke at the end,
-    ///   all of it.
+    ///   - records: The logins that get a row in the log.
+    ///   - counts: All logins since the last call, whether or not they are among the records.
+    /// - Throws: `store_unavailable` and similar failures. Nothing has been written then, or everything if the
+    ///   connection broke at the end.
     package func writeLogins(_ records: [LoginRecord], counts: [LoginKind: LoginCount]) async throws(Failure) {
         let rows = JSONText(JSONValue.array(records.map(\.json)).text)
         let numbers = JSONText(JSONValue.array(counts.map(Self.json)).text)
@@ -27,19 +27,20 @@ extension Store {
         ])
     }
 
-    /// Ids of one millisecond, as `federation.write_logins` gives them: an id tells when its row was written, and stays
-    /// a number that JavaScript has.
+    /// The number of row ids per millisecond that `federation.write_logins` assigns.
+    ///
+    /// An id thus tells when its row was written, and stays within the integers that JavaScript represents exactly.
     static let idsOfMillisecond = "1024"
 
-    // MARK: What goes
+    // MARK: Purging
 
-    /// Removes rows of the log that are past their time, the oldest first.
+    /// Deletes rows of the log that are past their retention, the oldest first.
     ///
     /// - Parameters:
-    ///   - days: How long they are kept.
-    ///   - limit: How many at most.
-    /// - Returns: How many were removed; as many as `limit` means that there may be more.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - days: The retention.
+    ///   - limit: The maximum number of rows.
+    /// - Returns: The number of deleted rows; when it equals `limit`, more may be left.
+    /// - Throws: `store_unavailable` and similar failures.
     package func purgeLogins(olderThanDays days: Int, limit: Int) async throws(Failure) -> Int {
         let result = try await query(
             """
@@ -52,11 +53,12 @@ extension Store {
             delete from federation.login_log where id in (select id from dead)
             """
         )
-        return result.affectedRows ?? 0
+        return result.affectedRows
     }
 
-    /// Removes counts that are past their time: those of minutes after a day, which charts of a day need, those of
-    /// hours with the log.
+    /// Deletes counts that are past their retention.
+    ///
+    /// Counts of minutes go after a day, since only charts of a day need them; counts of hours go with the log.
     package func purgeLoginCounts(olderThanDays days: Int, limit: Int) async throws(Failure) -> Int {
         var removed = 0
         for (seconds, age) in [(60, min(days * 24, 25)), (3600, days * 24)] {
@@ -71,14 +73,14 @@ extension Store {
                 delete from federation.login_counts where ctid = any (array(select ctid from dead))
                 """
             )
-            removed = max(removed, result.affectedRows ?? 0)
+            removed = max(removed, result.affectedRows)
         }
         return removed
     }
 
-    /// Removes rows and counts of an application that is gone: of the one that comes first.
+    /// Deletes log rows and counts of one application that no longer exists, the first by id.
     ///
-    /// - Returns: How many were removed; as many as `limit` means that there may be more.
+    /// - Returns: The number of deleted rows; when it equals `limit`, more may be left.
     package func purgeLoginsOfGoneApplications(limit: Int) async throws(Failure) -> Int {
         guard let gone = try await goneApplication() else { return 0 }
         let result = try await query(
@@ -101,13 +103,13 @@ extension Store {
             select greatest((select count(*) from rows), (select count(*) from counts))
             """
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) ?? 0 }
+        return try result.first(Int.self) ?? 0
     }
 
-    /// An application that has rows or counts and is no more.
+    /// Returns an application that has rows or counts but no longer exists.
     ///
-    /// By a statement of its own, which goes from one application to the next in an index: joined to the rows that are
-    /// removed, it had all of the log read to find that none is.
+    /// This is a statement of its own, which skips from application to application in an index. When it was joined to
+    /// the deletion, PostgreSQL read the whole log to find nothing.
     private func goneApplication() async throws(Failure) -> String? {
         let result = try await query(
             """
@@ -130,14 +132,14 @@ extension Store {
             order by application_id limit 1
             """
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }
+        return try result.first(String.self)
     }
 
-    /// Forgets some of what the log has of users who were erased: who they were, where they came from and with what.
+    /// Removes user ids, sources, user agents and sessions of erased users from part of the log.
     ///
-    /// Each is looked at once more later, when no instance has a login of theirs any more that it has not written.
+    /// Each user is processed a second time later, when no instance can hold an unwritten login of that user any more.
     ///
-    /// - Returns: How many rows were changed or users looked at; as many as `limit` means that there may be more.
+    /// - Returns: The number of rows changed or users processed; when it equals `limit`, more may be left.
     package func forgetErasedLogins(limit: Int) async throws(Failure) -> Int {
         let result = try await query(
             """
@@ -165,15 +167,15 @@ extension Store {
             select greatest(rows, (select count(*) from due)) from changed
             """
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) ?? 0 }
+        return try result.first(Int.self) ?? 0
     }
 }
 
 extension Tables {
-    /// Has the log of logins forget users whom a transaction has erased.
+    /// Schedules the removal of a transaction's erased users from the login log.
     ///
-    /// It is done later, since somebody may have logged in a million times. Where the users are in another database it
-    /// is committed before the transaction is, as entries of the audit log are (decision D24).
+    /// The removal is deferred because a user may have logged in a million times. Where the users are in another
+    /// database, the schedule is committed before the transaction, like entries of the audit log (decision D24).
     func forgetLogins(
         of users: [ObjectID],
         in application: ApplicationID,

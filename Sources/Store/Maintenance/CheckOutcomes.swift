@@ -1,15 +1,15 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// What a provider says of a token that stands.
+/// A provider's answer to the check of a valid token.
 package struct TokenStanding: Sendable {
-    /// The permissions that the token carries.
+    /// The permissions of the token.
     package let scopes: [String]
-    /// Unix seconds; nil when never or unknown.
+    /// Unix seconds; nil when there is no expiry or it is unknown.
     package let dataAccessExpiresAt: Int64?
-    /// Unix seconds; nil when never or unknown.
+    /// Unix seconds; nil when there is no expiry or it is unknown.
     package let expiresAt: Int64?
-    /// The token that takes the place of the one that was asked about.
+    /// The token that replaces the checked one.
     package let replacement: SealedToken?
     /// Seconds until the next check; nil for about a day.
     package let nextCheckSeconds: Int64?
@@ -28,19 +28,15 @@ package struct TokenStanding: Sendable {
         self.nextCheckSeconds = nextCheckSeconds
     }
 
-    /// What is set in the row `i` of the identity.
+    /// The assignments for the identity's row, aliased `i`.
     static func assignments<Input>(_ standing: @escaping @Sendable (Input) -> TokenStanding) -> SQL<Input> {
         typealias Value = Parameter<Input>
         let scopes = Value("scopes") { .texts(standing($0).scopes) }
         let dataAccessExpires = Value("data_access_expires") { .moment(standing($0).dataAccessExpiresAt) }
         let expires = Value("token_expires") { .moment(standing($0).expiresAt) }
-        let token = Value("new_token") { standing($0).replacement.map { .bytes($0.secret.bytes) } ?? .null(.bytes) }
-        let keyID = Value("new_token_key_id") {
-            standing($0).replacement.map { .text($0.secret.keyID) } ?? .null(.text)
-        }
-        let seconds = Value("next_check_seconds") {
-            standing($0).nextCheckSeconds.map { .double(Double($0)) } ?? .null(.double)
-        }
+        let token = Value("new_token", of: { standing($0).replacement?.secret.bytes })
+        let keyID = Value("new_token_key_id", of: { standing($0).replacement?.secret.keyID })
+        let seconds = Value("next_check_seconds", of: { standing($0).nextCheckSeconds.map { Double($0) } })
         return """
             granted_scopes = \(scopes), data_access_expires = \(dataAccessExpires), token_expires = \(expires),
             token = coalesce(\(token), i.token), token_key_id = coalesce(\(keyID), i.token_key_id), checked = now(),
@@ -50,8 +46,9 @@ package struct TokenStanding: Sendable {
 }
 
 extension KeptIdentity {
-    /// Names the row, and only as long as it holds the token that the provider was asked about: what it said is about
-    /// no other, and a login may have brought one meanwhile.
+    /// The condition that selects the identity's row only while it holds the token that the provider was asked about.
+    ///
+    /// The provider's answer is about no other token, and a login may have stored a new one meanwhile.
     static func condition<Input>(_ identity: @escaping @Sendable (Input) -> KeptIdentity) -> SQL<Input> {
         typealias Value = Parameter<Input>
         let provider = Value("provider") { .text(identity($0).key.provider.text) }
@@ -65,9 +62,9 @@ extension KeptIdentity {
 }
 
 extension Store {
-    /// Notes that a token stands.
+    /// Records that a token is valid.
     ///
-    /// - Returns: Whether it was still the one that is kept.
+    /// - Returns: Whether the token was still the stored one.
     package func noteStanding(
         _ standing: TokenStanding,
         of identity: KeptIdentity,
@@ -76,22 +73,23 @@ extension Store {
         try await change(identity, set: TokenStanding.assignments { $0 }.bound(to: standing), in: application)
     }
 
-    /// Forgets a token that is worth nothing any more, though nobody has revoked it.
+    /// Deletes a token that is useless though nobody has revoked it.
     ///
-    /// - Returns: Whether it was still the one that is kept.
+    /// - Returns: Whether the token was still the stored one.
     package func dropToken(of identity: KeptIdentity, in application: Application) async throws(Failure) -> Bool {
         try await change(identity, set: "\(unsafeRaw: Self.noToken), checked = now()", in: application)
     }
 
-    /// Forgets the token of a provider's app that the application does not have any more: no secret is left to use
-    /// it with.
+    /// Deletes the token of a provider's app that the application no longer has.
+    ///
+    /// No app secret is left to use the token with.
     ///
     /// - Parameters:
-    ///   - identity: With its token.
-    ///   - application: As the caller knows it: when it has been changed since, nothing happens, since it may have the
-    ///     app again.
-    /// - Returns: Whether the token is forgotten.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - identity: The identity with its token.
+    ///   - application: The application as the caller read it. When it has changed since, nothing happens, since it may
+    ///     have the app again.
+    /// - Returns: Whether the token was deleted.
+    /// - Throws: `store_unavailable` and similar failures.
     package func dropTokenOfFormerApp(
         of identity: KeptIdentity,
         in application: Application
@@ -104,10 +102,10 @@ extension Store {
         )
     }
 
-    /// The condition that an application has not been changed since it was read.
+    /// Returns the condition that an application has not changed since it was read.
     ///
-    /// Where its users are in a database of its own or on a node of Citus, which know nothing of revisions, it has been
-    /// looked at before.
+    /// Where its users are in a database of its own or on a node of Citus, which do not know revisions, the condition
+    /// is evaluated beforehand and returned as a constant.
     func isUnchanged(_ application: Application) async throws(Failure) -> Statement {
         let isUnchanged: Statement = """
             exists (
@@ -120,12 +118,10 @@ extension Store {
             throw await failure(of: error, in: nil)
         }
         guard areElsewhere else { return isUnchanged }
-        let result = try await query("select \(isUnchanged)")
-        let answer = try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) }
-        return answer == true ? "true" : "false"
+        return try await query("select \(isUnchanged)").first(Bool.self) == true ? "true" : "false"
     }
 
-    /// Puts a check off that came to nothing.
+    /// Postpones a check that had no result.
     package func postponeCheck(
         of identity: KeptIdentity,
         bySeconds seconds: Int64,
@@ -138,7 +134,7 @@ extension Store {
         )
     }
 
-    /// Sets columns of an identity's row, as long as it holds the token that was asked about.
+    /// Updates columns of an identity's row, as long as it holds the token that was checked.
     private func change(
         _ identity: KeptIdentity,
         set assignments: Statement,
@@ -155,6 +151,6 @@ extension Store {
         return result.affectedRows == 1
     }
 
-    /// The columns of a kept token without one.
+    /// The assignments that delete a stored token.
     static let noToken = "token = null, token_key_id = null, token_kind = null, token_expires = null, check_due = null"
 }

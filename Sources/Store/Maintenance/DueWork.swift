@@ -1,24 +1,24 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// What waits for work in the background, of an application; each is counted up to ``mostCounted``.
+/// The pending background work of an application; each number is counted up to ``mostCounted``.
 package struct DueWork: Sendable {
     package static let mostCounted = 1000
 
-    /// Kept tokens whose check is due.
+    /// Stored tokens whose check is due.
     package let checks: Int
-    /// People who are to be erased by now.
+    /// Users whose erasure is due.
     package let erasures: Int
-    /// Those of them that something stands in the way of.
+    /// Due erasures that something prevents.
     package let hinderedErasures: Int
-    /// Mails that are on their way.
+    /// Mails that are waiting or being sent.
     package let mails: Int
-    /// Those of them, as far as they are counted, that were tried in vain.
+    /// Counted mails that wait after a failed attempt.
     package let postponedMails: Int
 }
 
 extension Store {
-    /// Counts what is due, by the indexes by which it is worked through.
+    /// Counts due work, using the indexes by which it is processed.
     package func dueWork(of place: ApplicationPlace) async throws(Failure) -> DueWork {
         let (schema, most) = (quoted(place.schema), DueWork.mostCounted)
         let tables = tables(of: place)
@@ -44,14 +44,14 @@ extension Store {
             """,
             in: tables
         )
-        return try read { () throws(PostgresError) in
-            DueWork(
-                checks: try own.first?.decode(0, as: Int.self) ?? 0,
-                erasures: try requests.first?.decode(0, as: Int.self) ?? 0,
-                hinderedErasures: try requests.first?.decode(1, as: Int.self) ?? 0,
-                mails: try own.first?.decode(1, as: Int.self) ?? 0,
-                postponedMails: try own.first?.decode(2, as: Int.self) ?? 0
-            )
-        }
+        let (checks, mails, postponedMails) = try own.first(Int.self, Int.self, Int.self) ?? (0, 0, 0)
+        let (erasures, hinderedErasures) = try requests.first(Int.self, Int.self) ?? (0, 0)
+        return DueWork(
+            checks: checks,
+            erasures: erasures,
+            hinderedErasures: hinderedErasures,
+            mails: mails,
+            postponedMails: postponedMails
+        )
     }
 }

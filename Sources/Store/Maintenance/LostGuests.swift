@@ -1,27 +1,28 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// A part of an application's guests, after those were removed who had lost their session.
+/// The result of removing guests without a session from one batch of an application's guests.
 package struct GuestSweep: Sendable {
-    /// The last guest of the part; nil when it was the end of all guests.
+    /// The last guest of the batch; nil when the batch reached the end of all guests.
     package let last: ObjectID?
     package let removed: Int
 }
 
 extension Store {
-    /// Removes those of the next guests who have no session left: it was their only login method, and nobody but a
-    /// server, by the id, reaches them.
+    /// Deletes those guests of the next batch that have no session left.
     ///
-    /// One who came or was logged in within the last hour stays: a session that has just been opened may not be seen
-    /// yet. A guest to whom rows of the operator's own tables refer stays, too, as does one who is disabled.
+    /// The session was the guest's only login method: nobody but a server, by the guest's id, reaches the account.
+    ///
+    /// Guests who were created or logged in within the last hour stay, since a session that was just opened may not be
+    /// visible yet. Guests referenced by rows of the operator's own tables stay, and so do disabled guests.
     ///
     /// - Parameters:
-    ///   - last: Where the part before this one ended; nil for the first.
-    ///   - application: Whose guests.
-    ///   - limit: How many are looked at.
-    /// - Returns: How far it came.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - last: The last guest of the previous batch; nil for the first batch.
+    ///   - application: The application of the guests.
+    ///   - limit: The number of guests in the batch.
+    /// - Returns: The end of the batch and the number of deleted guests.
+    /// - Throws: `store_unavailable` and similar failures.
     package func removeLostGuests(
         after last: ObjectID?,
         of application: Application,
@@ -43,32 +44,28 @@ extension Store {
             """,
             of: application
         )
-        let part = try read { () throws(PostgresError) in
-            var part: [(id: UUID, hasSession: Bool)] = []
-            for row in result.rows { part.append((try row.decode(0, as: UUID.self), try row.decode(1, as: Bool.self))) }
-            return part
-        }
-        let lost = part.filter { !$0.hasSession }.map(\.id)
+        let part = try result.all(ObjectID.self, Bool.self)
+        let lost = part.filter { _, hasSession in !hasSession }.map(\.0)
         return GuestSweep(
-            last: part.count < limit ? nil : part.last.map { ObjectID($0.id) },
+            last: part.count < limit ? nil : part.last?.0,
             removed: try await removeGuests(lost, of: application)
         )
     }
 
-    /// Removes guests, all at once, or one by one where something refers to one of them.
-    private func removeGuests(_ guests: [UUID], of application: Application) async throws(Failure) -> Int {
+    /// Deletes guests, all at once, or one by one when a row elsewhere refers to one of them.
+    private func removeGuests(_ guests: [ObjectID], of application: Application) async throws(Failure) -> Int {
         guard !guests.isEmpty else { return 0 }
         let schema = application.schema
         do {
-            // The moment of the last login is looked at once the row is locked, so it tells of a session that this
-            // statement does not see.
+            // `last_login` is read after the row is locked, so it reveals a session that this statement's snapshot does
+            // not see.
             let tables = tables(of: application)
             return try await tables.withTransaction { connection in
                 let gone = try await connection.query(
                     """
                     with lost as (
                         select u.object_id from \(identifier: schema).users u
-                        where u.object_id = any (\(guests.map(\.uuidString))::uuid[]) and u.user_status = 'GUEST'
+                        where u.object_id = any (\(guests.map(\.description))::uuid[]) and u.user_status = 'GUEST'
                             and coalesce(u.last_login, u.created) < now() - interval '1 hour'
                             and not exists (
                                 select from \(identifier: schema).sessions s
@@ -86,7 +83,7 @@ extension Store {
                     returning u.object_id
                     """
                 )
-                let ids = try gone.rows.map { ObjectID(try $0.decode(0, as: UUID.self)) }
+                let ids = try gone.all(ObjectID.self)
                 try await tables.forgetLogins(of: ids, in: application.id, with: connection)
                 return ids.count
             }

@@ -1,11 +1,11 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// The write of a profile that was read without a login: user and identity by the same sync rules, and no session.
+/// The statement that writes a profile fetched without a login: user and identity by the same sync rules, no session.
 ///
-/// `before` locks the user and gives the values that the rules ask for, as in `SignInStatement`; `identity` notes that
-/// the token stands, if it is still the one that is kept; `changed` writes the user. Neither `last_login` nor
-/// `last_used` is touched.
+/// `before` locks the user and returns the values that the rules need, as in `SignInStatement`. `identity` records that
+/// the token is valid, if it is still the stored one. `changed` writes the user. Neither `last_login` nor `last_used`
+/// changes.
 package struct ProfileRefreshStatement: Sendable {
     let application: Application
     let columns: UserColumns
@@ -14,15 +14,14 @@ package struct ProfileRefreshStatement: Sendable {
     /// Generates the statement.
     ///
     /// - Parameters:
-    ///   - application: Gives the schema and the columns that come back.
-    ///   - targets: What the mapping plan writes, each a declared property, none twice.
+    ///   - application: Determines the schema and the returned columns.
+    ///   - targets: The declared properties that the mapping plan writes, without duplicates.
     package init(application: Application, targets: [SignInStatement.Target]) {
         self.application = application
         columns = UserColumns(application: application)
         template = StatementTemplate(Self.text(application: application, targets: targets, columns: columns))
     }
 
-    /// The text of the statement.
     static func text(
         application: Application,
         targets: [SignInStatement.Target],
@@ -65,7 +64,7 @@ package struct ProfileRefreshStatement: Sendable {
     fileprivate func filled(with refresh: ProfileRefresh) -> Statement { template.filled(with: refresh) }
 }
 
-/// What one run of the statement writes.
+/// The values that one execution of the statement writes.
 struct ProfileRefresh: Sendable {
     let values: [PropertyValue?]
     let cleared: [PropertyName]
@@ -74,17 +73,17 @@ struct ProfileRefresh: Sendable {
 }
 
 extension Store {
-    /// Writes a profile that was read without a login.
+    /// Writes a profile that was fetched without a login.
     ///
     /// - Parameters:
-    ///   - values: One for each target of the statement, nil for what the profile lacks.
-    ///   - cleared: The properties that are emptied, because the profile lacks them.
-    ///   - standing: What the provider says of the token.
-    ///   - identity: With the token that the provider was asked about.
+    ///   - values: One value for each target of the statement; nil where the profile lacks it.
+    ///   - cleared: The properties to empty, because the profile lacks them.
+    ///   - standing: The provider's answer about the token.
+    ///   - identity: The identity with the token that the provider was asked about.
     ///   - statement: The statement of the application and its stored mapping.
-    /// - Returns: The user as it is then; nil when the token is not the one that is kept any more or the user is
-    ///   disabled, and then nothing has changed.
-    /// - Throws: `constraint_violation` and its like.
+    /// - Returns: The updated user; nil, with nothing changed, when the token is no longer the stored one or the user
+    ///   is disabled.
+    /// - Throws: `constraint_violation` and similar failures.
     package func refreshProfile(
         _ values: [PropertyValue?],
         clearing cleared: [PropertyName] = [],
@@ -97,8 +96,7 @@ extension Store {
             try await tables(of: statement.application).query(
                 statement.filled(with: refresh),
                 near: statement.application.affinity
-            ).first
-                .map { row in try statement.columns.user(in: row, from: 0) }
+            ).first(by: statement.columns.user)
         }
     }
 }

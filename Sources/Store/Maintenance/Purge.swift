@@ -1,35 +1,35 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// Rows that have served their time; an index leads to them.
+/// A kind of expired rows; each is found by an index.
 package enum Expired: Sendable, CaseIterable {
     /// Nonces, states, login codes and ID tokens that would be refused in any case.
     case singleUses
-    /// Failed attempts that have no consequence any more.
+    /// Failed attempts that no longer count.
     case attempts
-    /// Links of mails that are too old to count.
+    /// Expired links of mails.
     case emailTokens
-    /// Identities that no link can bring back any more.
+    /// Removed identities that no link can restore any more.
     case removedIdentities
-    /// Second factors that were taken away, of which the same is true.
+    /// Removed second factors that no link can restore any more.
     case removedFactors
-    /// What devices were trusted by.
+    /// Expired trust in devices.
     case trustedDevices
-    /// Invitations that nobody has taken, a month after they have expired.
+    /// Invitations that nobody accepted, a month after their expiry.
     case invitations
     /// Mails that were sent a day ago, and those that were given up a week ago.
     case mails
 }
 
 extension Store {
-    /// Removes some expired rows; those that somebody else has locked are skipped.
+    /// Deletes some expired rows, skipping rows that other transactions have locked.
     ///
     /// - Parameters:
-    ///   - expired: Which ones.
-    ///   - application: Whose rows.
-    ///   - limit: How many at most.
-    /// - Returns: How many were removed; as many as `limit` means that there may be more.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - expired: The kind of rows.
+    ///   - application: The application of the rows.
+    ///   - limit: The maximum number of rows.
+    /// - Returns: The number of deleted rows; when it equals `limit`, more may be left.
+    /// - Throws: `store_unavailable` and similar failures.
     package func purge(
         _ expired: Expired,
         of application: Application,
@@ -71,19 +71,19 @@ extension Store {
             """,
             of: application
         )
-        return result.affectedRows ?? 0
+        return result.affectedRows
     }
 
-    /// Forgets some of the kept access tokens that have come to their end.
+    /// Deletes some of the stored access tokens that have expired.
     ///
-    /// Nobody takes them any more, and nobody can exchange them. An ID token stays: it logs nobody in after its end,
-    /// and our permissions are given up with it. Identities that somebody else has locked are skipped.
+    /// No provider accepts or exchanges them any more. ID tokens stay: an expired one logs nobody in, and the app's
+    /// permissions are revoked with it. Identities locked by other transactions are skipped.
     ///
     /// - Parameters:
-    ///   - application: Whose tokens.
-    ///   - limit: How many at most.
-    /// - Returns: How many were forgotten; as many as `limit` means that there may be more.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - application: The application of the tokens.
+    ///   - limit: The maximum number of tokens.
+    /// - Returns: The number of deleted tokens; when it equals `limit`, more may be left.
+    /// - Throws: `store_unavailable` and similar failures.
     package func dropEndedTokens(of application: Application, limit: Int) async throws(Failure) -> Int {
         let identities = "\(quoted(application.schema)).identities"
         let result = try await query(
@@ -98,18 +98,18 @@ extension Store {
             """,
             of: application
         )
-        return result.affectedRows ?? 0
+        return result.affectedRows
     }
 
-    /// Forgets some of the kept tokens of those providers of which an application keeps none any more.
+    /// Deletes some stored tokens of providers for which an application no longer stores tokens.
     ///
     /// - Parameters:
-    ///   - application: As the caller knows it: when it has been changed since, nothing happens, since it may keep
-    ///     tokens again.
-    ///   - providers: Those whose tokens it keeps.
-    ///   - limit: How many at most.
-    /// - Returns: How many were forgotten; as many as `limit` means that there may be more.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - application: The application as the caller read it. When it has changed since, nothing happens, since it may
+    ///     store tokens again.
+    ///   - providers: The providers whose tokens the application stores.
+    ///   - limit: The maximum number of tokens.
+    /// - Returns: The number of deleted tokens; when it equals `limit`, more may be left.
+    /// - Throws: `store_unavailable` and similar failures.
     package func dropTokens(
         of application: Application,
         except providers: [ProviderName],
@@ -129,6 +129,60 @@ extension Store {
             """,
             of: application
         )
-        return result.affectedRows ?? 0
+        return result.affectedRows
+    }
+}
+
+extension Store {
+    /// The PostgreSQL pages in one part of the sessions table.
+    ///
+    /// They hold some five hundred sessions, so that nobody who revokes one of them at the same time waits long.
+    private static let pagesOfPart = 8
+
+    /// Returns the number of parts of an application's sessions table.
+    ///
+    /// - Returns: The number of parts, as ``removeEndedSessions(inPart:of:)`` counts them; 0 when there is no session.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func partsOfSessions(of application: Application) async throws(Failure) -> Int {
+        // `tableoid` names the row's table, whatever its name on a node of Citus; the index finds a visible row.
+        let result = try await query(
+            """
+            select pg_relation_size(tableoid) / current_setting('block_size')::bigint
+            from \(identifier: application.schema).sessions order by token_hash limit 1
+            """,
+            of: application
+        )
+        return ((try result.first(Int.self) ?? 0) + Self.pagesOfPart - 1) / Self.pagesOfPart
+    }
+
+    /// Deletes the expired sessions from one part of the sessions table.
+    ///
+    /// Sessions locked by other transactions are skipped. A part beyond the end of the table is empty.
+    ///
+    /// No index finds expired sessions: it would have to be updated at every login and at every update of a session's
+    /// last use. So the part is scanned page by page.
+    ///
+    /// - Parameters:
+    ///   - part: The number of the part, from 0.
+    ///   - application: The application of the sessions.
+    /// - Returns: The number of deleted sessions.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func removeEndedSessions(inPart part: Int, of application: Application) async throws(Failure) -> Int {
+        let sessions = "\(quoted(application.schema)).sessions"
+        let (first, end) = (part * Self.pagesOfPart, (part + 1) * Self.pagesOfPart)
+        // A locked row that was updated meanwhile has moved; its `ctid` then holds no row that this statement sees.
+        let result = try await query(
+            """
+            with dead as (
+                select s.ctid as place from \(unsafeRaw: sessions) s
+                where s.ctid >= \("(\(first),0)")::tid and s.ctid < \("(\(end),0)")::tid
+                    and not \(unsafeRaw: application.isLive("s"))
+                for update skip locked
+            )
+            delete from \(unsafeRaw: sessions) where ctid = any (array(select place from dead))
+            """,
+            of: application
+        )
+        return result.affectedRows
     }
 }

@@ -1,47 +1,48 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// What is looked at of PostgreSQL when somebody asks whether all is well.
+/// The state of the PostgreSQL server, as read by health checks.
 package struct ServerFacts: Sendable {
-    /// As PostgreSQL numbers its versions: 150018 is 15.18.
+    /// The version as PostgreSQL numbers it: 150018 is 15.18.
     package var version: Int
     package var encoding: String
-    /// Whether it takes no writes.
+    /// Whether the server is a replica, which takes no writes.
     package var isStandby: Bool
-    /// Settings that are to be on, by their names, with what they are set to.
+    /// Settings that should be on, with their actual values.
     package var settings: [(name: String, value: String)]
     /// Unix milliseconds.
     package var time: Int64
-    /// Whether the connection that asks is encrypted; true for one that leaves no machine.
+    /// Whether the connection is encrypted; also true when client and server are on the same machine.
     package var isEncrypted: Bool
-    /// Connections there may be, and those that there are.
+    /// The maximum number of connections, and the number of open ones.
     package var connections: (most: Int, open: Int)
-    /// Transactions since the oldest one that is not frozen, and after how many PostgreSQL freezes by itself.
+    /// The age of the oldest unfrozen transaction, and the age at which PostgreSQL freezes by itself.
     package var age: (transactions: Int, freezing: Int)
-    /// Seconds of the oldest transaction of anybody in this database, as far as the role may see.
+    /// The seconds since the start of the oldest transaction in this database, as far as the role may see transactions.
     package var oldestTransaction: Int
-    /// Two-phase transactions that wait for an end.
+    /// The number of prepared two-phase transactions that wait for commit or rollback.
     package var preparedTransactions: Int
-    /// Whether the role of the connection may do everything.
+    /// Whether the role of the connection is a superuser.
     package var isSuperuser: Bool
 }
 
-/// A table that does not fare well.
+/// The statistics of a table that needs a vacuum or an analyze.
 package struct TableFacts: Sendable {
     package var name: String
     package var liveRows: Int
     package var deadRows: Int
-    /// Whether PostgreSQL has ever looked at what is in it.
+    /// Whether PostgreSQL has ever analyzed the table.
     package var isAnalyzed: Bool
 }
 
 extension Store {
-    /// Looks at the server that the connections lead to.
+    /// Reads the state of the server behind the connections.
     package func serverFacts() async throws(Failure) -> ServerFacts {
         let result = try await query(
             """
-            select current_setting('server_version_num')::bigint, pg_is_in_recovery(),
-                (extract(epoch from clock_timestamp()) * 1000)::bigint,
+            select current_setting('server_version_num')::bigint,
+                (select pg_encoding_to_char(encoding)::text from pg_database where datname = current_database()),
+                pg_is_in_recovery(), (extract(epoch from clock_timestamp()) * 1000)::bigint,
                 coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false)
                     or inet_client_addr() is null or inet_client_addr() = inet_server_addr(),
                 current_setting('max_connections')::bigint,
@@ -52,8 +53,7 @@ extension Store {
                     from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
                         and backend_type = 'client backend'),
                 (select count(*) from pg_prepared_xacts where database = current_database()),
-                (select rolsuper from pg_roles where rolname = current_user),
-                (select pg_encoding_to_char(encoding)::text from pg_database where datname = current_database())
+                (select rolsuper from pg_roles where rolname = current_user)
             """
         )
         let settings = try await query(
@@ -63,30 +63,27 @@ extension Store {
             order by name
             """
         )
-        let facts = try read { () throws(PostgresError) -> ServerFacts? in
-            guard let row = result.first else { return nil }
-            return ServerFacts(
-                version: try row.decode(0, as: Int.self),
-                encoding: try row.decode(11, as: String.self),
-                isStandby: try row.decode(1, as: Bool.self),
-                settings: try settings.rows.map { (row) throws(PostgresError) in
-                    (try row.decode(0, as: String.self), try row.decode(1, as: String.self))
-                },
-                time: try row.decode(2, as: Int64.self),
-                isEncrypted: try row.decode(3, as: Bool.self),
-                connections: (try row.decode(4, as: Int.self), try row.decode(5, as: Int.self)),
-                age: (try row.decode(6, as: Int.self), try row.decode(7, as: Int.self)),
-                oldestTransaction: try row.decode(8, as: Int.self),
-                preparedTransactions: try row.decode(9, as: Int.self),
-                isSuperuser: try row.decode(10, as: Bool.self)
+        let names = try settings.all(String.self, String.self)
+        let facts = try result.first { row throws(PostgresError) in
+            ServerFacts(
+                version: try row.next(),
+                encoding: try row.next(),
+                isStandby: try row.next(),
+                settings: names.map { (name: $0, value: $1) },
+                time: try row.next(),
+                isEncrypted: try row.next(),
+                connections: (try row.next(), try row.next()),
+                age: (try row.next(), try row.next()),
+                oldestTransaction: try row.next(),
+                preparedTransactions: try row.next(),
+                isSuperuser: try row.next()
             )
         }
         guard let facts else { throw Failure(.internal, "PostgreSQL says nothing of itself.") }
         return facts
     }
 
-    /// Tables of the service in which many rows are dead, or in which PostgreSQL has never looked; the worst first, at
-    /// most 20.
+    /// Returns at most 20 tables of the service with many dead rows, or never analyzed; the worst first.
     package func ailingTables() async throws(Failure) -> [TableFacts] {
         let result = try await query(
             """
@@ -101,19 +98,10 @@ extension Store {
             order by n_dead_tup desc, n_live_tup desc limit 20
             """
         )
-        return try read { () throws(PostgresError) in
-            try result.rows.map { (row) throws(PostgresError) in
-                TableFacts(
-                    name: try row.decode(0, as: String.self),
-                    liveRows: try row.decode(1, as: Int.self),
-                    deadRows: try row.decode(2, as: Int.self),
-                    isAnalyzed: try row.decode(3, as: Bool.self)
-                )
-            }
-        }
+        return try result.all(into: TableFacts.init)
     }
 
-    /// Indexes of the service's tables that serve nobody: what is left of a build that was cut off.
+    /// Returns invalid indexes of the service's tables, as an interrupted index build leaves them.
     package func invalidIndexes() async throws(Failure) -> [String] {
         let result = try await query(
             """
@@ -125,23 +113,21 @@ extension Store {
             order by 1 limit 20
             """
         )
-        return try read { () throws(PostgresError) in
-            try result.rows.map { (row) throws(PostgresError) in try row.decode(0, as: String.self) }
-        }
+        return try result.all(String.self)
     }
 
-    /// How long a statement waits for a lock where the main database is a coordinator of Citus; nil where it is none.
+    /// Returns the lock timeout where the main database is a coordinator of Citus; nil where it is not.
     package func patienceOnCitus() async throws(Failure) -> Duration? {
         do { guard try await databases.sharding.isThere() else { return nil } } catch {
             throw await failure(of: error, in: nil)
         }
-        let row = try await query("select setting::bigint from pg_settings where name = 'lock_timeout'").first
-        let milliseconds = try read { () throws(PostgresError) in try row?.decode(0, as: Int64.self) }
-        return milliseconds.map { .milliseconds($0) }
+        let result = try await query("select setting::bigint from pg_settings where name = 'lock_timeout'")
+        return try result.first(Int64.self).map { .milliseconds($0) }
     }
 
-    /// Applications that Citus has got with their rows, of which the coordinator keeps a copy that nobody sees: each
-    /// with its bytes, the largest first, at most 20.
+    /// Returns applications that Citus has distributed while the coordinator still has an invisible copy of their rows.
+    ///
+    /// Each comes with the bytes of the copy, the largest first, at most 20.
     package func localCopies() async throws(Failure) -> [(application: String, bytes: Int)] {
         do { guard try await databases.sharding.isThere() else { return [] } } catch {
             throw await failure(of: error, in: nil)
@@ -155,14 +141,10 @@ extension Store {
             order by 2 desc limit 20
             """
         )
-        return try read { () throws(PostgresError) in
-            try result.rows.map { (row) throws(PostgresError) in
-                (try row.decode(0, as: String.self), try row.decode(1, as: Int.self))
-            }
-        }
+        return try result.all { (application: $0, bytes: $1) }
     }
 
-    /// What the role of the connections may not do although logins need it: `select on demo.users`; at most 20.
+    /// Returns missing privileges of the connection's role that logins need, like `select on demo.users`; at most 20.
     package func missingRights() async throws(Failure) -> [String] {
         let result = try await query(
             """
@@ -187,8 +169,6 @@ extension Store {
             order by 1 limit 20
             """
         )
-        return try read { () throws(PostgresError) in
-            try result.rows.map { (row) throws(PostgresError) in try row.decode(0, as: String.self) }
-        }
+        return try result.all(String.self)
     }
 }

@@ -1,27 +1,31 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// What can be done to an operator.
+/// A change of an operator.
 package enum OperatorChange: Sendable {
-    /// Stands for a new operator only.
+    /// Valid only for a new operator.
     case create(role: OperatorRole)
     case setRole(OperatorRole)
-    /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed. With too many tokens for
-    /// calls it is refused; with too many of another purpose it ends the one that was not used for longest.
+    /// Adds a token by the SHA-256 of its text, and deletes the operator's expired tokens.
+    ///
+    /// When the operator has too many tokens for calls, the change is refused. When there are too many tokens of
+    /// another purpose, the least recently used one is revoked.
     case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete
 }
 
 extension Store {
-    /// Changes an operator in one transaction: reads it under lock, asks what to do, does it, writes the audit log.
+    /// Changes an operator in one transaction: locks and reads the operator, applies the plan, writes the audit log.
     ///
     /// - Parameters:
     ///   - name: The operator.
-    ///   - actor: Who does it.
-    ///   - plan: Gets the operator as it is, nil when there is none; what it throws passes through.
-    /// - Returns: The operator as it is afterwards; nil when it was deleted or never was.
-    /// - Throws: `conflict` when an operator is to be created who exists.
+    ///   - actor: The author of the change, for the audit log.
+    ///   - plan: Returns the changes for the current operator, which is nil when there is none; its errors are
+    ///     rethrown.
+    /// - Returns: The operator after the change; nil when the operator was deleted or never existed.
+    /// - Throws: `conflict` when the operator to be created exists.
     package func change(
         _ name: OperatorName,
         by actor: Actor,
@@ -33,13 +37,11 @@ extension Store {
                 _ = try await connection.query(
                     "select from federation.operators where name = \(name.text) for update"
                 )
-                let before = try await connection.query(StoredOperator.statement(name))
-                for change in try plan(try StoredOperator.all(in: before).first) {
+                for change in try plan(try await connection.storedOperator(name)) {
                     guard let entry = try await change.carryOut(on: name, connection) else { continue }
                     try await connection.record([entry], by: actor)
                 }
-                let after = try await connection.query(StoredOperator.statement(name))
-                return try StoredOperator.all(in: after).first
+                return try await connection.storedOperator(name)
             }
         } catch let error as PostgresError {
             throw await failure(of: error, in: nil)
@@ -48,21 +50,15 @@ extension Store {
 }
 
 extension OperatorChange {
-    /// Does what is to be done.
+    /// Carries out the change.
     ///
-    /// - Returns: What the audit log gets; nil when nothing changed.
+    /// - Returns: The audit log's entry; nil when nothing changed.
     func carryOut(
         on name: OperatorName,
         _ connection: PostgresConnection
     ) async throws -> AuditRecord? {
         func entry(_ action: String, from: JSONObject? = nil, to: JSONObject? = nil) -> AuditRecord {
-            AuditRecord(
-                application: nil,
-                action: action,
-                target: name.text,
-                from: from.map(JSONValue.object),
-                to: to.map(JSONValue.object)
-            )
+            AuditRecord(action, of: name.text, from: from.map(JSONValue.object), to: to.map(JSONValue.object))
         }
         switch self {
         case .create(let role):
@@ -85,7 +81,7 @@ extension OperatorChange {
                 returning before.role
                 """
             )
-            guard let before = try changed.first?.decode(0, as: String.self) else { return nil }
+            guard let before = try changed.first(String.self) else { return nil }
             return entry(
                 "operator.role",
                 from: ["role": .string(before)],
@@ -131,7 +127,7 @@ extension OperatorChange {
             let deleted = try await connection.query(
                 "delete from federation.operators where name = \(name.text) returning role"
             )
-            guard let role = try deleted.first?.decode(0, as: String.self) else { return nil }
+            guard let role = try deleted.first(String.self) else { return nil }
             return entry("operator.delete", from: ["role": .string(role)])
         }
     }
@@ -146,20 +142,20 @@ extension PostgresConnection {
             select count(*) from federation.operator_tokens
             where operator = \(name.text) and purpose = \(purpose.rawValue)
             """
-        ).first?.decode(0, as: Int.self) ?? 0
+        ).first(Int.self) ?? 0
     }
 
-    /// Ends all tokens of a purpose but those that were used last.
+    /// Revokes all tokens of a purpose except the most recently used ones.
     ///
-    /// Those whose person has shown a second factor stay before all others: whoever has stolen a token alone puts
-    /// nobody out by making more.
+    /// Tokens verified by a second factor are kept before all others, so that an attacker who has only stolen a token
+    /// cannot push out other sessions by creating more.
     ///
     /// - Parameters:
-    ///   - name: Whose they are.
-    ///   - purpose: What they are for.
-    ///   - kept: How many stay.
-    ///   - fresh: The one that was just made, which stays in any case.
-    /// - Returns: The ids of those that ended.
+    ///   - name: The operator of the tokens.
+    ///   - purpose: The purpose of the tokens.
+    ///   - kept: The number of tokens to keep.
+    ///   - fresh: The token that was just created, which is kept in any case.
+    /// - Returns: The ids of the revoked tokens.
     /// - Throws: `PostgresError`.
     func endUnusedTokens(
         of name: OperatorName,
@@ -167,7 +163,7 @@ extension PostgresConnection {
         keeping kept: Int,
         with fresh: [UInt8]? = nil
     ) async throws(PostgresError) -> [String] {
-        let ended = try await query(
+        try await query(
             """
             delete from federation.operator_tokens where token_hash in (
                 select token_hash from federation.operator_tokens
@@ -175,9 +171,6 @@ extension PostgresConnection {
                 order by token_hash is distinct from \(fresh), factor_proved is null, coalesce(last_used, created) desc, id offset \(kept)
             ) returning id
             """
-        )
-        var ids: [String] = []
-        for row in ended.rows { ids.append(try row.decode(0, as: String.self)) }
-        return ids
+        ).all(String.self)
     }
 }

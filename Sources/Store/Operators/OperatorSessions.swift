@@ -1,12 +1,13 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// A session of the console that is opened.
+/// A new session of the console.
 package struct NewOperatorSession: Sendable {
     package let id: String
-    /// SHA-256 of the token that the browser gets.
+    /// SHA-256 of the session token that the browser gets.
     package let hash: [UInt8]
-    /// When it ends at the latest, in milliseconds since 1970.
+    /// The latest expiry, in milliseconds since 1970.
     package let expires: Int64
 
     package init(id: String, hash: [UInt8], expires: Int64) {
@@ -17,21 +18,21 @@ package struct NewOperatorSession: Sendable {
 }
 
 extension Store {
-    /// Opens a session of the console for the operator of a token; a link is used up by that.
+    /// Opens a session of the console for the operator of a token; a link's token is used up by that.
     ///
-    /// What the person has shown of a second factor by the token counts for the session as well. It ends with the
-    /// token, if that ends earlier; the time of a link is how long it may be followed. An operator who has as many
-    /// sessions as there may be loses the one that was not used for longest.
+    /// A second factor verified with the token counts for the session as well. The session expires no later than the
+    /// token, unless the token is a link's, whose expiry only limits when the link may be followed. When the operator
+    /// has the maximum number of sessions, the least recently used one is revoked.
     ///
-    /// - Returns: When it ends, in milliseconds since 1970; nil when it was not opened, since the token has ended
-    ///   meanwhile or somebody else has used the link.
+    /// - Returns: The session's expiry, in milliseconds since 1970; nil when no session was opened, because the token
+    ///   has expired meanwhile or the link was already used.
     package func openSession(
         _ session: NewOperatorSession,
         of caller: CallingOperator,
         by actor: Actor
     ) async throws(Failure) -> Int64? {
         try await transaction { connection in
-            // Sessions that are opened at once are counted one after the other.
+            // The lock serializes concurrent openings, so that each counts the sessions of the others.
             try await connection.lockOperator(caller.name)
             let used: Statement =
                 caller.purpose == .link
@@ -57,7 +58,7 @@ extension Store {
                 returning expires
                 """
             )
-            guard let ends = try opened.first?.decode(0, as: Timestamp.self) else { return nil }
+            guard let ends = try opened.first(Timestamp.self) else { return nil }
             _ = try await connection.query(
                 "delete from federation.operator_tokens where operator = \(caller.name.text) and expires <= now()"
             )
@@ -69,10 +70,8 @@ extension Store {
                 with: session.hash
             )
             let entry = AuditRecord(
-                application: nil,
-                action: "operator.session.open",
-                target: caller.name.text,
-                from: nil,
+                "operator.session.open",
+                of: caller.name.text,
                 to: .object(["id": .string(session.id), "by": .string(caller.purpose.rawValue)])
             )
             try await connection.record(surplus.map { .endOfSession($0, of: caller) } + [entry], by: actor)
@@ -80,14 +79,14 @@ extension Store {
         }
     }
 
-    /// Ends a session of the console.
+    /// Revokes a session of the console.
     ///
     /// - Parameters:
-    ///   - id: Its id; nil for the one whose token calls.
-    ///   - caller: Whose it is.
-    ///   - actor: For the audit log.
-    /// - Returns: Whether there was one.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - id: The id of the session; nil for the session that makes the call.
+    ///   - caller: The operator of the session.
+    ///   - actor: The author of the change, for the audit log.
+    /// - Returns: Whether the session existed.
+    /// - Throws: `store_unavailable` and similar failures.
     package func endSession(
         _ id: String?,
         of caller: CallingOperator,
@@ -103,7 +102,7 @@ extension Store {
                 returning id
                 """
             )
-            guard let ended = try ended.first?.decode(0, as: String.self) else { return false }
+            guard let ended = try ended.first(String.self) else { return false }
             try await connection.record([.endOfSession(ended, of: caller)], by: actor)
             return true
         }
@@ -112,12 +111,6 @@ extension Store {
 
 extension AuditRecord {
     fileprivate static func endOfSession(_ id: String, of caller: CallingOperator) -> AuditRecord {
-        AuditRecord(
-            application: nil,
-            action: "operator.session.end",
-            target: caller.name.text,
-            from: .object(["id": .string(id)]),
-            to: nil
-        )
+        AuditRecord("operator.session.end", of: caller.name.text, from: .object(["id": .string(id)]))
     }
 }

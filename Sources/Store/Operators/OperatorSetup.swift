@@ -1,22 +1,22 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// How the first owner is made where there is no operator: by a link, once.
+/// The creation of the first owner by a single-use link, while there is no operator.
 extension Store {
-    /// Whether there is an operator.
+    /// Returns whether there is an operator.
     package func hasOperators() async throws(Failure) -> Bool {
-        let result = try await query("select exists (select from federation.operators)")
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) ?? false }
+        try await query("select exists (select from federation.operators)").first(Bool.self) ?? false
     }
 
-    /// Keeps the token of a link, in place of the one before.
+    /// Stores the token of a setup link in place of the former one.
     ///
     /// - Parameters:
     ///   - hash: SHA-256 of the token.
-    ///   - expires: When the link ends, in milliseconds since 1970.
-    ///   - actor: Who made the link.
-    /// - Returns: Whether it was kept; not while there is an operator.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - expires: The expiry of the link, in milliseconds since 1970.
+    ///   - actor: The creator of the link.
+    /// - Returns: Whether the token was stored; false when there is an operator.
+    /// - Throws: `store_unavailable` and similar failures.
     package func beginSetup(_ hash: [UInt8], expires: Int64, by actor: Actor) async throws(Failure) -> Bool {
         try await transaction { connection in
             let kept = try await connection.query(
@@ -28,19 +28,13 @@ extension Store {
                 """
             )
             guard kept.affectedRows == 1 else { return false }
-            let entry = AuditRecord(
-                application: nil,
-                action: "operator.setup.link",
-                target: nil,
-                from: nil,
-                to: .object(["expires": .integer(expires)])
-            )
+            let entry = AuditRecord("operator.setup.link", to: .object(["expires": .integer(expires)]))
             try await connection.record([entry], by: actor)
             return true
         }
     }
 
-    /// Whether the first owner can be made by a token.
+    /// Returns whether a token can create the first owner.
     package func canSetUp(by hash: [UInt8]) async throws(Failure) -> Bool {
         let result = try await query(
             """
@@ -48,18 +42,18 @@ extension Store {
             where token_hash = \(hash) and expires > now() and not exists (select from federation.operators)
             """
         )
-        return result.first != nil
+        return result.count > 0
     }
 
-    /// Makes the first owner with a token, and uses the link up by that: of two who follow it one makes an owner.
+    /// Creates the first owner with a setup link's token, which is single-use: of two concurrent uses one succeeds.
     ///
     /// - Parameters:
-    ///   - name: The owner's.
+    ///   - name: The name of the owner.
     ///   - hash: SHA-256 of the link's token.
-    ///   - token: Adds the owner's token.
-    ///   - actor: For the audit log.
-    /// - Returns: The owner; nil when the link does not count, and nothing was made then.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - token: The change that adds the owner's token.
+    ///   - actor: The author of the change, for the audit log.
+    /// - Returns: The owner; nil when the link is invalid, and then nothing was created.
+    /// - Throws: `store_unavailable` and similar failures.
     package func setUp(
         _ name: OperatorName,
         by hash: [UInt8],
@@ -67,7 +61,7 @@ extension Store {
         by actor: Actor
     ) async throws(Failure) -> StoredOperator? {
         try await transaction { connection in
-            // The row is locked by the first who comes; the next one finds none.
+            // The first use locks and deletes the row; a concurrent use then finds none.
             let used = try await connection.query(
                 """
                 delete from federation.operator_setup
@@ -80,7 +74,7 @@ extension Store {
                 guard let entry = try await change.carryOut(on: name, connection) else { continue }
                 try await connection.record([entry], by: actor)
             }
-            return try StoredOperator.all(in: try await connection.query(StoredOperator.statement(name))).first
+            return try await connection.storedOperator(name)
         }
     }
 }

@@ -1,24 +1,24 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// How failed attempts slow down what they are counted for.
+/// A rate limit and lockout for failed attempts that are counted for one key.
 package struct AttemptRule: Sendable {
-    /// The failure that is the first to have a consequence: a wait of one second, which doubles with each further one.
+    /// The first failure that causes a wait; the wait is one second, and doubles with each further failure.
     package let firstSlowed: Int
-    /// Seconds of the longest wait.
+    /// The longest wait, in seconds.
     package let longestWait: Int
-    /// Attempts within the window; one more has to wait for its end.
+    /// The maximum number of attempts within the window; a further attempt must wait for the window's end.
     package let most: Int
-    /// Seconds of the window, which the first attempt opens.
+    /// The length of the window in seconds; the first attempt opens it.
     package let window: Int
-    /// Seconds after the last failure at which all are forgotten.
+    /// Seconds after the last failure until all failures are forgotten.
     package let memory: Int
 
-    /// Seconds for which the failures of a login are remembered.
+    /// Seconds for which the failures of a login name are remembered.
     static let accountMemory = 86_400
 
-    /// For one login: nobody guesses more than this, from wherever.
+    /// The limit for one login name, whatever the sources of the attempts.
     package static func account(_ lock: LoginLock) -> AttemptRule {
         AttemptRule(
             firstSlowed: 5,
@@ -28,12 +28,14 @@ package struct AttemptRule: Sendable {
             memory: accountMemory
         )
     }
-    /// For one source, behind which many people may be: as many as wait for their hashes at once count as failures
-    /// until they are known to be none.
+    /// The limit for one source, which many users may share.
+    ///
+    /// Each login counts as a failure until its password hash is verified, so all concurrent logins count.
     package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, most: 1000, window: 3600, memory: 3600)
 
-    /// Guesses at one factor of a user, from wherever and within however many logins, and at the codes of one operator,
-    /// by whichever token: whoever makes them knows what the person logs in by.
+    /// The limit for guesses at one factor of a user, or at the codes of one operator.
+    ///
+    /// It counts across sources, pending logins and tokens: whoever guesses already knows the first factor.
     package static let factor = AttemptRule(
         firstSlowed: 6,
         longestWait: 30,
@@ -41,14 +43,15 @@ package struct AttemptRule: Sendable {
         window: 86_400,
         memory: accountMemory
     )
-    /// Wrong recovery codes of one operator: nobody guesses 80 random bits, and the bound ends a thief's tries anyway.
+    /// The limit for recovery codes of one operator: 80 random bits cannot be guessed, and the limit stops a thief.
     package static let recoveryCode = perHour(100)
-    /// Guesses within one login that was put off, or at one factor that is to be enrolled; neither lives as long as an
-    /// hour.
+    /// The limit for guesses within one pending login, or at one factor being enrolled; neither lives for an hour.
     package static let pendingSignIn = perHour(5)
 
-    /// Messages to telephones: to one within a day, from one source within an hour, and of an application within a day,
-    /// of which those that enrol a number are a fifth at most, or strangers would use up what people log in by.
+    /// Returns the limits for text messages: per number and day, per source and hour, per application and day.
+    ///
+    /// Messages that enrol a number are limited to a fifth of the application's, or strangers would use up the messages
+    /// that users log in by.
     package static func messages(_ policy: SMSPolicy) -> MessageRules {
         MessageRules(
             number: perDay(Int(clamping: policy.mostPerNumber)),
@@ -65,34 +68,34 @@ package struct AttemptRule: Sendable {
         package let enrolments: AttemptRule
     }
 
-    /// Codes that enrol one telephone or one mailbox, whoever asks for them.
+    /// The limit for codes that enrol one telephone number or mailbox, whoever requests them.
     package static let enrolmentsOfTarget = perDay(3)
-    /// Codes that one user is sent to enrol something.
+    /// The limit for enrolment codes sent to one user.
     package static let enrolmentsByUser = perDay(10)
 
-    /// Mails of one kind to one mailbox: nobody's is filled.
+    /// The limit for mails of one kind to one mailbox, so that nobody can flood it.
     package static let mailsToMailbox = perHour(3)
-    /// Mails with codes to one mailbox, whose owner logs in by them.
+    /// The limit for mails with login codes to one mailbox.
     package static let codesToMailbox = perHour(10)
-    /// The same, from one source.
+    /// The limit for mails with login codes from one source.
     package static let mailsFromSource = perHour(60)
 
-    /// Accounts that are made.
+    /// Returns the limit for registrations.
     package static func registrations(most: Int64) -> AttemptRule { perHour(Int(clamping: most)) }
 
     private static func perDay(_ most: Int) -> AttemptRule {
         AttemptRule(firstSlowed: .max, longestWait: 0, most: most, window: 86_400, memory: 86_400)
     }
 
-    /// Where nobody guesses anything, so that nothing slows down before the limit.
+    /// Returns an hourly limit for attempts that guess nothing, so that nothing slows down before the limit.
     private static func perHour(_ most: Int) -> AttemptRule {
         AttemptRule(firstSlowed: .max, longestWait: 0, most: most, window: 3600, memory: 3600)
     }
 }
 
-/// One of the things for which an attempt is counted.
+/// A key and the rule by which an attempt is counted for it.
 package struct AttemptCount: Sendable {
-    /// SHA-256 of what it is counted for.
+    /// SHA-256 of the source, account or other subject that attempts are counted for.
     let key: [UInt8]
     let rule: AttemptRule
 
@@ -102,15 +105,25 @@ package struct AttemptCount: Sendable {
     }
 }
 
-/// That an attempt must not be made now.
+/// The refusal of an attempt that exceeds a limit.
 package struct AttemptRefusal: Sendable {
-    /// Which of the things that it was to be counted for stands in the way: its position.
+    /// The position, among the attempt's counts, of the count whose limit was exceeded.
     package let position: Int
-    /// Seconds to wait.
+    /// The seconds to wait.
     package let seconds: Int
 }
 
-/// For what a guess at a password is counted, each as SHA-256.
+extension AttemptRefusal {
+    /// Nil where the attempt is allowed.
+    init?(_ row: inout Row) throws(PostgresError) {
+        let (position, seconds) = (try row.next(Int?.self), try row.next(Int?.self))
+        guard let position else { return nil }
+        // The row that caused the refusal may be younger than the statement's snapshot.
+        self.init(position: position, seconds: max(seconds ?? 1, 1))
+    }
+}
+
+/// The SHA-256 keys that a password guess is counted for.
 package struct AttemptKeys: Sendable {
     package let source: [UInt8]
     package let account: [UInt8]
@@ -126,40 +139,41 @@ package struct AttemptKeys: Sendable {
 }
 
 extension Store {
-    /// Counts an attempt as one that failed, before anything is known of it.
+    /// Counts an attempt as a failure before its outcome is known.
     ///
-    /// So guesses that come at once are counted one after the other, on whatever instance. What is refused was no
-    /// attempt, and is counted for nothing: a source that has to wait keeps nobody else from the account, and an
-    /// account that has to wait does not use up what its sources have.
+    /// Concurrent guesses are thus counted one after the other, across all instances. A refused attempt counts for
+    /// nothing: a source that must wait keeps nobody else from the account, and an account that must wait does not use
+    /// up the limits of its sources.
     ///
     /// - Parameters:
-    ///   - counts: What it is counted for, none twice.
-    ///   - application: Where.
-    /// - Returns: Nil when the attempt may be made; else what stands in the way.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - counts: The counts of the attempt, without duplicate keys.
+    ///   - application: The application of the attempt.
+    /// - Returns: Nil when the attempt is allowed; otherwise the refusal.
+    /// - Throws: `store_unavailable` and similar failures.
     package func countAttempt(
         for counts: [AttemptCount],
         of application: Application
     ) async throws(Failure) -> AttemptRefusal? {
         let checks = Array(counts.dropFirst())
         let result = try await query(Self.counting(counts, unlessHeld: checks, in: application), of: application)
-        guard let refusal = try read({ () throws(PostgresError) in try Self.refusal(in: result) }) else { return nil }
+        guard let refusal = try result.first(by: AttemptRefusal.init) else { return nil }
         let isChecked = refusal.position < checks.count
         let position = isChecked ? refusal.position + 1 : refusal.position - checks.count
-        // Attempts that come at once are checked at once, and the last count alone tells them apart.
+        // Concurrent attempts pass the checks together; only the counting refuses the surplus, so earlier counts are
+        // undone.
         if !isChecked, position > 0 {
             try await withdrawAttempt(for: Array(counts.prefix(position)), of: application)
         }
         return AttemptRefusal(position: position, seconds: refusal.seconds)
     }
 
-    /// The statement that counts an attempt; `refusal` reads its result.
+    /// Returns the statement that counts an attempt; `AttemptRefusal` reads its row.
     ///
     /// - Parameters:
-    ///   - counts: What it is counted for.
-    ///   - checks: What must not have to wait, and is not counted; their positions are before those of the counts.
-    ///   - application: Where.
-    ///   - factor: A factor whose row comes along, behind the two columns that `refusal` reads.
+    ///   - counts: The counts of the attempt.
+    ///   - checks: Limits that are checked but not counted; their positions come before those of the counts.
+    ///   - application: The application of the attempt.
+    ///   - factor: A factor whose row is returned after the two columns of the refusal.
     /// - Returns: The statement.
     static func counting(
         _ counts: [AttemptCount],
@@ -170,7 +184,7 @@ extension Store {
         counting(counts, unlessHeld: checks, inSchema: application.schema, reading: factor)
     }
 
-    /// As `counting(_:unlessHeld:in:reading:)`, in a schema that has a table `attempts`.
+    /// Like `counting(_:unlessHeld:in:reading:)`, for any schema that has a table `attempts`.
     static func counting(
         _ counts: [AttemptCount],
         unlessHeld checks: [AttemptCount] = [],
@@ -221,16 +235,16 @@ extension Store {
         )
     }
 
-    /// Counts a guess at a factor of a user's, and reads the factor.
+    /// Counts a guess at a factor of a user, and reads the factor.
     ///
     /// - Parameters:
-    ///   - factor: The factor.
-    ///   - user: Whose it is.
-    ///   - counts: What it is counted for.
-    ///   - checks: What must not have to wait; a wrong guess is counted for that afterwards.
-    ///   - application: Where.
-    /// - Returns: The factor, nil when the user has no such one; or why nothing may be guessed.
-    /// - Throws: `store_unavailable` and its like.
+    ///   - factor: The id of the factor.
+    ///   - user: The user of the factor.
+    ///   - counts: The counts of the guess.
+    ///   - checks: Limits that are only checked; the caller counts a wrong guess for them afterwards.
+    ///   - application: The application of the user.
+    /// - Returns: The refusal if the guess is not allowed; otherwise the factor, nil when the user has no such factor.
+    /// - Throws: `store_unavailable` and similar failures.
     package func countGuess(
         at factor: ObjectID,
         of user: ObjectID,
@@ -242,26 +256,18 @@ extension Store {
             Self.counting(counts, unlessHeld: checks, in: application, reading: (user, factor)),
             of: application
         )
-        return try read { () throws(PostgresError) in
-            let refusal = try Self.refusal(in: result)
-            guard refusal == nil, let row = result.first, try row.decode(2, as: UUID?.self) != nil else {
-                return (refusal, nil)
-            }
-            return (nil, try StoredFactor(row, from: 2))
-        }
+        return try result.first { row throws(PostgresError) in
+            let (refusal, factor) = (try AttemptRefusal(&row), try StoredFactor(&row))
+            return (refusal, refusal == nil ? factor : nil)
+        } ?? (nil, nil)
     }
 
-    static func refusal(in result: ResultSet) throws(PostgresError) -> AttemptRefusal? {
-        guard let row = result.first, let position = try row.decode(0, as: Int?.self) else { return nil }
-        // The row that stood in the way may be younger than the statement.
-        return AttemptRefusal(position: position, seconds: max(try row.decode(1, as: Int?.self) ?? 1, 1))
-    }
-
-    /// Long ago: a moment of this statement would be in the future for one that began before and had to wait for the
-    /// row.
+    /// A moment long ago, which means no wait.
+    ///
+    /// The time of this statement would be in the future for a statement that began earlier and waited for the row.
     private static let noWait = "to_timestamp(0)"
 
-    /// A row unless the key has to wait.
+    /// Returns the SQL of a check, which yields a row unless the key must wait.
     private static func one(_ key: String, unlessHeldIn attempts: String, by rule: AttemptRule) -> String {
         """
         select true from (\(key)) one (key)
@@ -275,7 +281,7 @@ extension Store {
         """
     }
 
-    /// One more for the key, unless it has to wait; then nothing comes back.
+    /// Returns the SQL that counts an attempt for the key; it counts nothing and yields no row if the key must wait.
     private static func one(_ key: String, in attempts: String, by rule: AttemptRule) -> String {
         let isForgotten = "a.last <= now() - interval '\(rule.memory) s'"
         let isOver = "a.counted_since <= now() - interval '\(rule.window) s'"
@@ -295,9 +301,10 @@ extension Store {
             """
     }
 
-    /// Takes an attempt back that was no failure: the account starts anew, the source has one less.
+    /// Undoes the count of an attempt that succeeded: the account's failures are reset, the source has one less.
     ///
-    /// A wait that the source has to keep stays, else own successes would buy guesses at others (T-82).
+    /// The source's current wait stays, or an attacker's own successful logins would buy guesses at other accounts
+    /// (T-82).
     package func forgiveAttempt(_ keys: AttemptKeys, of application: Application) async throws(Failure) {
         let attempts = "\(quoted(application.schema)).attempts"
         _ = try await query(
@@ -312,7 +319,7 @@ extension Store {
         )
     }
 
-    /// Takes an attempt back that was never made, from one thing after the other as it was counted.
+    /// Undoes the count of an attempt that was never made, key by key in the order of counting.
     package func withdrawAttempt(for counts: [AttemptCount], of application: Application) async throws(Failure) {
         let attempts = "\(quoted(application.schema)).attempts"
         let steps = counts.indices.map { position in

@@ -1,18 +1,22 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// The token in a link of a mail: whoever has it reads the mail of a user's address, which so is verified, unless the
-/// operator has these links made for everybody.
+/// The token in a link that is mailed to a user's address.
+///
+/// A user who has it reads mail to that address, which is thereby confirmed, unless the operator lets all API keys make
+/// these links.
 package struct EmailToken: Sendable {
     package let user: ObjectID
-    /// The address as it was stored when the link was made; the link counts as long as it is still that of the user,
-    /// and a reversal whatever that is.
+    /// The address as stored when the link was made.
+    ///
+    /// The link is valid while this is still the user's address; a reversal's link is valid in any case.
     package let email: String
-    /// What the identity property said when the link was made that a reversal brings back; nil where that is the
-    /// address, or was nothing.
+    /// The login name that a reversal restores, from when the link was made.
+    ///
+    /// Nil where the login name is the address, or where there was none.
     package let login: String?
-    /// Whether who has the link need not read the mail: then it confirms the address, and sets no password.
+    /// Whether the link only confirms the address and sets no password, since its holder need not read the mail.
     package let onlyConfirms: Bool
 
     package init(user: ObjectID, email: String, login: String? = nil, onlyConfirms: Bool = false) {
@@ -24,7 +28,7 @@ package struct EmailToken: Sendable {
 }
 
 extension Store {
-    /// Keeps a token by its SHA-256.
+    /// Stores a token by its SHA-256.
     package func addEmailToken(
         _ token: EmailToken,
         for purpose: EmailTokenPurpose,
@@ -34,8 +38,10 @@ extension Store {
         _ = try await query(Self.adding(token, for: purpose, tokenHash: tokenHash, of: application), of: application)
     }
 
-    /// The moment is that of the statement: of changes of one user, which wait for each other, the later one has the
-    /// later.
+    /// Returns the statement that stores a token.
+    ///
+    /// `created` is the statement's time, not the transaction's: changes of one user wait for each other, so the later
+    /// change has the later time.
     static func adding(
         _ token: EmailToken,
         for purpose: EmailTokenPurpose,
@@ -51,7 +57,7 @@ extension Store {
         """
     }
 
-    /// What is known of the token of a link, as long as it counts; nothing is used up.
+    /// Returns the token of a valid link without using it up; nil when the link is invalid.
     package func emailToken(
         tokenHash: [UInt8],
         for purpose: EmailTokenPurpose,
@@ -67,18 +73,10 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in
-            guard let row = result.first else { return nil }
-            return EmailToken(
-                user: ObjectID(try row.decode(0, as: UUID.self)),
-                email: try row.decode(1, as: String.self),
-                login: try row.decode(2, as: String?.self),
-                onlyConfirms: try row.decode(3, as: Bool.self)
-            )
-        }
+        return try result.first(into: EmailToken.init)
     }
 
-    /// Whether a user has identities of providers.
+    /// Returns whether a user has identities of providers.
     package func hasIdentities(_ user: ObjectID, in application: Application) async throws(Failure) -> Bool {
         let result = try await query(
             "select from \(identifier: application.schema).identities where object_id = \(user.uuid) limit 1",
@@ -91,8 +89,9 @@ extension Store {
         "e.token_hash = \(tokenHash) and e.purpose = \(purpose.rawValue) and e.expires > now()"
     }
 
-    /// The user whose link it is, locked, and the link, which the first of several statements takes away: so it counts
-    /// once.
+    /// Returns the CTEs that lock the user of a link, delete the link and confirm the address.
+    ///
+    /// As the first of several statements of a transaction, this makes the link single-use.
     static func taking(
         _ tokenHash: [UInt8],
         _ purpose: EmailTokenPurpose,

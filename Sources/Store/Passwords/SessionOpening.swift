@@ -1,28 +1,28 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// What opens a session for a user without a provider's word.
+/// A session to open for a user without a provider's credential.
 package struct SessionOpening: Sendable {
     package enum Grounds: Sendable {
-        /// The password: the stored hash that it was held against, by its sealed bytes.
+        /// A password: the stored hash that it was verified against, identified by its encrypted bytes.
         case password(SealedSecret)
-        /// A passkey, which is the factor that was shown as well.
+        /// A passkey, which is also the second factor.
         case passkey
-        /// A server's word: nobody has shown who they are.
+        /// A server's request: the user has shown no credential.
         case server
     }
 
     package let user: ObjectID
     package let grounds: Grounds
-    /// What the person logged in by.
+    /// The login name, the id of the passkey, or the user's id for a server's request.
     package let login: String
     package let tokenHash: [UInt8]
-    /// The session that the client had; it ends if it is the same user's.
+    /// The client's previous session, which is revoked if it belongs to the same user.
     package let previousTokenHash: [UInt8]?
-    /// SHA-256 of what the client says that its device is trusted by.
+    /// SHA-256 of the token by which the client claims to be a trusted device.
     package let deviceHash: [UInt8]?
-    /// What finishes a login that was put off, and what of it counts once; nil for a login that begins.
+    /// The second factor that completes a pending login, and that login's single-use value; nil for a new login.
     package let finish: Finish?
 
     package struct Finish: Sendable {
@@ -57,16 +57,16 @@ package struct SessionOpening: Sendable {
 extension Store {
     /// Opens a session in one statement.
     ///
-    /// The user is locked first and the password after that, as a change of the password does: a login that was held
-    /// against the hash from before the change opens nothing when the change was faster.
+    /// The statement locks the user first and the password second, like a change of the password: a login verified
+    /// against the former hash opens no session when the change was faster.
     ///
     /// - Parameters:
-    ///   - opening: what to open.
-    ///   - application: whose user it is.
-    /// - Returns: The user; nil when the hash is not the stored one any more, or the user is gone.
+    ///   - opening: The session to open.
+    ///   - application: The application of the user.
+    /// - Returns: The user; nil when the hash is no longer the stored one, or the user no longer exists.
     /// - Throws: `account_disabled`, `email_unconfirmed`, `already_logged_in`, `too_many_sessions`,
     ///   `second_factor_required`, `second_factor_enrolment_required`, `pending_sign_in_invalid`, `store_unavailable`
-    ///   and its like.
+    ///   and similar failures.
     package func openSession(
         _ opening: SessionOpening,
         of application: Application
@@ -74,17 +74,16 @@ extension Store {
         let columns = UserColumns(application: application)
         let statement = StatementTemplate(opening.text(of: application)).filled(with: opening)
         return try await current(application) {
-            guard let row = try await tables(of: application).query(statement, near: application.affinity).first else {
-                return nil
-            }
-            let status = try row.decode(0, as: String.self)
-            if try row.decode(2, as: UUID?.self) != nil { return try columns.user(in: row, from: 2) }
+            let result = try await tables(of: application).query(statement, near: application.affinity)
+            guard var row = result.first else { return nil }
+            let (status, demand) = (try row.next(String.self), try row.next(String?.self))
+            if !row.isNullNext { return try columns.user(in: &row) }
             switch UserStatus(rawValue: status) {
             case .emailConfirmationPending: throw Self.emailUnconfirmed
             case .disabled, nil: throw Self.accountDisabled
             case .enabled, .guest: break
             }
-            if let demand = try row.decode(1, as: String?.self).flatMap(FactorDemand.init) { throw demand.failure }
+            if let demand = demand.flatMap(FactorDemand.init) { throw demand.failure }
             throw application.settings.excessLogin
         }
     }
@@ -213,9 +212,7 @@ private struct SessionOpeningText {
 
     private static let user = Value("user") { .uuid($0.user.uuid) }
     private static let tokenHash = Value("token_hash") { .bytes($0.tokenHash) }
-    private static let previous = Value("previous_token_hash") {
-        $0.previousTokenHash.map(Bind.bytes) ?? .null(.bytes)
-    }
+    private static let previous = Value("previous_token_hash", of: \.previousTokenHash)
     private static let login = Value("login") { .text($0.login) }
     private static let hash = Value("verified_hash", as: "bytea") {
         guard case .password(let hash) = $0.grounds else { return .null(.bytes) }
@@ -231,19 +228,19 @@ extension SessionOpening.Grounds {
         }
     }
 
-    /// A server answers for whom it logs in.
+    /// Whether the login asks for a second factor; a server vouches for the users that it logs in.
     fileprivate var asksForFactor: Bool {
         if case .server = self { false } else { true }
     }
 
-    /// When the person has shown who they are.
+    /// When the user was last verified; long ago for a server's request.
     fileprivate var proved: SQL<SessionOpening> {
         if case .server = self { "to_timestamp(0)" } else { "now()" }
     }
 }
 
 extension SessionOpening {
-    /// The text of the statement that opens it.
+    /// Returns the text of the statement that opens the session.
     func text(of application: Application) -> SQL<SessionOpening> {
         SessionOpeningText(of: self, columns: UserColumns(application: application), application: application).statement
     }

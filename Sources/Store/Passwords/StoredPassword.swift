@@ -1,13 +1,13 @@
+package import Domain
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// The password of a user as it is stored.
+/// The stored password of a user.
 package struct StoredPassword: Sendable {
     package let objectID: ObjectID
-    /// `Login.key` of what the user logs in by.
+    /// `Login.key` of the login name.
     package let login: String
-    /// The text of a hash, ours or that of another system, sealed.
+    /// The encrypted text of a hash, of this service or of another system.
     package let hash: SealedSecret
 
     package init(objectID: ObjectID, login: String, hash: SealedSecret) {
@@ -18,7 +18,7 @@ package struct StoredPassword: Sendable {
 }
 
 extension StoredPassword {
-    /// Makes it the user's, whatever the user had before; a login that is another user's is a violation of `passwords`.
+    /// Returns the statement that makes this the user's password; another user's login name violates `passwords`.
     func replacement(in application: Application) -> Statement {
         """
         insert into \(identifier: application.schema).passwords (object_id, login, hash, hash_key_id)
@@ -30,14 +30,41 @@ extension StoredPassword {
 }
 
 extension Store {
-    /// The password behind a login; nil when nobody has it.
+    /// Returns the password of a login name; nil when no user has it.
     package func password(ofLogin login: String, in application: Application) async throws(Failure) -> StoredPassword? {
         try await password(where: "login = \(login)", in: application)
     }
 
-    /// The password of a user; nil for those who have none.
+    /// Returns the password of a user; nil when the user has none.
     package func password(of user: ObjectID, in application: Application) async throws(Failure) -> StoredPassword? {
         try await password(where: "object_id = \(user.uuid)", in: application)
+    }
+
+    /// Returns the id of the master key of some hash of an application; nil when there is no hash.
+    ///
+    /// Except during a rotation, all hashes are encrypted with the same key.
+    package func passwordKey(of application: Application) async throws(Failure) -> String? {
+        try await query(
+            "select hash_key_id from \(identifier: application.schema).passwords limit 1",
+            of: application,
+            isRare: true
+        ).first(String.self)
+    }
+
+    /// Replaces a hash by a rehash of the same password, unless the password has been changed meanwhile.
+    package func replaceHash(
+        _ former: SealedSecret,
+        of user: ObjectID,
+        by hash: SealedSecret,
+        in application: Application
+    ) async throws(Failure) {
+        _ = try await query(
+            """
+            update \(identifier: application.schema).passwords set hash = \(hash.bytes), hash_key_id = \(hash.keyID)
+            where object_id = \(user.uuid) and hash = \(former.bytes)
+            """,
+            of: application
+        )
     }
 
     package static let loginTakenByOther = Failure(
@@ -45,7 +72,7 @@ extension Store {
         "Another user logs in by this already."
     )
 
-    /// The user of a login; nil when nobody has it.
+    /// Returns the user of a login name; nil when no user has it.
     package func user(ofLogin login: String, in application: Application) async throws(Failure) -> User? {
         let columns = UserColumns(application: application)
         let result = try await query(
@@ -56,10 +83,7 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in
-            guard let row = result.first else { return nil }
-            return try columns.user(in: row, from: 0)
-        }
+        return try result.first(by: columns.user)
     }
 
     private func password(
@@ -72,16 +96,6 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in
-            guard let row = result.first else { return nil }
-            return StoredPassword(
-                objectID: ObjectID(try row.decode(0, as: UUID.self)),
-                login: try row.decode(1, as: String.self),
-                hash: SealedSecret(
-                    bytes: try row.decode(2, as: [UInt8].self),
-                    keyID: try row.decode(3, as: String.self)
-                )
-            )
-        }
+        return try result.first(into: StoredPassword.init)
     }
 }

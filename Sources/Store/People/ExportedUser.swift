@@ -1,19 +1,20 @@
+package import Domain
+import Encodings
 import FoundationEssentials
 import Postgres
-package import Vocabulary
 
-/// A user with what else belongs into an export of all users.
+/// A user with the other data that an export of all users contains.
 package struct ExportedUser: Sendable {
     package let user: User
-    /// What the user logs in with by password; nil for who has none.
+    /// The login name; nil without a password.
     package let login: String?
-    /// Nil for who has none, and where none is wanted.
+    /// Nil without a password, and where the export leaves hashes out.
     package let passwordHash: SealedSecret?
     package let roles: [String]
-    /// In the order in which they came; empty where none are wanted.
+    /// In the order of their creation; empty where the export leaves identities out.
     package let identities: [Identity]
 
-    /// Who the user is at a provider.
+    /// An identity of the user at a provider.
     package struct Identity: Sendable {
         package let provider: String
         package let app: String
@@ -23,8 +24,9 @@ package struct ExportedUser: Sendable {
 }
 
 extension Store {
-    /// Users in the order of their ids, those behind `after`: as many as are wanted, fewer where these would be too
-    /// large together, and none when there are no more.
+    /// Returns users in the order of their ids, starting after `after`; none when there are no more.
+    ///
+    /// Returns up to `limit` users, or fewer where these would be too large together.
     package func exportedUsers(
         of application: Application,
         after: ObjectID?,
@@ -53,13 +55,8 @@ extension Store {
             var statement = question
             statement.append("\(limit)")
             do throws(PostgresError) {
-                var users: [ExportedUser] = []
-                for row in try await tables(of: application).query(statement, near: application.affinity, isRare: true)
-                    .rows
-                {
-                    users.append(try ExportedUser(row, columns))
-                }
-                return users
+                return try await tables(of: application).query(statement, near: application.affinity, isRare: true)
+                    .all { row throws(PostgresError) in try ExportedUser(&row, columns) }
             } catch {
                 guard case .tooLarge(let excess) = error, excess.column == nil, limit > 1 else {
                     throw await failure(of: error, in: application)
@@ -71,16 +68,12 @@ extension Store {
 }
 
 extension ExportedUser {
-    fileprivate init(_ row: Row, _ columns: UserColumns) throws(PostgresError) {
-        login = try row.decode(0, as: String?.self)
-        if let hash = try row.decode(1, as: [UInt8]?.self), let keyID = try row.decode(2, as: String?.self) {
-            passwordHash = SealedSecret(bytes: hash, keyID: keyID)
-        } else {
-            passwordHash = nil
-        }
-        roles = try row.decode(3, as: [String].self)
-        identities = (try row.decode(4, as: JSONValue?.self)?.array ?? []).compactMap(Identity.init)
-        user = try columns.user(in: row, from: 5)
+    fileprivate init(_ row: inout Row, _ columns: UserColumns) throws(PostgresError) {
+        login = try row.next()
+        passwordHash = try row.next()
+        roles = try row.next()
+        identities = (try row.next(JSONValue?.self)?.array ?? []).compactMap(Identity.init)
+        user = try columns.user(in: &row)
     }
 }
 

@@ -1,29 +1,29 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// Which users are wanted: all conditions that are given must hold.
+/// The conditions of a search for users; all given conditions must hold.
 package struct PersonSearch: Sendable {
     package var objectID: ObjectID?
-    /// The id at a provider, under whichever of the application's apps.
+    /// The user's id at a provider, for any of the application's apps.
     package var subject: String?
-    /// The whole address, in whatever case.
+    /// The whole address, case-insensitive.
     package var email: String?
-    /// A part of the name, in whatever case.
+    /// A part of the name, case-insensitive.
     package var name: String?
     package var status: UserStatus?
-    /// A login method: somebody has an identity of it, a password, or a passkey.
+    /// A login method of the user: a provider, a password, or a passkey.
     package var provider: ProviderName?
-    /// A declared property and its value; a DATETIME is meant to the millisecond.
+    /// A declared property and its value; a DATETIME matches to the millisecond.
     package var property: (name: PropertyName, value: PropertyValue)?
 
     package init() {}
 }
 
 extension Store {
-    /// Users in the order of their ids: those behind `after`.
+    /// Returns users in the order of their ids, starting after `after`.
     ///
-    /// A part of a name of three characters or more is found within the time of a page where `name` is indexed; otherwise
-    /// a rare one takes reading all users, as a rare status does.
+    /// Where `name` is indexed, a part of a name of at least three characters is found in the time of one page.
+    /// Otherwise a search for a rare part reads all users, as a search for a rare status does.
     package func people(
         matching search: PersonSearch,
         of application: Application,
@@ -38,19 +38,16 @@ extension Store {
         func found(in source: Statement) async throws(Failure) -> [User] {
             let columns = UserColumns(application: application)
             let list = columns.list(of: "u")
-            let result = try await query(
+            return try await query(
                 "select \(unsafeRaw: list) from \(source) \(inOrder) \(limit)",
                 of: application
-            )
-            return try read { () throws(PostgresError) in
-                try result.rows.map { (row) throws(PostgresError) in try columns.user(in: row, from: 0) }
-            }
+            ).all(by: columns.user)
         }
         guard search.name != nil, application.properties.contains(where: { $0.name == .name && $0.indexed }) else {
             return try await found(in: "\(users) where \(place) and \(conditions)")
         }
-        // A part that many names have is found soon in the order of the ids, and a rare one by the index of parts, which
-        // knows no order. PostgreSQL cannot tell the one from the other: its guess is by the length of the part.
+        // A part that many names contain is found soon in the order of the ids. A rare part is found by the trigram
+        // index, which has no order. PostgreSQL cannot tell the two apart: it estimates by the length of the part.
         let first = try await found(
             in: """
                 (select u.* from \(users) where \(place) \(inOrder) \(unsafeRaw: Self.usersReadInOrder)) u
@@ -65,7 +62,7 @@ extension Store {
 }
 
 extension PersonSearch {
-    /// What must hold for a row `u` of the users table.
+    /// Returns the conditions for a row `u` of the users table.
     fileprivate func conditions(schema: String) -> [Statement] {
         var conditions: [Statement] = []
         if let objectID { conditions.append("u.object_id = \(objectID.uuid)") }
@@ -80,8 +77,10 @@ extension PersonSearch {
         return conditions
     }
 
-    /// The key of identities begins with the provider and its app, so it is asked once for each app that there is, and
-    /// for the apps by going from one to the next: a search without the app would read the whole table.
+    /// Returns the condition that a user has the subject at any app.
+    ///
+    /// The primary key of `identities` begins with provider and app. So the key is searched once for each app, and a
+    /// loose index scan lists the apps; a search without the app would scan the whole table.
     private static func condition(onSubject subject: String, identities: String) -> Statement {
         """
         u.object_id in (
@@ -122,11 +121,11 @@ extension PersonSearch {
 
     private static func condition(on name: PropertyName, is value: PropertyValue) -> Statement {
         if case .text(let text) = value, text.unicodeScalars.count < PropertyType.keyCharacters {
-            // What the index of an indexed property holds.
+            // The expression in the index of an indexed property.
             let key = Property(name: name, type: .text).key(of: "u." + quoted(name.text))
             return "\(unsafeRaw: key) = \(text)"
         }
-        // A column keeps microseconds, which whoever searches has never seen.
+        // A column stores microseconds, which clients never see.
         guard case .dateTime = value else { return "u.\(identifier: name.text) = \(bind: value.bind)" }
         return """
             u.\(identifier: name.text) >= \(bind: value.bind)
@@ -134,7 +133,7 @@ extension PersonSearch {
             """
     }
 
-    /// A pattern of LIKE that matches every text with this one in it; what means something in patterns means itself.
+    /// Returns a LIKE pattern that matches every text containing this one, with special characters escaped.
     private static func pattern(containing text: String) -> String {
         var pattern = "%"
         for scalar in text.unicodeScalars {

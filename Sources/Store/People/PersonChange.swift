@@ -1,52 +1,54 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// What an operator can do to a person.
+/// A change of a user by an operator.
 package enum PersonChange: Sendable {
-    /// Disabling ends the sessions as well.
+    /// Disabling also revokes the sessions.
     case setStatus(UserStatus)
-    /// Properties, none of them the address or what people log in by: those have a change of their own
-    /// (``UserUpdate``).
+    /// Sets properties other than the address and the login name, which have a change of their own (``UserUpdate``).
     case setProperties(GivenProperties)
     case endSessions
     case endSession(id: String)
-    /// An identity that the person has; the sessions that it opened end as well.
+    /// Removes an identity that the user has, and revokes the sessions that it opened.
     case unlink(provider: String, app: String, subject: String)
-    /// Second factors, so that no reversal brings them back: one with those that stand in for it alone, or all. The
-    /// mails go with it.
+    /// Removes one second factor, or all, so that no reversal restores them; the notices are queued with the change.
+    ///
+    /// Recovery codes are removed with the last factor that they stand in for.
     case removeFactors(only: ObjectID?, telling: [Notice])
     case giveRole(String)
     case takeRole(String)
-    /// Removes the row and all that hangs on it; the identities of a disabled user are banned, by their hashes. The
-    /// mails go whatever becomes of the user.
+    /// Deletes the user with all dependent rows, and bans the identities of a disabled user by their hashes.
+    ///
+    /// The notices outlast the user.
     case erase(banningBy: IdentityHasher, telling: [Notice] = [])
 }
 
-/// A person after a change.
+/// A user after a change.
 package struct ChangedPerson: Sendable {
-    /// Nil when it was erased.
+    /// Nil when the user was erased.
     package let person: StoredPerson?
-    /// What was taken away, with provider tokens: good for giving up our permissions, once.
+    /// The removed identities with their stored provider tokens, good for revoking the app's permissions, once.
     package let tokens: [KeptIdentity]
-    /// Whether the audit log has got an entry; there is none where nothing has changed.
+    /// Whether the audit log has got an entry; false when nothing changed.
     package let isRecorded: Bool
 }
 
 extension Store {
-    /// Changes a person in one transaction: reads all of it under lock, asks what to do, does it, writes the audit log.
+    /// Changes a user in one transaction: locks and reads the user, applies the plan, writes the audit log.
     ///
-    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`): a login of
-    /// the person is over before the lock is had, or waits and sees the outcome.
+    /// The user's row is locked before dependent rows, as in a login (see `SignInStatement`): a login of the user has
+    /// finished before the lock is acquired, or waits and sees the outcome.
     ///
     /// - Parameters:
-    ///   - id: The person.
-    ///   - application: Whose user it is.
-    ///   - actor: Who does it.
-    ///   - plan: Gets the person as it is; what it throws passes through, and nothing has changed then. Nil: nothing is
-    ///     to be done.
-    /// - Returns: The person as it is afterwards, and what went.
-    /// - Throws: `not_found` when there is no such person, `conflict` when rows of other tables forbid to erase it,
-    ///   `property_missing`, `constraint_violation` and their like when the table does not take a property's value.
+    ///   - id: The user.
+    ///   - application: The application of the user.
+    ///   - actor: The author of the change, for the audit log.
+    ///   - plan: Returns the change for the current user, nil for none. Its errors are rethrown, and nothing has
+    ///     changed then.
+    /// - Returns: The user after the change, and the removed tokens.
+    /// - Throws: `not_found` when there is no such user, `conflict` when rows of other tables forbid the erasure,
+    ///   `property_missing`, `constraint_violation` and similar failures when the table rejects a property's value.
     package func change(
         _ id: ObjectID,
         of application: Application,
@@ -59,8 +61,7 @@ extension Store {
             let tables = tables(of: application)
             return try await tables.withTransaction { connection in
                 @Sendable func current() async throws -> StoredPerson? {
-                    let result = try await connection.query(reader.statement(for: id))
-                    return try read { () throws(PostgresError) in try reader.person(in: result) }
+                    try await Answer(result: connection.query(reader.statement(for: id))).first(by: reader.person)
                 }
                 _ = try await connection.query(work.lock)
                 guard let person = try await current() else { throw Failure.noSuchUser }
@@ -84,7 +85,7 @@ extension Store {
         }
     }
 
-    /// Tables of the operator's own may refer to users.
+    /// Returns the failure for a user to whom rows refer, as tables of the operator's own may do.
     private static func stillReferred(by refusal: ServerError) -> Failure {
         let table = [refusal.schema, refusal.table].compactMap(\.self).joined(separator: ".")
         return Failure(
@@ -96,11 +97,11 @@ extension Store {
 }
 
 extension Failure {
-    /// The same for every id that names no user of the application, whatever it is otherwise (T-117).
+    /// The failure for every id that names no user of the application, whatever else it may be (T-117).
     package static let noSuchUser = Failure(.notFound, "This application has no such user.")
 }
 
-/// The steps of a change of one person.
+/// The steps of a change of one user.
 private struct PersonWork: Sendable {
     let id: ObjectID
     let application: Application
@@ -111,7 +112,7 @@ private struct PersonWork: Sendable {
         "select from \(identifier: schema).users where object_id = \(id.uuid) for update"
     }
 
-    /// The provider tokens that are kept with the identities that a change takes away.
+    /// Returns the provider tokens stored with the identities that a change removes.
     func tokens(
         lostBy change: PersonChange,
         _ connection: PostgresConnection
@@ -125,9 +126,9 @@ private struct PersonWork: Sendable {
         }
     }
 
-    /// Does what is to be done.
+    /// Carries out the change.
     ///
-    /// - Returns: What the audit log gets; nil when nothing changed.
+    /// - Returns: The audit log's entry; nil when nothing changed.
     func carryOut(
         _ change: PersonChange,
         on person: StoredPerson,
@@ -158,13 +159,7 @@ private struct PersonWork: Sendable {
             let identity: JSONObject = [
                 "provider": .string(provider), "appId": .string(app), "subject": .string(subject),
             ]
-            return AuditRecord(
-                application: application.id,
-                action: "user.unlink",
-                target: id.description,
-                from: .object(identity),
-                to: nil
-            )
+            return AuditRecord("user.unlink", of: id.description, in: application.id, from: .object(identity))
         case .removeFactors(let factor, let notices):
             return try await removeFactors(only: factor, telling: notices, connection)
         case .giveRole(let role):
@@ -207,7 +202,8 @@ private struct PersonWork: Sendable {
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> AuditRecord? {
         guard status != person.user.status else {
-            // Somebody may have disabled the user by SQL, which leaves the sessions for when the user is enabled again.
+            // The user may have been disabled by SQL, which leaves the sessions valid for when the user is enabled
+            // again.
             return status == .disabled ? try await endSessions(of: person, connection) : nil
         }
         let set = try await connection.query(
@@ -216,7 +212,7 @@ private struct PersonWork: Sendable {
         if status == .disabled {
             try await connection.endSessions(of: id, schema: schema)
         } else {
-            // Of an identity that its provider had erased while another one kept the account.
+            // The ban is of an identity that was erased at its provider's request while another one kept the account.
             _ = try await connection.liftBans(of: id, schema: schema)
         }
         return entry(
@@ -227,9 +223,9 @@ private struct PersonWork: Sendable {
         )
     }
 
-    /// Removes one factor, or all, and those that were taken away lately with them.
+    /// Removes one factor, or all, and also the recently removed factors that match.
     ///
-    /// Recovery codes go with the last factor that they stand in for, and links that undo a change do no more.
+    /// Recovery codes are removed with the last factor that they stand in for, and reversal links are revoked.
     private func removeFactors(
         only factor: ObjectID?,
         telling notices: [Notice],
@@ -241,17 +237,16 @@ private struct PersonWork: Sendable {
             removed += try await connection.deleteFactors(of: id, where: "removed is null", schema: schema)
         }
         guard !removed.isEmpty else { return nil }
-        // A link that asks for a factor of its moment would find none, and ask for nothing.
+        // A reversal link asks for a factor from before its change; it would find none, and ask for nothing.
         _ = try await connection.query(
             "delete from \(identifier: schema).email_proofs where object_id = \(id.uuid) and purpose = 'reversal'"
         )
         for notice in notices { _ = try await connection.enqueue(notice, to: id, of: application) }
         return AuditRecord(
-            application: application.id,
-            action: "user.factor.remove",
-            target: id.description,
-            from: .object(["factors": .array(removed)]),
-            to: nil
+            "user.factor.remove",
+            of: id.description,
+            in: application.id,
+            from: .object(["factors": .array(removed)])
         )
     }
 
@@ -260,16 +255,10 @@ private struct PersonWork: Sendable {
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> AuditRecord? {
         guard try await connection.endSessions(of: id, schema: schema) > 0 else { return nil }
-        return AuditRecord(
-            application: application.id,
-            action: "user.sessions.end",
-            target: id.description,
-            from: nil,
-            to: nil
-        )
+        return AuditRecord("user.sessions.end", of: id.description, in: application.id)
     }
 
-    /// An entry, unless the statement found nothing to do.
+    /// Returns an audit log entry, or nil if the statement changed nothing.
     private func entry(
         _ action: String,
         if result: ResultSet,
@@ -277,7 +266,7 @@ private struct PersonWork: Sendable {
         to: JSONValue? = nil
     ) -> AuditRecord? {
         guard let rows = result.affectedRows, rows > 0 else { return nil }
-        return AuditRecord(application: application.id, action: action, target: id.description, from: from, to: to)
+        return AuditRecord(action, of: id.description, in: application.id, from: from, to: to)
     }
 }
 

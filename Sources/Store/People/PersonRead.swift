@@ -1,22 +1,23 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// One person; nil when there is none.
+    /// Returns a user with all stored data; nil when there is none.
     package func person(_ id: ObjectID, of application: Application) async throws(Failure) -> StoredPerson? {
         let reader = PersonReader(application: application)
-        let result = try await query(reader.statement(for: id), of: application)
-        return try read { () throws(PostgresError) in try reader.person(in: result) }
+        return try await query(reader.statement(for: id), of: application).first(by: reader.person)
     }
 }
 
-/// Reads all that is stored of a person, as of one moment.
+/// Reads all stored data of a user in one snapshot.
 struct PersonReader: Sendable {
     private let application: Application
     private let columns: UserColumns
 
-    /// A person who logs in again and again without ever logging out must stay one that an operator can look at and
-    /// disable.
+    /// The maximum number of sessions read.
+    ///
+    /// It lets operators view and disable a user who logs in again and again without ever logging out.
     private static let sessionsRead = 1000
 
     init(application: Application) {
@@ -58,27 +59,27 @@ struct PersonReader: Sendable {
         """
     }
 
-    /// The id of a session, of a row of the sessions table.
+    /// The SQL expression of a session's id, for a row of the sessions table.
     static let sessionID = "encode(substring(sha256(token_hash) for 16), 'hex')"
 
-    /// Milliseconds since 1970, rounded towards the past; NULL for infinity, which no number of JSON is.
+    /// Returns milliseconds since 1970, rounded down; NULL for infinity, which JSON cannot represent.
     private static func milliseconds(_ column: String) -> String {
         "case when isfinite(\(column)) then floor(extract(epoch from \(column)) * 1000)::bigint end"
     }
 
-    func person(in result: ResultSet) throws(PostgresError) -> StoredPerson? {
-        guard let row = result.first else { return nil }
-        var password: StoredPerson.Password?
-        if let login = try row.decode(2, as: String?.self), let changed = try row.decode(3, as: Timestamp?.self) {
-            password = StoredPerson.Password(login: login, changed: changed.milliseconds)
-        }
+    func person(in row: inout Row) throws(PostgresError) -> StoredPerson {
+        let (identities, sessions) = (try row.next(JSONValue.self), try row.next(JSONValue.self))
+        let (login, changed) = (try row.next(String?.self), try row.next(Timestamp?.self))
+        let (roles, factors) = (try row.next([String].self), try row.next(JSONValue.self))
         return StoredPerson(
-            user: try columns.user(in: row, from: 6),
-            identities: (try row.decode(0, as: JSONValue.self).array ?? []).compactMap(Self.identity),
-            password: password,
-            roles: try row.decode(4, as: [String].self),
-            sessions: (try row.decode(1, as: JSONValue.self).array ?? []).compactMap(Self.session),
-            factors: (try row.decode(5, as: JSONValue.self).array ?? []).compactMap(Self.factor)
+            user: try columns.user(in: &row),
+            identities: (identities.array ?? []).compactMap(Self.identity),
+            password: login.flatMap { login in
+                changed.map { StoredPerson.Password(login: login, changed: $0.milliseconds) }
+            },
+            roles: roles,
+            sessions: (sessions.array ?? []).compactMap(Self.session),
+            factors: (factors.array ?? []).compactMap(Self.factor)
         )
     }
 

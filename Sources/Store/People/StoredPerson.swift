@@ -1,30 +1,31 @@
-package import Vocabulary
+package import Domain
+package import Encodings
 
-/// Everything that is stored of one person.
+/// All stored data of one user.
 package struct StoredPerson: Sendable {
     package let user: User
-    /// In the order in which they came.
+    /// In the order of their creation.
     package let identities: [Identity]
-    /// Nil for who has no password.
+    /// Nil without a password.
     package let password: Password?
-    /// What was given, in the order of the names; one that the application has no more is among them.
+    /// The given roles in the order of their names, including roles that the application no longer has.
     package let roles: [String]
-    /// The newest first, at most 1,000; ended ones are not among them.
+    /// The newest first, at most 1,000, without expired ones.
     package var sessions: [Session]
-    /// From the oldest on; those that were taken away are not among them.
+    /// The oldest first, without removed ones.
     package let factors: [Factor]
 
-    /// By how many credentials the person can log in.
+    /// The number of identities and passwords by which the user can log in.
     package var loginMethods: Int { identities.count + (password == nil ? 0 : 1) }
 
-    /// What the person logs in with by password; the hash is for nobody to see.
+    /// The password login of the user; operators never see the hash.
     package struct Password: Sendable {
         package let login: String
-        /// When it was chosen.
+        /// When the password was chosen.
         package let changed: Int64
     }
 
-    /// Who the person is at a provider.
+    /// An identity of the user at a provider.
     package struct Identity: Sendable {
         package let provider: String
         package let app: String
@@ -32,35 +33,37 @@ package struct StoredPerson: Sendable {
         package let created: Int64
         package let lastUsed: Int64
         package let grantedScopes: [String]
-        /// What the person declined, or took back since.
+        /// Permissions that the user declined, or revoked since.
         package let declinedScopes: [String]
         package let dataAccessExpires: Int64?
-        /// When the provider said that our access to the person had ended, and by what we know it; nil while it has
-        /// not.
+        /// When the provider reported that the app's access to the user had been revoked; nil while it has not.
+        ///
+        /// `revokedBy` says how the service learned of it.
         package let revoked: Int64?
         package let revokedBy: String?
-        /// Whether a provider token is kept, when it ends if that is known, and when the provider was last asked about
-        /// it.
+        /// Whether a provider token is stored.
+        ///
+        /// `tokenExpires` is its expiry, if known; `checked` is when the provider was last asked about it.
         package let tokenKept: Bool
         package let tokenExpires: Int64?
         package let checked: Int64?
-        /// What the mapping wrote last into properties that it writes until they are edited.
+        /// The last values that the mapping wrote to properties that it writes until they are edited.
         package let written: JSONObject
     }
 
-    /// A second factor, with what is secret of it as long as it may be hinted at.
+    /// A second factor; its secret is included as long as it may be used for a hint.
     package struct Factor: Sendable {
         package let id: ObjectID
         package let kind: FactorKind
         package let label: String?
         package let secret: SealedSecret?
-        /// Recovery codes that are left.
+        /// The number of unused recovery codes.
         package let codesLeft: Int
         package let created: Int64
         package let lastUsed: Int64?
     }
 
-    /// A session; its token is nowhere, and its id is no way to it.
+    /// A session; its token is not stored, and its id gives no access.
     package struct Session: LocatedSession {
         /// The first 16 bytes of the hash of the token's hash, in hex.
         package let id: String

@@ -1,19 +1,20 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
 extension Store {
-    /// Makes a guest a user with a password, who keeps id and properties.
+    /// Converts a guest to a user with a password; the id and the properties stay.
     ///
-    /// The guest's sessions end: whoever had one before, this is an account now, and its password opens the next one
-    /// (T-33).
+    /// The guest's sessions are revoked: whoever had one before, this is an account now, and its password opens the
+    /// next session (T-33).
     ///
     /// - Parameters:
     ///   - write: The account, with the id of the guest.
     ///   - tokenHash: SHA-256 of the token of a session of the guest.
-    ///   - application: Whose guest it is.
-    /// - Returns: The user; nil when the login is another user's.
-    /// - Throws: `guest_invalid` unless the session is live and the guest's, `invitation_required`,
-    ///   `invitation_invalid`, `property_missing`, `constraint_violation` and their like; nothing is written then.
+    ///   - application: The application of the guest.
+    /// - Returns: The user; nil when the login name is another user's.
+    /// - Throws: `guest_invalid` unless the session is valid and the guest's, `invitation_required`,
+    ///   `invitation_invalid`, `property_missing`, `constraint_violation` and similar failures. Nothing is written
+    ///   then.
     package func convertGuest(
         _ write: RegistrationWrite,
         bySession tokenHash: [UInt8],
@@ -35,7 +36,7 @@ extension Store {
                 guard claimed.affectedRows == 1 else { return nil }
                 var assignments = UserAssignments(write.given)
                 assignments.set("user_status", to: "\(write.status.rawValue)")
-                // As of everybody who has registered and not logged in.
+                // Like every user who has registered and not logged in yet.
                 assignments.set("last_login", to: "null")
                 let result = try await connection.query(
                     """
@@ -44,8 +45,7 @@ extension Store {
                     """
                 )
                 try await connection.endSessions(of: write.password.objectID, schema: schema)
-                guard let row = result.first else { throw Failure.guestInvalid }
-                let user = try columns.user(in: row, from: 0)
+                guard let user = try result.first(by: columns.user) else { throw Failure.guestInvalid }
                 try user.dynamic.checkDynamicSize()
                 return try await accept(held, of: write, by: user, in: application, connection)
             }
@@ -54,7 +54,7 @@ extension Store {
 }
 
 extension Failure {
-    /// One text for every reason, so that nobody learns of other guests.
+    /// The failure of a conversion; its text is the same for every reason, so that nobody learns of other guests.
     package static let guestInvalid = Failure(
         .guestInvalid,
         "A guest becomes a user by the guest's own live session: send it as user-token. Without objectId a new user is made."

@@ -1,7 +1,7 @@
+package import Domain
 import Postgres
-package import Vocabulary
 
-/// How many searches took long, and how long the slowest.
+/// The number of slow searches, and the duration of the slowest.
 package struct SlowSearchTally: Sendable, Equatable {
     package private(set) var searches: Int64 = 0
     package private(set) var slowestMilliseconds: Int64 = 0
@@ -14,7 +14,7 @@ package struct SlowSearchTally: Sendable, Equatable {
     }
 }
 
-/// What is known of the searches that an index of a property would have served.
+/// The slow searches that an index of a property would have sped up.
 package struct IndexAdvice: Sendable {
     package let property: PropertyName
     package let searches: Int64
@@ -23,12 +23,12 @@ package struct IndexAdvice: Sendable {
 }
 
 extension Store {
-    /// How many sets of properties are kept for an application.
+    /// The maximum number of property sets stored for an application.
     private static let advicesKept: Int64 = 100
-    /// Days after which advice is forgotten that nothing has repeated.
+    /// The days without a further slow search after which advice is deleted.
     private static let adviceDays: Int64 = 30
 
-    /// Notes searches that took long, for operators.
+    /// Records slow searches, for operators.
     package func noteSlowSearches(
         _ tally: SlowSearchTally,
         by properties: [PropertyName],
@@ -49,8 +49,9 @@ extension Store {
         )
     }
 
-    /// The properties of an application of which an index would have served searches that took long; some may have one
-    /// by now, or be gone.
+    /// Returns the properties of an application whose index would have sped up slow searches.
+    ///
+    /// Some of them may have an index by now, or may have been removed.
     package func indexAdvice(of application: ApplicationID) async throws(Failure) -> [IndexAdvice] {
         let result = try await query(
             """
@@ -59,24 +60,18 @@ extension Store {
             where application_id = \(application.text) group by name order by name
             """
         )
-        return try read { () throws(PostgresError) in
-            var advice: [IndexAdvice] = []
-            for row in result.rows {
-                guard let property = PropertyName(try row.decode(0, as: String.self)) else { continue }
-                advice.append(
-                    IndexAdvice(
-                        property: property,
-                        searches: try row.decode(1, as: Int64.self),
-                        slowestMilliseconds: try row.decode(2, as: Int64.self),
-                        last: try row.decode(3, as: Timestamp.self).milliseconds
-                    )
-                )
-            }
-            return advice
+        return try result.all { row throws(PostgresError) in
+            guard let property = PropertyName(try row.next(String.self)) else { return nil }
+            return IndexAdvice(
+                property: property,
+                searches: try row.next(),
+                slowestMilliseconds: try row.next(),
+                last: try row.next(Timestamp.self).milliseconds
+            )
         }
     }
 
-    /// Forgets advice that nothing has repeated for long.
+    /// Deletes advice that no further slow search has confirmed for `adviceDays`.
     package func forgetIndexAdvice() async throws(Failure) {
         _ = try await query(
             "delete from federation.index_advice where last < now() - make_interval(days => \(Self.adviceDays)::int)"

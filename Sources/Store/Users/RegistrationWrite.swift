@@ -1,13 +1,14 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// An account that somebody makes without a provider.
+/// The registration of a user without a provider.
 package struct RegistrationWrite: Sendable {
     /// The password, with the id of the user.
     package let password: StoredPassword
     package let status: UserStatus
     package let given: GivenProperties
-    /// The claim of a new person to an invitation; nil where no invitation matters.
+    /// A new user's claim to an invitation; nil where no invitation matters.
     package let invitation: InvitationClaim?
 
     package init(
@@ -23,14 +24,14 @@ package struct RegistrationWrite: Sendable {
     }
 }
 
-/// A user whom somebody makes who has the right to.
+/// A user that an authorized caller creates.
 package struct NewUser: Sendable {
     package let id: ObjectID
-    /// Nil for one who logs in otherwise.
+    /// Nil for a user who logs in otherwise.
     package let password: StoredPassword?
     package let status: UserStatus
     package let given: GivenProperties
-    /// Roles of the application that the user gets.
+    /// Roles of the application to give to the user.
     package var roles: [String] = []
 
     package init(id: ObjectID, password: StoredPassword?, status: UserStatus, given: GivenProperties) {
@@ -42,14 +43,14 @@ package struct NewUser: Sendable {
 }
 
 extension Store {
-    /// Makes a user with a password: in one statement, or where an invitation is asked for in one transaction.
+    /// Creates a user with a password: in one statement, or in a transaction where an invitation is required.
     ///
-    /// The login is claimed first, and the user is made only by the statement that got it: of two that want the same
-    /// login one makes no user.
+    /// The statement claims the login name first, and creates the user only if it got the name: of two registrations
+    /// with the same login name, one creates no user.
     ///
-    /// - Returns: The user; nil when the login is another user's.
+    /// - Returns: The user; nil when the login name is another user's.
     /// - Throws: `invitation_required`, `invitation_invalid`, `property_missing`, `constraint_violation`,
-    ///   `store_unavailable` and their like; nothing is written then.
+    ///   `store_unavailable` and similar failures. Nothing is written then.
     package func register(
         _ write: RegistrationWrite,
         of application: Application
@@ -72,14 +73,13 @@ extension Store {
         return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
             try await tables(of: application).withTransaction { connection -> User? in
                 let held = try await connection.requireInvitation(write.invitation, to: application)
-                guard let row = try await connection.query(insertion).first else { return nil }
-                let user = try columns.user(in: row, from: 0)
+                guard let user = try await connection.query(insertion).first(by: columns.user) else { return nil }
                 return try await accept(held, of: write, by: user, in: application, connection)
             }
         }
     }
 
-    /// Takes the invitation of a registration, which confirms the address that the link was sent to.
+    /// Accepts the invitation of a registration, which confirms the address that the link was sent to.
     func accept(
         _ held: HeldInvitation?,
         of write: RegistrationWrite,
@@ -98,11 +98,11 @@ extension Store {
         )
     }
 
-    /// Makes users for somebody who has the right to, all or none, in one transaction; the audit log gets their ids.
+    /// Creates users for an authorized caller, all or none, in one transaction; the audit log gets their ids.
     ///
     /// - Returns: The users.
-    /// - Throws: `login_taken`, `property_missing`, `constraint_violation` and their like, with the `position` of the
-    ///   user at fault, `store_unavailable` and its like; nothing is written then.
+    /// - Throws: `login_taken`, `property_missing`, `constraint_violation` and similar failures, with the `position` of
+    ///   the user at fault; `store_unavailable` and similar failures. Nothing is written then.
     package func create(
         _ new: [NewUser],
         by actor: Actor,
@@ -117,7 +117,9 @@ extension Store {
                         do {
                             try user.given.dynamic.checkDynamicSize()
                             let inserted = try await connection.query(Self.insertion(of: user, columns, application))
-                            guard let row = inserted.first else { throw Failure.loginTaken(at: position) }
+                            guard let made = try inserted.first(by: columns.user) else {
+                                throw Failure.loginTaken(at: position)
+                            }
                             for role in user.roles {
                                 _ = try await connection.query(
                                     """
@@ -126,7 +128,7 @@ extension Store {
                                     """
                                 )
                             }
-                            users.append(try columns.user(in: row, from: 0))
+                            users.append(made)
                         } catch let error as PostgresError where error.isAboutValues {
                             throw RefusedUser(position: position, error: error)
                         } catch let failure as Failure {
@@ -135,10 +137,9 @@ extension Store {
                     }
                     let entries = new.map { user in
                         AuditRecord(
-                            application: application.id,
-                            action: "user.create",
-                            target: user.id.description,
-                            from: nil,
+                            "user.create",
+                            of: user.id.description,
+                            in: application.id,
                             to: user.roles.isEmpty
                                 ? nil : .object(["roles": .array(user.roles.map(JSONValue.string))])
                         )
@@ -154,7 +155,7 @@ extension Store {
         }
     }
 
-    /// Makes one user; none where the login is another user's.
+    /// Returns the statement that creates one user; it creates none where the login name is another user's.
     private static func insertion(
         of user: NewUser,
         _ columns: UserColumns,
@@ -177,16 +178,16 @@ extension Store {
             """
     }
 
-    /// Makes a guest with a session.
+    /// Creates a guest with a session.
     ///
     /// - Parameters:
-    ///   - id: The id that the guest gets.
+    ///   - id: The id of the new guest.
     ///   - tokenHash: SHA-256 of the session's token.
     ///   - claim: The guest's claim to an invitation; nil where no invitation matters.
-    ///   - application: Whose guest it is.
+    ///   - application: The application of the guest.
     /// - Returns: The guest.
-    /// - Throws: `invitation_required`, `invitation_invalid`; `property_missing` where a guest would lack something,
-    ///   and its like.
+    /// - Throws: `invitation_required`, `invitation_invalid`, `property_missing` where a guest would lack a required
+    ///   property, and similar failures.
     package func makeGuest(
         _ id: ObjectID,
         tokenHash: [UInt8],
@@ -210,8 +211,7 @@ extension Store {
             ? try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
                 try await tables(of: application).withTransaction { connection -> User? in
                     let held = try await connection.requireInvitation(claim, to: application)
-                    guard let row = try await connection.query(insertion).first else { return nil }
-                    let user = try columns.user(in: row, from: 0)
+                    guard let user = try await connection.query(insertion).first(by: columns.user) else { return nil }
                     guard let held, let claim else { return user }
                     return try await accept(held, of: claim, by: user, in: application, connection)
                 }
@@ -222,7 +222,7 @@ extension Store {
         }
     }
 
-    /// The word of client SDKs for users who came by no provider (docs/protocols/backendless.md §3.2).
+    /// The `social_account` of users without a provider, as client SDKs expect it (docs/protocols/backendless.md §3.2).
     package static let ownAccount = "BACKENDLESS"
 
     private func onlyUser(
@@ -231,14 +231,13 @@ extension Store {
         of application: Application
     ) async throws(Failure) -> StatementOutcome<User?> {
         try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
-            try await tables(of: application).query(statement, near: application.affinity).first
-                .map { row in try columns.user(in: row, from: 0) }
+            try await tables(of: application).query(statement, near: application.affinity).first(by: columns.user)
         }
     }
 }
 
 extension StoredPassword {
-    /// Inserts the password unless another user has the login.
+    /// Returns the statement that inserts the password unless another user has the login name.
     func claim(in application: Application) -> Statement {
         """
         insert into \(identifier: application.schema).passwords (object_id, login, hash, hash_key_id)
@@ -256,27 +255,26 @@ extension Failure {
         )
     }
 
-    /// The same failure as that of an element of a list.
+    /// Returns the failure with the position of the list's element that caused it.
     fileprivate func at(_ position: Int) -> Failure { adding(["position": .integer(Int64(position))]) }
 }
 
-/// An error of the statement that makes one of several users, which its values are at fault for: another run of the
-/// transaction would end with it, too.
+/// An error caused by the values of one of several new users: a retry of the transaction would fail too.
 private struct RefusedUser: Error {
     let position: Int
     let error: PostgresError
 }
 
 extension PostgresError {
-    /// Whether the values of a statement are at fault, or a trigger of the operator's refuses them.
+    /// Whether a statement's values caused the error, or a trigger of the operator's refused them.
     fileprivate var isAboutValues: Bool {
         handling == .constraintViolation || handling == .clientFault || sqlState == "P0001"
     }
 }
 
-/// The columns of an insert that something is given to; the others get what the table says.
+/// The columns of an insert that have a given value; the others get the table's defaults.
 struct InsertedColumns {
-    /// Each behind a comma.
+    /// Each name and each value follows a comma.
     let names: Statement
     let values: Statement
 

@@ -1,9 +1,10 @@
+import Domain
+import Encodings
 import Postgres
-import Vocabulary
 
-/// What an update of a row `u` of the users table sets, `updated` among it where anything becomes another.
+/// The assignments of an update of a row `u` of the users table; `updated` is set where any value changes.
 ///
-/// An e-mail address that becomes another is unverified.
+/// A changed e-mail address becomes unverified.
 struct UserAssignments {
     private var sets = Statement(sql: "")
     private var watched: [(column: String, value: Statement)] = []
@@ -28,7 +29,7 @@ struct UserAssignments {
         watched.append((column, value))
     }
 
-    /// The list behind `set`.
+    /// The list after `set`.
     var statement: Statement {
         var statement = sets
         statement.append("updated = case when false")
@@ -41,14 +42,16 @@ struct UserAssignments {
 }
 
 extension JSONObject {
-    /// Bytes that all undeclared properties of a user may have together when a client gives some.
+    /// The maximum size of all undeclared properties of a user when a client writes some, in bytes.
     ///
-    /// What logins bring in besides is bounded by the constraint `dynamic_is_bounded`.
+    /// What logins add is limited by the constraint `dynamic_is_bounded`.
     private static let mostDynamicBytes = 65_536
-    /// Bytes of the constraint.
+    /// The maximum size that the constraint `dynamic_is_bounded` allows, in bytes.
     static let mostStoredDynamicBytes = 262_144
 
-    /// - Throws: `payload_too_large` for more than a user's undeclared properties may be.
+    /// Checks the size of a user's undeclared properties.
+    ///
+    /// - Throws: `payload_too_large` when they exceed the maximum size.
     func checkDynamicSize() throws(Failure) {
         guard JSONValue.object(self).storedBytes <= Self.mostDynamicBytes else {
             throw .dynamicTooLarge(over: Self.mostDynamicBytes)
@@ -57,7 +60,7 @@ extension JSONObject {
 }
 
 extension Failure {
-    /// The undeclared properties of a user are too many bytes.
+    /// Returns the failure for undeclared properties of a user that exceed a number of bytes.
     static func dynamicTooLarge(over limit: Int) -> Failure {
         Failure(
             .payloadTooLarge,

@@ -1,8 +1,8 @@
+import Domain
 import Postgres
-import Vocabulary
 
 extension UserFilter {
-    /// What must hold for a row `u` of the users table; values are bound, and names are those of declared columns.
+    /// Returns the condition for a row `u` of the users table, with bound values and names of declared columns.
     func condition(in schema: String) -> Statement {
         switch self {
         case .all(let parts): Self.joined(parts, by: "and", in: schema)
@@ -35,7 +35,7 @@ extension UserFilter {
         return statement
     }
 
-    /// A moment is meant to the millisecond, which is all that replies tell of it, and a column keeps microseconds.
+    /// Compares times to the millisecond, as responses show them, while columns store microseconds.
     private static func condition(on column: UserColumn, _ sign: Sign, _ value: Value) -> Statement {
         if column == .objectID, case .property(.text(let text)) = value {
             return switch sign {
@@ -59,15 +59,14 @@ extension UserFilter {
             }
         }
         let bound: Statement = "\(bind: value.bind)"
-        // Addresses have an index by their lower case, and are one mailbox in whatever case (decision D6).
+        // Addresses are indexed in lower case, and are the same mailbox in whatever case (decision D6).
         if column.isEmail, sign == .equal || sign == .different {
             return "(lower(\(name)) \(unsafeRaw: sign.sql) lower(\(bound)))"
         }
         return "(\(column.key(comparedWith: [value])) \(unsafeRaw: sign.sql) \(bound))"
     }
 
-    /// The beginning of a text is looked up by the column's key; what a pattern says beyond it, only the text itself
-    /// has.
+    /// Looks up the pattern's literal beginning by the column's key, and matches the rest against the text itself.
     private static func condition(on column: UserColumn, like pattern: String) -> Statement {
         guard column != .objectID else { return "(\(column.idText) like \(pattern))" }
         let beginning = literalBeginning(of: pattern)
@@ -126,7 +125,7 @@ extension UserFilter.Value {
 }
 
 extension UserColumn {
-    /// The column of a row `u`.
+    /// The column in a row `u`.
     var name: Statement {
         switch self {
         case .objectID: "u.object_id"
@@ -140,17 +139,18 @@ extension UserColumn {
         }
     }
 
-    /// An id as replies have it; such texts have the order of the ids.
+    /// The id as responses have it; these texts sort like the ids.
     fileprivate var idText: Statement { #"upper(u.object_id::text) collate "C""# }
 
-    /// What the column's index holds, and what users are put in order by.
+    /// The expression in the column's index, by which users are also sorted.
     var key: Statement {
         guard case .property(let property) = self else { return name }
         return "\(unsafeRaw: property.key(of: "u." + quoted(property.name.text)))"
     }
 
-    /// The key where it says of values what the column itself says: a text that is shorter than a key stands to the
-    /// key of a text as it stands to the text.
+    /// Returns the key where comparing it is equivalent to comparing the column itself; otherwise the column.
+    ///
+    /// A text that is shorter than a key compares to another text's key as it compares to that text.
     fileprivate func key(comparedWith values: [UserFilter.Value]) -> Statement {
         let isShort = values.allSatisfy { value in
             guard case .property(.text(let text)) = value else { return true }
@@ -172,15 +172,16 @@ extension UserColumn {
 }
 
 extension Property {
-    /// What the property's index holds, from an expression of its column: of a text no more than its beginning, since
-    /// PostgreSQL refuses to store a row whose text is longer than an index takes; and that byte by byte, an order that
-    /// serves the beginnings of texts and is the same in every database.
+    /// Returns the expression in the property's index, given an expression of the property's column.
+    ///
+    /// Of a text it has only the beginning, since PostgreSQL refuses to store a row whose text is longer than an index
+    /// allows. The beginning is in byte order, which serves searches by prefix and is the same in every database.
     func key(of column: String) -> String {
         type.isText ? #"left(\#(column), \#(PropertyType.keyCharacters)) collate "C""# : column
     }
 }
 
 extension PropertyType {
-    /// At most four bytes each; an entry of an index has at most 2704 bytes.
+    /// The characters of a text in an index: at most four bytes each, while an index entry has at most 2704 bytes.
     static let keyCharacters = 512
 }

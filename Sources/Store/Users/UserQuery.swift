@@ -1,17 +1,18 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// What a search found, and how many milliseconds PostgreSQL took for it.
+/// The result of a search, and the milliseconds that PostgreSQL took for it.
 package struct SearchResult<Value: Sendable>: Sendable {
     package let value: Value
     package let milliseconds: Int64
 }
 
 extension Store {
-    /// The users that a query is about, in its order.
+    /// Returns the users that match a query, in its order.
     ///
-    /// - Throws: `query_too_slow` when it takes longer than a statement may, `query_too_large` when the users have more
-    ///   bytes than a result may; `store_unavailable` and its like.
+    /// - Throws: `query_too_slow` when the search exceeds the statement timeout, `query_too_large` when the users
+    ///   exceed the byte limit of a result; `store_unavailable` and similar failures.
     package func users(
         matching query: UserQuery,
         of application: Application
@@ -23,18 +24,12 @@ extension Store {
             using: query.indexUse.narrows || query.filter == nil && query.indexUse.orders,
             of: application
         )
-        let users = try read { () throws(PostgresError) in
-            var users: [User] = []
-            users.reserveCapacity(result.count)
-            for row in result.rows { users.append(try columns.user(in: row, from: 0)) }
-            return users
-        }
-        return SearchResult(value: users, milliseconds: milliseconds)
+        return SearchResult(value: try result.all(by: columns.user), milliseconds: milliseconds)
     }
 
-    /// How many users there are of whom a filter holds; of all when it is nil.
+    /// Returns the number of users that match a filter; of all users when it is nil.
     ///
-    /// - Throws: The same.
+    /// - Throws: Like ``users(matching:of:)``.
     package func userCount(
         matching filter: UserFilter?,
         of application: Application
@@ -45,14 +40,14 @@ extension Store {
             select count(*) from \(identifier: application.schema).users u \(filter.clause(in: application.schema))
             """
         let (result, milliseconds) = try await search(statement, query, using: query.indexUse.narrows, of: application)
-        let count = try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) ?? 0 }
-        return SearchResult(value: count, milliseconds: milliseconds)
+        return SearchResult(value: try result.first(Int64.self) ?? 0, milliseconds: milliseconds)
     }
 
-    /// The statement of a search.
+    /// Returns the statement of a search.
     ///
-    /// Where an index narrows it and none has the order, those who are found are put in order behind a fence (`offset
-    /// 0`): PostgreSQL would otherwise go through everybody by their ids whenever it takes enough of them for hits.
+    /// Where an index narrows the search and none has its order, the matches are sorted outside a subquery with an
+    /// optimization fence (`offset 0`). Otherwise PostgreSQL would scan all users by their ids whenever it expects
+    /// enough of them to match.
     static func statement(for query: UserQuery, _ columns: UserColumns, of application: Application) -> Statement {
         let users: Statement = "\(identifier: application.schema).users u"
         let condition = query.filter.clause(in: application.schema)
@@ -71,58 +66,50 @@ extension Store {
                 "\(order.column.key) \(unsafeRaw: order.isDescending ? "desc nulls last" : "asc nulls first"),"
             )
         }
-        // In the direction of what is in front of it, so that one index has both.
+        // In the direction of the preceding column, so that one index serves both.
         let direction = query.order.last?.isDescending == true ? "desc" : "asc"
         statement.append("u.object_id \(unsafeRaw: direction) limit \(query.limit) offset \(query.offset)")
         return statement
     }
 
-    /// Runs a search, which reads and does nothing else, on one processor.
+    /// Runs a search in a read-only transaction on one processor.
     ///
     /// - Parameters:
-    ///   - statement: The search.
-    ///   - query: What it was made from.
-    ///   - usesIndex: Whether an index is taken whatever the statistics say; otherwise they decide.
-    ///   - application: Whose users are asked.
-    /// - Returns: Its rows, and how many milliseconds they took.
-    /// - Throws: `query_too_slow`, `query_too_large`; `store_unavailable` and its like.
+    ///   - statement: The statement of the search.
+    ///   - query: The query that the statement was made from.
+    ///   - usesIndex: Whether to force the use of an index; otherwise the planner's statistics decide.
+    ///   - application: The application of the users.
+    /// - Returns: The rows, and the milliseconds that they took.
+    /// - Throws: `query_too_slow`, `query_too_large`; `store_unavailable` and similar failures.
     private func search(
         _ statement: Statement,
         _ query: UserQuery,
         using usesIndex: Bool,
         of application: Application
-    ) async throws(Failure) -> (ResultSet, Int64) {
+    ) async throws(Failure) -> (Answer, Int64) {
         let settings = """
             set transaction read only; set local max_parallel_workers_per_gather = 0;
             set local enable_seqscan = \(usesIndex ? "off" : "on")
             """
-        do {
-            return try await tables(of: application).withTransaction { connection in
-                try await connection.execute(script: settings)
-                let started = ContinuousClock.now
-                var milliseconds: Int64 { Int64(started.duration(to: .now) / .milliseconds(1)) }
-                do throws(PostgresError) {
-                    return (try await connection.query(statement), milliseconds)
-                } catch {
-                    if case .tooLarge(let excess) = error, excess.column == nil {
-                        throw Failure.pageTooLarge(over: excess.limit, cause: "\(excess)")
-                    }
-                    guard error.sqlState == "57014" else { throw error }
-                    throw Failure.tooSlow(query, after: milliseconds)
+        return try await transaction(of: application) { connection in
+            try await connection.execute(script: settings)
+            let started = ContinuousClock.now
+            var milliseconds: Int64 { Int64(started.duration(to: .now) / .milliseconds(1)) }
+            do throws(PostgresError) {
+                return (Answer(result: try await connection.query(statement)), milliseconds)
+            } catch {
+                if case .tooLarge(let excess) = error, excess.column == nil {
+                    throw Failure.pageTooLarge(over: excess.limit, cause: "\(excess)")
                 }
+                guard error.sqlState == "57014" else { throw error }
+                throw Failure.tooSlow(query, after: milliseconds)
             }
-        } catch let error as PostgresError {
-            throw await failure(of: error, in: application)
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(.internal, "The users could not be searched.", cause: "\(error)")
         }
     }
 }
 
 extension Failure {
-    /// A search that was ended before it was done.
+    /// Returns the failure of a search that was canceled by the statement timeout.
     fileprivate static func tooSlow(_ query: UserQuery, after milliseconds: Int64) -> Failure {
         let properties = query.propertiesToIndex.map(\.text)
         var advice = "Narrow it"
@@ -141,7 +128,7 @@ extension Failure {
 }
 
 extension [UserColumn] {
-    /// The columns with commas between them.
+    /// The columns, separated by commas.
     fileprivate var list: Statement {
         var list: Statement = ""
         for (index, column) in enumerated() {
@@ -155,5 +142,35 @@ extension [UserColumn] {
 extension UserFilter? {
     fileprivate func clause(in schema: String) -> Statement {
         map { "where \($0.condition(in: schema))" } ?? ""
+    }
+}
+
+extension Store {
+    /// Returns the given roles of a user, in the order of their names; none for an unknown user.
+    package func roles(of user: ObjectID, in application: Application) async throws(Failure) -> [String] {
+        let result = try await query(
+            """
+            select coalesce(array_agg(role order by role), '{}')
+            from \(identifier: application.schema).user_roles where object_id = \(user.uuid)
+            """,
+            of: application
+        )
+        return try result.first([String].self) ?? []
+    }
+
+    /// Returns the given roles of users, in the order of `users`.
+    package func roles(of users: [ObjectID], in application: Application) async throws(Failure) -> [[String]] {
+        let result = try await query(
+            """
+            select (
+                select coalesce(array_agg(r.role order by r.role), '{}')
+                from \(identifier: application.schema).user_roles r where r.object_id = asked.id
+            )
+            from unnest(\(users.map(\.description))::uuid[]) with ordinality as asked (id, position) order by asked.position
+            """,
+            of: application,
+            isRare: true
+        )
+        return try result.all([String].self)
     }
 }

@@ -1,12 +1,15 @@
+package import Domain
+import Encodings
 import Postgres
-package import Vocabulary
 
-/// Who changes the record of a user.
+/// The author of a change of a user's record.
 package enum RecordWriter: Sendable {
-    /// The user, by a session: SHA-256 of its token. Where the change takes a second factor of those who have one, it
-    /// must have been shown within so many seconds.
+    /// The user, by the SHA-256 of a session token.
+    ///
+    /// Where the change requires a second factor of users who have one, the user must have verified one within this
+    /// number of seconds.
     case session([UInt8], factorWithin: Int?)
-    /// Somebody else, whom the audit log names.
+    /// Another author, whom the audit log names.
     case other(Actor)
 
     fileprivate var session: [UInt8]? {
@@ -15,22 +18,22 @@ package enum RecordWriter: Sendable {
     }
 }
 
-/// What is changed of the record of a user.
+/// A change of a user's record.
 package struct UserUpdate: Sendable {
     package let id: ObjectID
     package let given: GivenProperties
-    /// What becomes of the login by a password; nil leaves it as it is.
+    /// The change of the password login; nil for none.
     package let login: LoginChange?
-    /// What is told to the address that becomes another; nil when it stays, or nobody can be told.
+    /// The notices to the former address of a changed address; nil when it stays, or no mail can be sent.
     package let announcement: Announcement?
 
-    /// A new login, a new password, or both.
+    /// A new login name, a new password, or both.
     package struct LoginChange: Sendable {
-        /// `Login.key` of what the user logs in by from here on.
+        /// `Login.key` of the user's new login name.
         package let login: String
-        /// The new password; nil leaves it as it is.
+        /// The new password; nil for no change.
         package let password: StoredPassword?
-        /// The hash of the password as it was when the change was allowed; nil when there was none.
+        /// The hash of the password when the change was authorized; nil when there was none.
         package let formerHash: SealedSecret?
 
         package init(login: String, password: StoredPassword?, formerHash: SealedSecret?) {
@@ -51,18 +54,18 @@ package struct UserUpdate: Sendable {
 extension Store {
     /// Changes the record of a user in one transaction.
     ///
-    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`). An e-mail
-    /// address that becomes another is unverified, and links to the old one count no more but those that undo it; a new
-    /// password ends all sessions but the one that sets it.
+    /// The user is locked before dependent rows, as in a login (see `SignInStatement`). A changed e-mail address
+    /// becomes unverified, and links to the former address are revoked, except those that reverse a change. A new
+    /// password revokes all sessions except the one that sets it.
     ///
     /// - Parameters:
-    ///   - update: What changes.
-    ///   - writer: Who changes it.
-    ///   - application: Whose user it is.
-    /// - Returns: The user as it is afterwards.
+    ///   - update: The change.
+    ///   - writer: The author of the change.
+    ///   - application: The application of the user.
+    /// - Returns: The user after the change.
     /// - Throws: `session_invalid` when the session has ended meanwhile, `not_found`, `login_taken_by_other`,
-    ///   `conflict` when the password has been changed meanwhile, `property_missing`, `constraint_violation` and their
-    ///   like; nothing is written then.
+    ///   `conflict` when the password has been changed meanwhile, `property_missing`, `constraint_violation` and
+    ///   similar failures. Nothing is written then.
     package func update(
         _ update: UserUpdate,
         by writer: RecordWriter,
@@ -89,20 +92,18 @@ private struct UserUpdateWork: Sendable {
         try await lock(connection)
         let former = try await connection.query(
             "select hash, login from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
-        )
-        let formerLogin = try former.first?.decode(1, as: String.self)
-        // Read under the lock: the password that the change was allowed for must still be the one.
+        ).first([UInt8].self, String.self)
+        let formerLogin = former?.1
+        // Read under the lock: the password must still be the one that the change was authorized for.
         if let change = update.login {
-            guard try former.first?.decode(0, as: [UInt8].self) == change.formerHash?.bytes else {
-                throw Failure.changedMeanwhile
-            }
+            guard former?.0 == change.formerHash?.bytes else { throw Failure.changedMeanwhile }
         }
         if let announcement = update.announcement {
             try await connection.announce(announcement, to: update.id, of: application)
         }
         let (user, hasNewIdentity) = try await write(connection)
         if let change = update.login { try await self.change(change, connection) }
-        // An operator may have edited one of them, which keeps nobody from changing the password.
+        // The two may differ already, by an operator's edit; that must not prevent a change of the password.
         let login = update.login?.login ?? formerLogin
         if let login, hasNewIdentity || formerLogin?.hasSameBytes(as: login) != true { try check(login, of: user) }
         if case .other(let actor) = writer { try await tables.record([entry], by: actor, with: connection) }
@@ -124,15 +125,14 @@ private struct UserUpdateWork: Sendable {
         }
     }
 
-    /// What the audit log gets: names, no values.
+    /// The audit log's entry: names, no values.
     private var entry: AuditRecord {
         var names = update.given.values.map(\.property.name.text) + update.given.dynamic.members.map(\.key)
         if update.login?.password != nil { names.append("password") }
         return AuditRecord(
-            application: application.id,
-            action: "user.update",
-            target: update.id.description,
-            from: nil,
+            "user.update",
+            of: update.id.description,
+            in: application.id,
             to: .object(["properties": .array(names.map(JSONValue.string))])
         )
     }
@@ -152,19 +152,17 @@ private struct UserUpdateWork: Sendable {
             where u.object_id = \(update.id.uuid) returning \(unsafeRaw: columns.list(of: "u"))
             """
         )
-        guard let row = result.first else { throw Failure.noSuchUser }
-        let user = try columns.user(in: row, from: 0)
-        let email = try former.first?.decode(0, as: String?.self)
+        guard let user = try result.first(by: columns.user) else { throw Failure.noSuchUser }
+        let (email, formerLogin) = try former.first(String?.self, String?.self) ?? (nil, nil)
         if email != user.email { try await connection.endLinks(of: update.id, schema: schema) }
         if !update.given.dynamic.members.isEmpty { try user.dynamic.checkDynamicSize() }
-        let formerLogin = try former.first?.decode(1, as: String?.self)
         let login = user.text(of: identity)
         return (user, login.map { formerLogin?.hasSameBytes(as: $0) != true } ?? (formerLogin != nil))
     }
 
     private var identity: PropertyName { application.settings.identityProperty }
 
-    /// What logs in is what the property says: neither becomes another because the other was changed meanwhile.
+    /// Makes sure that the login name equals the property, in case one of them was changed meanwhile.
     private func check(_ login: String, of user: User) throws(Failure) {
         guard application.login(of: user)?.key.hasSameBytes(as: login) == true else { throw Failure.changedMeanwhile }
     }

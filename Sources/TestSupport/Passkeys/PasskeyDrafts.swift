@@ -2,16 +2,16 @@ import Crypto
 import FoundationEssentials
 
 extension SoftAuthenticator {
-    /// What the client says; a member that is nil is left out.
+    /// The client data before encoding; a `nil` member is omitted.
     package struct ClientDataDraft: Sendable {
         package var type: String
         package var challenge: [UInt8]
         package var origin: String
         package var crossOrigin: Bool? = false
         package var topOrigin: String?
-        /// More of the JSON, before its closing brace.
+        /// Additional JSON before the closing brace.
         package var more = ""
-        /// Changes the bytes, before they are hashed.
+        /// Changes the encoded bytes before they are hashed.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
         init(type: String, challenge: [UInt8], origin: String) {
@@ -28,18 +28,18 @@ extension SoftAuthenticator {
         }
     }
 
-    /// What the authenticator says, with its credential and extensions where the flags say so.
+    /// The authenticator data before encoding; the flags decide about the credential and the extensions.
     package struct AuthenticatorDataDraft: Sendable {
         package var relyingPartyID: String
         package var flags: Flags
         package var signCount: UInt32
         package var aaguid = [UInt8](repeating: 0, count: 16)
         package var credentialID: [UInt8]
-        /// A COSE key.
+        /// The COSE key.
         package var publicKey: [UInt8]
-        /// A map in CBOR.
+        /// The extensions: a map in CBOR.
         package var extensions: [UInt8] = [0xA0]
-        /// Changes the bytes, before they are signed.
+        /// Changes the encoded bytes before they are signed.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
         init(relyingPartyID: String, flags: Flags, signCount: UInt32, credentialID: [UInt8], publicKey: [UInt8]) {
@@ -64,17 +64,17 @@ extension SoftAuthenticator {
 
     package struct RegistrationDraft: Sendable {
         package var credentialID: [UInt8]
-        /// The other place of the id, where it is another one.
+        /// The value of `rawId`, if different from `id`.
         package var rawID: [UInt8]?
         package var type = "public-key"
         package var clientData: ClientDataDraft
         package var data: AuthenticatorDataDraft
         package var format = "none"
-        /// The statement of the attestation, in CBOR.
+        /// The attestation statement in CBOR.
         package var statement: [UInt8] = [0xA0]
-        /// The words for ways to reach the authenticator, as JSON.
+        /// The transports as JSON.
         package var transports = #"["internal","hybrid"]"#
-        /// Outputs of extensions of the client's, as JSON.
+        /// The outputs of client extensions as JSON.
         package var extensionResults = #"{"credProps":{"rk":true}}"#
         /// Changes the bytes of the attestation object.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
@@ -99,7 +99,7 @@ extension SoftAuthenticator {
         package var clientData: ClientDataDraft
         package var data: AuthenticatorDataDraft
         package var userHandle: [UInt8]?
-        /// Changes the message that is signed, and only that.
+        /// Changes only the message that is signed.
         package var rewriteSigned: @Sendable ([UInt8]) -> [UInt8] = { $0 }
         /// Changes the signature.
         package var rewriteSignature: @Sendable ([UInt8]) -> [UInt8] = { $0 }
@@ -120,13 +120,13 @@ extension SoftAuthenticator {
     }
 }
 
-/// Items of CBOR, written.
+/// An encoder of CBOR items.
 package enum CBORText {
     package static func bytes(_ bytes: [UInt8]) -> [UInt8] { head(0x40, bytes.count) + bytes }
 
     package static func text(_ text: String) -> [UInt8] { head(0x60, text.utf8.count) + Array(text.utf8) }
 
-    /// The beginning of an item whose length or value has 16 bits at most.
+    /// Returns the head of an item whose length or value has 16 bits at most.
     private static func head(_ kind: UInt8, _ length: Int) -> [UInt8] {
         switch length {
         case ..<24: [kind | UInt8(length)]

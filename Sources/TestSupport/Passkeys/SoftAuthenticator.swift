@@ -1,12 +1,11 @@
 package import Crypto
 package import CryptoExtras
 
-/// An authenticator with its client, in software: makes passkeys and answers both ceremonies of WebAuthn in JSON, as a
-/// browser's `toJSON()` does.
+/// A software authenticator with its client: makes passkeys and performs both ceremonies of WebAuthn.
 ///
-/// It holds one passkey. What it answers is right unless a test changes it: the draft of a response has every part of
-/// it, before what depends on it is computed and signed. It reads nothing and writes its CBOR and JSON by hand, so that
-/// it has nothing in common with what it tests.
+/// The responses are JSON as from a browser's `toJSON()`. The authenticator holds one passkey. Its responses are valid
+/// unless a test changes the draft, which has every part of a response before dependent parts are computed and signed.
+/// It parses nothing and writes its CBOR and JSON by hand, so that it shares no code with the code under test.
 package struct SoftAuthenticator: Sendable {
     package enum Algorithm: String, Sendable, CaseIterable {
         case es256, edDSA, rs256
@@ -18,7 +17,6 @@ package struct SoftAuthenticator: Sendable {
         case edDSA(Curve25519.Signing.PrivateKey)
         case rs256(_RSA.Signing.PrivateKey)
 
-        /// A new key.
         package init(_ algorithm: Algorithm) throws {
             switch algorithm {
             case .es256: self = .es256(P256.Signing.PrivateKey())
@@ -28,7 +26,7 @@ package struct SoftAuthenticator: Sendable {
         }
     }
 
-    /// Bits of authenticator data (WebAuthn, 6.1).
+    /// The flags of authenticator data (WebAuthn, 6.1).
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt8
 
@@ -46,16 +44,16 @@ package struct SoftAuthenticator: Sendable {
     package var relyingPartyID: String
     package var origin: String
     package var credentialID: [UInt8]
-    /// Given with assertions; nil for a passkey that is not discoverable.
+    /// The user handle in assertions; `nil` for a passkey that is not discoverable.
     package var userHandle: [UInt8]?
     package var flags: Flags = [.userPresent, .userVerified]
-    /// Grows with each assertion, unless `counts` is false: then it stays zero, as with synchronized passkeys.
+    /// The signature counter: grows with each assertion, or stays zero if `counts` is false, as with synced passkeys.
     package var signCount: UInt32 = 0
     package var counts = true
 
-    /// An authenticator with a passkey for a user, by the handle that the options of the registration have.
+    /// Makes an authenticator with a passkey for the user handle of the registration options.
     ///
-    /// The origin is that of the page or app that asks; without a credential id it is 32 random bytes.
+    /// The origin is that of the page or app. The credential id is 32 random bytes unless given.
     package init(
         key: Key,
         relyingPartyID: String,
@@ -71,11 +69,11 @@ package struct SoftAuthenticator: Sendable {
         self.credentialID = credentialID ?? (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// Answers a registration.
+    /// Performs a registration.
     ///
     /// - Parameters:
-    ///   - challenge: That of the options.
-    ///   - change: What a test wants otherwise.
+    ///   - challenge: The challenge of the options.
+    ///   - change: Changes the draft of the response.
     /// - Returns: A RegistrationResponseJSON.
     package func register(
         challenge: [UInt8],
@@ -96,13 +94,13 @@ package struct SoftAuthenticator: Sendable {
         return draft.json
     }
 
-    /// Answers an assertion.
+    /// Performs an assertion.
     ///
     /// - Parameters:
-    ///   - challenge: That of the options.
-    ///   - change: What a test wants otherwise.
+    ///   - challenge: The challenge of the options.
+    ///   - change: Changes the draft of the response.
     /// - Returns: An AuthenticationResponseJSON.
-    /// - Throws: What keeps the key from signing.
+    /// - Throws: An error of the signing key.
     package mutating func assert(
         challenge: [UInt8],
         _ change: (inout AssertionDraft) -> Void = { _ in }
@@ -126,7 +124,7 @@ package struct SoftAuthenticator: Sendable {
 }
 
 extension SoftAuthenticator.Key {
-    /// The public key as COSE has it, in CTAP2's canonical form.
+    /// The public key in COSE, in CTAP2's canonical form.
     package var cose: [UInt8] {
         switch self {
         case .es256(let key):
@@ -141,17 +139,17 @@ extension SoftAuthenticator.Key {
         }
     }
 
-    /// A key for ES256 of these coordinates.
+    /// Returns a COSE key for ES256 with these coordinates.
     package static func cose(x: [UInt8], y: [UInt8]) -> [UInt8] {
         [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21] + CBORText.bytes(x) + [0x22] + CBORText.bytes(y)
     }
 
-    /// A key for RS256 of these numbers.
+    /// Returns a COSE key for RS256 with these numbers.
     package static func cose(modulus: [UInt8], exponent: [UInt8]) -> [UInt8] {
         [0xA4, 0x01, 0x03, 0x03, 0x39, 0x01, 0x00, 0x20] + CBORText.bytes(modulus) + [0x21] + CBORText.bytes(exponent)
     }
 
-    /// Signs as assertions want it: ES256 in DER.
+    /// Signs a message in the form of assertions: ES256 in DER.
     package func signature(of message: [UInt8]) throws -> [UInt8] {
         switch self {
         case .es256(let key): Array(try key.signature(for: message).derRepresentation)

@@ -1,9 +1,9 @@
 import Curl
+import Domain
+import Encodings
 import Providers
-import Upstream
-import Vocabulary
 
-/// Asks Example whose a token is (RFC 7662).
+/// A client of Example's token introspection (RFC 7662), which returns the subject of an access token.
 struct ExampleClient: Sendable {
     private let curl: CurlClient
     private let endpoint: HTTPURL

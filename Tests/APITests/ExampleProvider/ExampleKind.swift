@@ -1,9 +1,12 @@
+import Description
+import Domain
+import Encodings
 import Mapping
 import Providers
-import Vocabulary
 
-/// A kind of provider that the service does not have, written as docs/architecture.md says: an OAuth server that is
-/// asked whose an access token is.
+/// A provider kind that the service does not have, written as docs/architecture.md says.
+///
+/// Example is an OAuth server that introspects access tokens.
 struct ExampleKind: ProviderKind {
     let client: ExampleClient
 
@@ -11,20 +14,38 @@ struct ExampleKind: ProviderKind {
     let title = "Example"
     let fields = ProfileFields(of: "Example", ["sub": (nil, .text), "name": (nil, .text), "email": (nil, .email)])
     let appTerms = AppTerms(
-        id: "clientId",
-        secret: "clientSecret",
-        secretTitle: "the client secret",
-        idRule: "must be a text of 1 to 64 small letters",
-        isID: { (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isASCIILowercase) }
+        id: ("clientId", "Client id", "The client id; no id twice."),
+        TextRule("must be a text of 1 to 64 small letters", pattern: "^[a-z]{1,64}$") { text in
+            (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIILowercase)
+        },
+        secret: ("clientSecret", "Client secret", "The client secret."),
+        called: "the client secret"
     )
-    let optionNames = ["audience"]
+    let optionShape = Self.options.shape
     let secretOptions: [SecretOption] = []
     let exportedOptions: [String] = []
 
+    /// The options of a provider of this kind, beside its apps.
+    private struct Options: Sendable {
+        var audience: String?
+    }
+
+    private static let options = ObjectDescription(
+        Options(),
+        unknown: "is not an option",
+        [
+            Field(
+                "audience",
+                \.audience,
+                Codec.text(TextRule("must be a text", schema: [:]) { _ in nil }).orNull,
+                "Audience",
+                "For whom tokens must be; null takes tokens for anybody."
+            )
+        ]
+    )
+
     func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue {
-        let audience = object.present("audience")
-        if let audience, audience.string == nil { problems.add(place / "audience", "must be a text") }
-        return .object(["audience": audience ?? .null])
+        Self.options.document(of: Self.options.read(membersOf: object, at: place, problems: &problems))
     }
 
     func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {}
@@ -48,7 +69,7 @@ struct ExampleProvider: CredentialVerifying {
     let fields: ProfileFields
     let isEnabled: Bool
     let apps: [ProviderApp]
-    /// Whom tokens must be for; nil takes those for anybody.
+    /// The audience that tokens must have; nil accepts any audience.
     let audience: String?
     let client: ExampleClient
 
@@ -68,7 +89,7 @@ struct ExampleProvider: CredentialVerifying {
         guard let token = credential.accessToken, !token.isEmpty else {
             throw Failure(.credentialMissing, "Send accessToken as Example gave it.")
         }
-        // Example gives the whole profile; a mapping that is wrong is told all the same.
+        // Example always returns the whole profile; a wrong mapping must fail the login all the same.
         _ = try question.fields()
         let answer = try await client.introspect(
             Secret(token),

@@ -1,13 +1,13 @@
+import Accounts
 import Applications
 import ArgumentParser
-import Federation
+import Domain
+import Encodings
 import FoundationEssentials
 import HTTPTypes
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import Server
+import Testing
+import TestSupport
 
 @Suite("A kind of provider that is added to those of the service")
 struct ExampleProviderTests {
@@ -22,7 +22,7 @@ struct ExampleProviderTests {
         ]
     )
 
-    /// Lends listeners that know the kind, with an application that has an API key.
+    /// Lends listeners that know the provider kind, and an application with an API key.
     private static func lend(_ body: @escaping @Sendable (Operators) async throws -> Void) async throws {
         try await example.lend { url in
             let kind = ExampleKind(client: try ExampleClient(endpoint: url))
@@ -34,7 +34,7 @@ struct ExampleProviderTests {
         }
     }
 
-    /// Sends a request of the owner's, which must succeed.
+    /// Sends a request as the owner and requires that it succeeds.
     @discardableResult
     private static func ask(
         _ operators: Operators,
@@ -48,8 +48,9 @@ struct ExampleProviderTests {
         return try #require(reply.json)
     }
 
-    /// Runs a command line on the same database, by an administration that knows the kind; the program `federation` has
-    /// those of `ProviderWiring`.
+    /// Runs a command on the same database, with an administration that knows the provider kind.
+    ///
+    /// The program `federation` itself knows only the kinds of `ProviderWiring`.
     private static func run(_ operators: Operators, _ arguments: String...) async throws {
         let command = try #require(try FederationCommand.parseAsRoot(arguments) as? any AdministrationCommand)
         try await command.run(operators.listeners.parts.administration, by: Actor(name: "cli:test", source: "here"))
@@ -69,9 +70,9 @@ struct ExampleProviderTests {
         )
     }
 
-    private static func withSecretFile(_ body: (String) async throws -> Void) async throws {
-        let path = FileManager.default.temporaryDirectory.path + "/federation-test-\(UUID()).secret"
-        try Data("CANARY-shop\n".utf8).write(to: URL(filePath: path))
+    private static func withFile(_ text: String, _ body: (String) async throws -> Void) async throws {
+        let path = FileManager.default.temporaryDirectory.path + "/federation-test-\(UUID()).json"
+        try Data(text.utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await body(path)
     }
@@ -103,23 +104,8 @@ struct ExampleProviderTests {
                 ]
             )
 
-            try await Self.withSecretFile { file in
-                try await Self.run(
-                    operators,
-                    "provider",
-                    "set",
-                    "demo",
-                    "--provider",
-                    "desk",
-                    "--kind",
-                    "example",
-                    "--app-id",
-                    "shop",
-                    "--secret-file",
-                    file,
-                    "--option",
-                    "audience=shop"
-                )
+            try await Self.withFile(#"{"kind": "example", \#(app), "audience": "shop"}"#) { file in
+                try await Self.run(operators, "set", providers + "desk", file)
             }
             #expect(try await Self.ask(operators, .get, providers + "desk")["audience"]?.string == "shop")
 
@@ -161,7 +147,9 @@ struct ExampleProviderTests {
             let app = #""apps": [{"clientId": "shop", "clientSecret": "CANARY-shop"}]"#
             try await Self.ask(operators, .put, path, #"{"kind": "example", \#(app), "audience": "bank"}"#)
             #expect(try await Self.login(operators, "ann-at-shop", at: "corp").status == 401)
-            try await Self.run(operators, "provider", "set", "demo", "--provider", "corp", "--option", "audience=null")
+            try await Self.withFile(#"{"audience": null}"#) { file in
+                try await Self.run(operators, "patch", path, file)
+            }
             #expect(try await Self.ask(operators, .get, path)["audience"]?.isNull == true)
             #expect(try await Self.login(operators, "ann-at-shop", at: "corp").status == 200)
 

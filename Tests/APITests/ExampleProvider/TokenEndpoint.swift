@@ -4,11 +4,11 @@ import NIOCore
 import ServiceLifecycle
 import TestSupport
 
-/// Example itself: an HTTP server on this machine that says whose a token is, to clients that it knows.
+/// The server of the provider Example: an HTTP server on this machine that introspects tokens for known clients.
 struct TokenEndpoint: Sendable {
-    /// The secrets of clients by their ids.
+    /// Client secrets by client id.
     let clients: [String: String]
-    /// What is answered, as JSON text, by the tokens; of any other it is said that it is not active.
+    /// Responses, as JSON text, by token; any other token is reported as not active.
     let answers: [String: String]
 
     private struct Form: Decodable {
@@ -23,7 +23,7 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    /// Lends the server, by its URL.
+    /// Runs the server and lends its URL.
     func lend(_ body: @escaping @Sendable (String) async throws -> Void) async throws {
         let router = Router()
         router.post("introspect") { request, _ in

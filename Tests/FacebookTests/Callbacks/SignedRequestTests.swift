@@ -1,8 +1,9 @@
 import Crypto
+import Domain
+import Encodings
 import Facebook
 import FoundationEssentials
 import Testing
-import Vocabulary
 
 @Suite("Reading a signed_request (docs/protocols/facebook.md §5.1)")
 struct SignedRequestTests {
@@ -37,7 +38,7 @@ struct SignedRequestTests {
         for index in text.indices where text[index] != UInt8(ascii: ".") {
             var altered = text
             altered[index] = altered[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
-            // The last letter of a signature of 32 bytes has two bits that mean nothing.
+            // The last character of an encoded signature of 32 bytes has two unused bits.
             if altered[index] >> 2 == text[index] >> 2 { continue }
             let refusal = Self.refusal(String(decoding: altered, as: UTF8.self))
             #expect(refusal != nil, "byte \(index)")
@@ -170,7 +171,7 @@ struct SignedRequestTests {
 
     static func encoded(_ bytes: [UInt8]) -> String { Base64URL.encode(bytes) }
 
-    /// The part of the message that says what is wrong; nil when nothing is.
+    /// Returns the known part of the refusal's message; nil when the signed request is accepted.
     static func refusal(_ text: String, apps: [ProviderApp]? = nil, now: Int64 = Self.now) -> String? {
         do {
             let apps = try apps ?? [app("1")]
@@ -187,12 +188,12 @@ struct SignedRequestTests {
     }
 }
 
-/// A signed request of another project's tests (docs/protocols/facebook.md §7.2).
+/// A signed request from another project's tests (docs/protocols/facebook.md §7.2).
 struct Vector: Sendable, CustomTestStringConvertible {
     let source: String
     let secret: String
     let request: String
-    /// Nil where it is nobody.
+    /// The subject; nil for a request without one.
     let subject: String?
     let issuedAt: Int64
 

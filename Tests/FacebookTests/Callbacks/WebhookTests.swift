@@ -1,8 +1,9 @@
 import Crypto
+import Domain
+import Encodings
 import Facebook
 import FoundationEssentials
 import Testing
-import Vocabulary
 
 @Suite("Reading webhooks (docs/protocols/facebook.md §5.4)")
 struct WebhookTests {
@@ -63,7 +64,7 @@ struct WebhookTests {
             let failure = #expect(throws: Failure.self) { try answer(token, expected) }
             #expect(failure?.reason == .callbackRefused)
         }
-        // The same letters in another normal form are other bytes.
+        // The same letters in another Unicode normal form are different bytes.
         #expect(throws: Failure.self) { try answer("cafe\u{301}", "caf\u{e9}") }
         for challenge in [nil, "", "<script>", "12 3", "1.5", "\u{661}", String(repeating: "1", count: 33)] {
             let failure = #expect(throws: Failure.self) { try answer("ours", "ours", challenge) }
@@ -128,7 +129,7 @@ struct WebhookTests {
         #expect(throws: Failure.self) { try Self.events(body) }
     }
 
-    /// An event as it is easy to write.
+    /// An event in a form that is easy to compare.
     struct Event: Equatable {
         let subject: String
         let time: Int64

@@ -1,7 +1,7 @@
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Facebook
+import Testing
 
 @Suite("Judging an access token (decision D2)")
 struct AccessTokenCheckTests {
@@ -48,7 +48,7 @@ struct AccessTokenCheckTests {
         #expect(try judge(.good { $0.appID = id }).word == "other app")
     }
 
-    /// Every combination of the conditions of D2, where each is met or broken in one way.
+    /// Every combination of the conditions of D2, each met or broken in one way.
     @Test("T-16: every condition alone and all together refuse", arguments: 0..<128)
     func truthTable(broken: Int) throws {
         let inspection = AccessTokenEvidence.Inspection.good { token in
@@ -196,13 +196,14 @@ struct AccessTokenCheckTests {
         .providerUnavailable, .providerTimeout, .providerBadReply, .providerRateLimited, .overloaded,
     ]
 
-    /// Of two failures `/me`'s counts only where `debug_token` could not be asked and `/me` says what no repetition
-    /// changes.
-    @Test("of two failures the weightier one is told", arguments: Failure.Reason.allCases, Failure.Reason.allCases)
-    func bothFailed(inspection: Failure.Reason, profile: Failure.Reason) throws {
-        let verdict = try judge(.failed(Failure(inspection, "debug_token")), .failed(Failure(profile, "/me")))
-        let profileWins = Self.temporary.contains(inspection) && Self.verdicts.contains(profile)
-        #expect(verdict.word == (profileWins ? profile : inspection).rawValue)
+    /// The failure of `/me` counts only when `debug_token` failed temporarily and `/me` returned a final verdict.
+    @Test("of two failures the weightier one is told", arguments: Failure.Reason.allCases)
+    func bothFailed(inspection: Failure.Reason) throws {
+        for profile in Failure.Reason.allCases {
+            let verdict = try judge(.failed(Failure(inspection, "debug_token")), .failed(Failure(profile, "/me")))
+            let profileWins = Self.temporary.contains(inspection) && Self.verdicts.contains(profile)
+            #expect(verdict.word == (profileWins ? profile : inspection).rawValue, "/me: \(profile)")
+        }
     }
 
     @Test("a refused proof accuses the operator only when debug_token has called the token ours")
@@ -230,7 +231,7 @@ struct AccessTokenCheckTests {
 }
 
 extension AccessTokenEvidence.Inspection {
-    /// A token that counts, after a change.
+    /// Returns a valid token, after a change.
     fileprivate static func good(_ change: (inout TokenInspection) -> Void = { _ in }) -> AccessTokenEvidence.Inspection
     {
         var token = TokenInspection(

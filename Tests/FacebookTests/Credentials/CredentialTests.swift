@@ -1,7 +1,6 @@
-import Testing
-import Vocabulary
-
+import Domain
 @testable import Facebook
+import Testing
 
 @Suite("Telling credentials apart")
 struct CredentialTests {
@@ -40,8 +39,7 @@ struct CredentialTests {
         #expect(CredentialShape(of: token) == shape)
     }
 
-    /// Every combination of the three credentials being absent, empty and present, with and without what belongs to
-    /// them.
+    /// Every combination of the three credentials, each absent, empty or present, with and without companion fields.
     @Test(
         "T-10: exactly one credential is picked, and two are never tried in turn",
         arguments: [nil, "", "x"] as [String?]

@@ -1,7 +1,7 @@
+import Encodings
 import Facebook
 import Providers
 import Testing
-import Vocabulary
 
 @Suite("What Facebook's dialog says in place of a code, or beside it")
 struct DialogReplyTests {

@@ -1,8 +1,8 @@
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Facebook
 import SignedTokens
+import Testing
 
 @Suite("The claims of an ID token as Graph's fields")
 struct IDTokenProfileTests {
@@ -11,7 +11,7 @@ struct IDTokenProfileTests {
         return IDTokenProfile(claims: object, subject: try #require(Subject("1")))
     }
 
-    /// The person of an ID token with this subject.
+    /// Returns the verified user of an ID token with this subject.
     private func person(_ subject: JSONValue?) throws -> VerifiedPerson {
         try VerifiedPerson(
             AcceptedIDToken(

@@ -1,12 +1,11 @@
+import Domain
+@testable import Facebook
 import NIOConcurrencyHelpers
 import Testing
-import Vocabulary
-
-@testable import Facebook
 
 @Suite("The version of Graph that answered")
 struct AnsweredVersionTests {
-    /// A Graph that answers well, as the version in the box.
+    /// Returns a Graph whose responses are good and name the version in the box.
     private func graph(_ version: NIOLockedValueBox<String>) throws -> FakeGraph {
         try FakeGraph { request in
             guard case .reply(let status, let body, _) = FakeGraph.good(request) else { return .reset }

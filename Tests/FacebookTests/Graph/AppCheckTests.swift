@@ -1,21 +1,21 @@
 import Curl
+import Domain
+import Encodings
+@testable import Facebook
 import GraphSimulator
 import Providers
 import Testing
-import Vocabulary
 
-@testable import Facebook
-
-/// Longer than anything takes that is to succeed, however busy the machine is.
+/// A timeout longer than any successful call takes, even on a busy machine.
 private let patience: Duration = .seconds(30)
 
 @Suite("Checking the id and the secret of an app")
 struct AppCheckTests {
     private static let secret = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
-    /// A second of 21 November 2026, at which v21.0 is the oldest version.
+    /// A time on 21 November 2026, when v21.0 is the oldest version.
     private static let now = 1_795_262_400
 
-    /// Runs a check against a simulator with the app 1234567890.
+    /// Runs the check of an app against a simulator that has the app 1234567890.
     private func check(
         id: String = "1234567890",
         secret: String = secret,

@@ -1,9 +1,7 @@
+import Domain
+@testable import Facebook
 import Providers
 import Testing
-import Upstream
-import Vocabulary
-
-@testable import Facebook
 
 @Suite("Work in the background asks less before logins suffer")
 struct BackgroundGateTests {

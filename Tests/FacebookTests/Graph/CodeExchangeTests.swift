@@ -1,16 +1,16 @@
 import Curl
-import GraphSimulator
-import Testing
-import Upstream
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Facebook
+import GraphSimulator
+import Providers
+import Testing
 
 @Suite("The exchange of an authorization code")
 struct CodeExchangeTests {
     private static let redirect = "https://app.example.com/callback?x=1&y=ü#é"
     private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-    /// base64url of the verifier's SHA-256: the example of RFC 7636, appendix B.
+    /// The base64url of the verifier's SHA-256: the example of RFC 7636, appendix B.
     private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
     @Test("a code becomes an access token, asked for by one form whose URL says nothing")
@@ -206,7 +206,7 @@ struct CodeExchangeTests {
     )
     func once(effect: GraphSimulator.Fault.Effect, reason: Failure.Reason) async throws {
         try await withFacebook(callTimeout: .milliseconds(400)) { facebook in
-            // A connection that is kept from an earlier call must not be the reason for a second sending.
+            // Without this call, a stale connection of an earlier call could be the reason for a second request.
             _ = try? await facebook.exchange("AQDmadeup", Self.redirect)
             facebook.simulator.clearRequests()
             facebook.simulator.add(.init(effect))
@@ -275,7 +275,7 @@ struct CodeExchangeTests {
     }
 }
 
-/// A simulator with one app and one person, and a client that takes it for Facebook.
+/// A simulator with one app and one user, and a client that uses it as Facebook.
 private struct Facebook: Sendable {
     static let app = "1234567890"
     static let secret = "s3cret"
@@ -346,7 +346,7 @@ private struct ChallengeLost: Error {
 }
 
 extension FakeGraph {
-    /// Why an exchange fails; nil when it succeeds.
+    /// Exchanges a code and returns the failure; nil when the exchange succeeds.
     fileprivate func failedExchange(code: String = "AQDcode", verifier: String? = nil) async -> Failure? {
         do {
             _ = try await client.exchange(

@@ -1,10 +1,10 @@
-import Testing
-import Upstream
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Facebook
+import Providers
+import Testing
 
-/// One error of Graph's, with a text as it was captured, and what it has to mean.
+/// An error of Graph with a captured text, and the failure that the service must make of it.
 struct ErrorRow: Sendable, CustomTestStringConvertible {
     enum Call: String, Sendable {
         case inspection = "debug_token"
@@ -20,12 +20,12 @@ struct ErrorRow: Sendable, CustomTestStringConvertible {
     var isTransient = false
     var token = "EAAx"
     var signal = HealthSignal.answered
-    /// The member of `errorData` that names what is at fault.
+    /// The member of `errorData` that names the cause.
     var detail: (key: String, value: String)?
 
     var testDescription: String { "\(call.rawValue) \(status) \(code ?? 0)/\(subcode ?? 0) \(message)" }
 
-    /// The reply's body.
+    /// The body of the response.
     var body: String {
         var error: JSONObject = ["message": .string(message), "type": .string("OAuthException")]
         if let code { error.append("code", .integer(Int64(code))) }
@@ -89,7 +89,7 @@ extension ErrorRow {
         .me(500, 190, 463, "Session has expired", .credentialExpired),
     ]
 
-    /// Many captured errors have no subcode.
+    /// Errors that are recognized by their texts: many captured errors have no subcode.
     static let texts: [ErrorRow] = [
         .me(
             400,
@@ -124,7 +124,7 @@ extension ErrorRow {
         .me(400, 368, "The action attempted has been deemed abusive", .userActionRequired),
     ]
 
-    /// Something that is no access token: of the wrong kind, unless it looks like one that was damaged.
+    /// Errors for a text that is no access token: of the wrong kind, unless it looks like a damaged access token.
     static let kinds: [ErrorRow] = [
         .me(400, 190, "Bad signature", .credentialWrongKind).with(token: "x"),
         .debug(400, 190, "Bad signature", .credentialWrongKind).with(token: "x"),
@@ -194,7 +194,7 @@ extension ErrorRow {
         .me(400, 12, "", .mappingInvalid),
     ]
 
-    /// What they mean without their code, by what their texts say.
+    /// Errors without a code, which are recognized by their texts.
     static let uncoded: [ErrorRow] =
         subcodes.filter { !$0.message.isEmpty }.map(\.withoutCode)
         + [

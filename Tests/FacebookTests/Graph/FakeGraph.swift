@@ -1,11 +1,10 @@
 import Curl
+import Domain
+@testable import Facebook
 import Foundation
 import NIOConcurrencyHelpers
-import Vocabulary
 
-@testable import Facebook
-
-/// A client and the server that it takes for Graph.
+/// A Graph client and the server that it uses as Graph.
 final class FakeGraph: Sendable {
     let server: LoopbackServer
     let client: GraphClient
@@ -62,13 +61,13 @@ final class FakeGraph: Sendable {
         )
     }
 
-    /// Logs in again and again until Graph has been asked.
+    /// Repeats a login until Graph has received a request.
     func untilAsked() async {
         let before = count
         while !Task.isCancelled, count == before { _ = await evidence() }
     }
 
-    /// How often each outcome came of many logins.
+    /// Runs many logins and returns how often each outcome came.
     func logins(_ total: Int, atOnce: Int) async -> [String: Int] {
         await withTaskGroup(of: String.self) { group in
             var outcomes: [String: Int] = [:]
@@ -82,7 +81,7 @@ final class FakeGraph: Sendable {
     }
 }
 
-/// Answers for each path, in turn; then the good one.
+/// A script of responses for each path, in order; afterwards the good response.
 final class Script: Sendable {
     private let answers: NIOLockedValueBox<[String: [LoopbackServer.Answer]]>
 
@@ -97,14 +96,14 @@ final class Script: Sendable {
     }
 }
 
-/// Lets threads wait for each other.
+/// A barrier at which threads wait for each other.
 final class Meeting: @unchecked Sendable {
     private let condition = NSCondition()
     private var missing: Int
 
     init(of count: Int) { missing = count }
 
-    /// Whether all have come, within a generous time.
+    /// Waits for all threads and returns whether all have come within 20 seconds.
     func wait() -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -118,7 +117,7 @@ final class Meeting: @unchecked Sendable {
     }
 }
 
-/// Whether a condition comes true, asked every 20 ms for a minute.
+/// Polls a condition every 20 ms and returns whether it held within a minute.
 func eventually(_ condition: () async -> Bool) async -> Bool {
     let end = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < end {
@@ -129,7 +128,7 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
 }
 
 extension AccessTokenEvidence {
-    /// Both halves in a word each.
+    /// The results of both calls, one word each.
     var words: String {
         let inspection =
             switch inspection {

@@ -1,14 +1,13 @@
+import Domain
+@testable import Facebook
 import Foundation
 import NIOConcurrencyHelpers
 import Providers
 import Testing
-import Vocabulary
-
-@testable import Facebook
 
 @Suite("Evidence about an access token")
 struct GraphClientTests {
-    // MARK: What is asked
+    // MARK: Requests
 
     @Test(
         "both questions go out with their proofs, and no token is in a URL but the one that is examined",
@@ -99,7 +98,7 @@ struct GraphClientTests {
         #expect(graph.server.requests.isEmpty)
     }
 
-    // MARK: What is asked again
+    // MARK: Retries
 
     @Test("F-07: a connection that breaks is repeated once for each question, in either order of trouble")
     func reset() async throws {
@@ -197,7 +196,7 @@ struct GraphClientTests {
         #expect(graph.count <= 2300)
     }
 
-    // MARK: What else is learnt
+    // MARK: Usage and secrets
 
     @Test("the usage that Graph tells slows the background down for that app of that application")
     func usage() async throws {

@@ -1,8 +1,8 @@
-import Testing
-import Upstream
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Facebook
+import Providers
+import Testing
 
 @Suite("Graph's errors in our reasons")
 struct GraphErrorTableTests {
@@ -110,12 +110,12 @@ extension ErrorRow {
 }
 
 extension GraphReply {
-    /// A reply as it would come from the network.
+    /// Returns a response as it would come from the network.
     static func made(_ status: Int, _ body: String, _ headers: [String: String] = [:]) -> GraphReply {
         GraphReply(status: status, body: Array(body.utf8)) { headers[$0] }
     }
 
-    /// What reading a reply ends in, nil when it is an answer.
+    /// Reads a response and returns its fault; nil when the response has the expected data.
     static func fault(status: Int, _ body: String, call: ErrorRow.Call, token: String = "EAAx") -> ProviderFault? {
         let isGraphToken = token.hasPrefix("EAA")
         do throws(ProviderFault) {

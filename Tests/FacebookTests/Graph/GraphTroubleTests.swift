@@ -1,21 +1,20 @@
+import Domain
+@testable import Facebook
 import Foundation
 import NIOConcurrencyHelpers
 import Testing
-import Vocabulary
-
-@testable import Facebook
 
 @Suite("When Graph does not work")
 struct GraphTroubleTests {
     @Test("F-02: whoever is under way when Graph hangs ends in a time-out, whoever comes later is told at once")
     func hang() async throws {
-        // Long enough for all of them to be under way before the first one ends.
+        // Long enough that all logins are under way before the first one ends.
         let graph = try FakeGraph(callTimeout: .seconds(4)) { _ in .silence }
         defer { graph.stop() }
         let outcomes = await graph.logins(200, atOnce: 200)
         #expect(outcomes == ["provider_timeout, provider_timeout": 200])
         #expect(graph.count == 400)
-        // A call that waited would end in a time-out.
+        // A call that waited would end in a timeout.
         #expect(await graph.evidence().words == "provider_unavailable, provider_unavailable")
         #expect(graph.count == 400)
     }

@@ -1,7 +1,6 @@
-import Testing
-import Vocabulary
-
+import Domain
 @testable import Facebook
+import Testing
 
 @Suite("Versions of Graph and their ends")
 struct GraphVersionsTests {

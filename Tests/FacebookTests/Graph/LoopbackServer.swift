@@ -1,20 +1,19 @@
 import Foundation
 import Glibc
 
-/// An HTTP/1.1 server on a loopback port, for what a GET needs: it hands each request to a closure and writes what that
-/// says.
+/// An HTTP/1.1 server on a loopback port for GET requests; a closure returns the response to each.
 ///
-/// One thread per connection; `@unchecked Sendable` because what changes is behind `lock`.
+/// There is one thread per connection; `@unchecked Sendable` because `lock` guards all mutable state.
 final class LoopbackServer: @unchecked Sendable {
     struct Request: Sendable {
-        /// Path and query as they came.
+        /// The path and query as received.
         let target: String
-        /// Header lines as they came.
+        /// The header lines as received.
         let headers: [String]
 
         var path: String { String(target.prefix { $0 != "?" }) }
 
-        /// The parameters as they stand in the query, still encoded.
+        /// The parameters of the query, still encoded.
         var parameters: [String] {
             target.split(separator: "?", maxSplits: 1).dropFirst().flatMap { $0.split(separator: "&") }.map(String.init)
         }
@@ -28,7 +27,7 @@ final class LoopbackServer: @unchecked Sendable {
     enum Answer: Sendable {
         case reply(Int, String, headers: [String] = [])
         case reset
-        /// Keeps the connection open and says nothing.
+        /// Keeps the connection open without a response.
         case silence
     }
 
@@ -61,7 +60,7 @@ final class LoopbackServer: @unchecked Sendable {
 
     var requests: [Request] { lock.withLock { log } }
 
-    /// Closes everything; the threads end with their connections.
+    /// Shuts all sockets down; the threads end with their connections.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         lock.withLock { descriptors.forEach { shutdown($0, Int32(SHUT_RDWR)) } }

@@ -1,11 +1,9 @@
 import Curl
+import Domain
+@testable import Facebook
 import GraphSimulator
 import Providers
 import Testing
-import Upstream
-import Vocabulary
-
-@testable import Facebook
 
 @Suite("Giving up permissions")
 struct PermissionRemovalTests {
@@ -151,7 +149,7 @@ struct PermissionRemovalTests {
     }
 }
 
-/// A simulator with one app and two people, and a client that takes it for Facebook.
+/// A simulator with one app and two users, and a client that uses it as Facebook.
 private struct Facebook: Sendable {
     static let app = "1234567890"
     static let secret = "s3cret"
@@ -209,7 +207,7 @@ private func withFacebook(
 }
 
 extension GraphClient {
-    /// What became of it, in a word or two.
+    /// Removes permissions and returns the outcome in a word or two.
     fileprivate func remove(
         _ token: String,
         kind: ProviderToken.Kind = .access,

@@ -1,9 +1,9 @@
-import Foundation
-import Testing
-import Upstream
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import Facebook
+import Foundation
+import Providers
+import Testing
 
 @Suite("Reading Graph's replies")
 struct ReplyTests {
@@ -289,7 +289,7 @@ struct ReplyTests {
     }
 }
 
-/// A generator that gives the same numbers in every run.
+/// A random generator that returns the same numbers in every run.
 struct SplitMix {
     var state: UInt64
 

@@ -1,9 +1,8 @@
 import Curl
-import Testing
-import Upstream
-import Vocabulary
-
+import Domain
 @testable import Facebook
+import Providers
+import Testing
 
 @Suite("Asking Graph")
 struct RequestTests {

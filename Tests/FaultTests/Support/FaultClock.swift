@@ -2,12 +2,12 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// A clock that is wrong, for a process that is started with its ``environment``.
+/// A wrong clock for a process that is started with its ``environment``.
 ///
-/// `CLOCK_REALTIME` is off by so many seconds as was last ``set(_:)``, at once and in all threads. What waits or
-/// measures is on other clocks.
+/// `CLOCK_REALTIME` is off by the seconds of the last ``set(_:)``, at once and in all threads. Waits and measurements
+/// use other clocks.
 ///
-/// Programs in Swift do not begin under Debian's libfaketime with most offsets, since it changes the waits as well.
+/// Debian's libfaketime does not serve: with most offsets Swift programs fail to start, since it changes waits as well.
 struct FaultClock: Sendable {
     private static let source = """
         #define _GNU_SOURCE
@@ -59,10 +59,10 @@ struct FaultClock: Sendable {
     private var library: String { folder + "/clock.so" }
     private var offset: String { folder + "/offset" }
 
-    /// What makes a process tell the time by it.
+    /// The variables that make a process use this clock.
     var environment: [String: String] { ["LD_PRELOAD": library, "FAULT_CLOCK": offset] }
 
-    /// Lends a clock that is right until it is told otherwise.
+    /// Lends a clock, which is right until ``set(_:)``.
     static func with(_ body: (FaultClock) async throws -> Void) async throws {
         let clock = FaultClock(folder: "/tmp/federation-clock-\(UUID())")
         try FileManager.default.createDirectory(atPath: clock.folder, withIntermediateDirectories: false)
@@ -70,18 +70,18 @@ struct FaultClock: Sendable {
         try clock.set(0)
         let source = clock.folder + "/clock.c"
         try Self.source.write(toFile: source, atomically: false, encoding: .utf8)
-        // The toolchain's own; SwiftPM compiles with it, too.
+        // The toolchain's compiler, which SwiftPM uses, too.
         let compiler = try await run("clang", ["-shared", "-fPIC", "-Wall", "-Werror", "-o", clock.library, source])
         guard compiler.exitStatus == .exited(0) else { throw ClockFailure(text: compiler.standardError) }
         try await body(clock)
     }
 
-    /// Puts the clock so many seconds ahead of the true time, or behind it.
+    /// Sets the clock that many seconds ahead of the true time, or (negative) behind it.
     func set(_ seconds: Int64) throws {
         let descriptor = open(offset, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw ClockFailure(text: offset) }
         defer { close(descriptor) }
-        // In place: the file is mapped by the processes.
+        // Written in place, since processes have mapped the file.
         _ = withUnsafeBytes(of: seconds) { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 

@@ -1,33 +1,30 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// The tests that break a part on which the service stands while it works (docs/security.md#when-a-part-breaks).
+/// The tests that break a dependency of the running service (docs/security.md#when-a-part-breaks).
 ///
-/// One after another, for each wants both processors, and what one breaks another would feel.
+/// The tests run one after the other, since each needs both processors and would feel another's faults.
 @Suite("Faults", .serialized, .faulty())
 struct FaultTests {}
 
-/// What the fault tests run against: two instances of the service on one database, and one Graph simulator for both.
+/// The system under test: two instances of the service on one database, and one Graph simulator for both.
 ///
-/// Clients of the tests write down in the ``ledger`` what they were told, and ``checkInvariants(_:)`` holds the service
-/// to it after every fault. A test heals what it has broken; nothing is restarted between tests.
+/// The tests' clients record in the ``ledger`` what responses promised, and ``checkInvariants(_:)`` checks the promises
+/// after every fault. A test heals what it has broken; nothing is restarted between tests.
 struct FaultDeployment: Sendable {
-    /// The database, as its superuser sees it.
+    /// The database, with its superuser's rights.
     let database: TestDatabase
-    /// The server that it is on, when the suite has one of its own to break.
+    /// The database's server, if the suite has one of its own to break.
     let cluster: PostgresCluster?
-    /// Facebook, for both instances.
+    /// The simulator of Facebook, for both instances.
     let simulator: SimulatorProcess
-    /// The two instances.
     let instances: [Deployment]
-    /// What clients were told since the invariants were last checked.
+    /// The sessions that clients received since the last check of the invariants.
     let ledger = Ledger()
-    /// Memory and descriptors of the instances before the first fault.
+    /// The memory and descriptors of the instances before the first fault.
     let baseline: [ProcessUsage]
 
     @TaskLocal fileprivate static var bound: FaultDeployment?
@@ -40,14 +37,14 @@ struct FaultDeployment: Sendable {
         }
     }
 
-    /// What each login writes; a row that lacks one of them is half-written.
+    /// The configuration, by which each login writes every property: a row that lacks one is half-written.
     static let document = Document(
         properties: #"{"givenName": {"type": "STRING"}}"#,
         mapping: #"{"email": "email", "first_name": "givenName"}"#
     )
 }
 
-// MARK: - Life
+// MARK: - Life cycle
 
 /// Gives a suite its ``FaultDeployment``.
 struct FaultDeploymentTrait: SuiteTrait, TestScoping {
@@ -64,7 +61,7 @@ struct FaultDeploymentTrait: SuiteTrait, TestScoping {
             try await withDatabase { try await run(function, on: $0, of: nil) }
             return
         }
-        // Little of the write-ahead log is kept, where there may be little room for it.
+        // Keep the write-ahead log small where the disk is small.
         let settings = disk == nil ? [:] : ["max_wal_size": "48MB", "min_wal_size": "32MB"]
         try await withPostgresCluster(settings: settings, disk: disk) { cluster in
             try await run(function, on: try await cluster.createDatabase("faults"), of: cluster)
@@ -94,12 +91,12 @@ struct FaultDeploymentTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == FaultDeploymentTrait {
-    /// Two instances.
+    /// Gives a suite two instances.
     ///
     /// - Parameters:
-    ///   - ownServer: Whether they are on a PostgreSQL server of their own, because that is what the tests break.
-    ///   - disk: Mebibytes of a file system of its own for that server, which the tests fill.
-    ///   - environment: Further variables of both.
+    ///   - ownServer: Whether the instances use a PostgreSQL server of their own, which the tests break.
+    ///   - disk: The size in mebibytes of a file system of its own for that server, which the tests fill.
+    ///   - environment: Additional variables of both instances.
     /// - Returns: The trait.
     static func faulty(
         ownServer: Bool = false,
@@ -121,7 +118,7 @@ extension FaultDeployment {
         for _ in 0..<2 {
             instances.append(try await .start(on: database, simulator: simulator, environment: environment))
         }
-        // A process that has served once has all its threads, pools and caches.
+        // After first logins a process has all its threads, pools and caches.
         for instance in instances {
             for _ in 0..<20 { _ = try await instance.signIn(try await instance.newcomer(person)) }
         }
@@ -137,13 +134,13 @@ extension FaultDeployment {
 
     fileprivate static let person = #"{"email": "ann.canary@example.com", "first_name": "Ann"}"#
 
-    /// Lends an instance of its own to a test, on the same database, and ends it as an operator does.
+    /// Lends an additional instance on the same database to a test and ends it as an operator does.
     ///
     /// - Parameters:
-    ///   - environment: Further variables, such as another `FEDERATION_GRAPH_URL`.
-    ///   - url: Where it finds the database, when not at its own address.
-    ///   - body: What to do with it.
-    /// - Throws: What the body throws; `ProcessEnded` when it does not start.
+    ///   - environment: Additional variables, such as another `FEDERATION_GRAPH_URL`.
+    ///   - url: The URL of the database, if not its own.
+    ///   - body: Uses the instance.
+    /// - Throws: The body's error; `ProcessEnded` when the instance does not start.
     func withInstance(
         _ environment: [String: String] = [:],
         database url: String? = nil,
@@ -189,12 +186,12 @@ extension Deployment {
     }
 }
 
-/// Lends a program that a line of the shell stands for.
+/// Lends an executable script that consists of one shell line.
 ///
 /// - Parameters:
-///   - line: Such as `exec prlimit --nofile=256:256 federation "$@"`.
-///   - body: Gets its path.
-/// - Throws: What the body throws.
+///   - line: The line, such as `exec prlimit --nofile=256:256 federation "$@"`.
+///   - body: Receives the script's path.
+/// - Throws: The body's error.
 func withProgram(_ line: String, _ body: (String) async throws -> Void) async throws {
     let path = "/tmp/federation-program-\(UUID())"
     try "#!/bin/sh\n\(line)\n".write(toFile: path, atomically: false, encoding: .utf8)
@@ -203,15 +200,15 @@ func withProgram(_ line: String, _ body: (String) async throws -> Void) async th
     try await body(path)
 }
 
-// MARK: - People
+// MARK: - Users
 
 extension FaultDeployment {
-    /// Makes people at Facebook who have never been here, each with a token.
+    /// Creates Facebook users who have never logged in to the service, each with a token.
     func newcomers(_ count: Int) async throws -> [Visitor] {
         try await Self.newcomers(count, at: simulator)
     }
 
-    /// The same, at a simulator of the test's own.
+    /// Creates such users at a simulator of the test's own.
     static func newcomers(_ count: Int, at simulator: SimulatorProcess) async throws -> [Visitor] {
         try await simulator.control.withConnection { control in
             var visitors: [Visitor] = []
@@ -234,7 +231,7 @@ extension FaultDeployment {
         }
     }
 
-    /// Makes people at Facebook who have logged in here before.
+    /// Creates Facebook users who have logged in to the service before.
     func regulars(_ count: Int) async throws -> [Visitor] {
         let visitors = try await newcomers(count)
         expectAllSignedIn(try await logIn(visitors))

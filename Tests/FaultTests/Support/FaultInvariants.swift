@@ -1,27 +1,27 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension FaultDeployment {
-    /// Checks what must hold after every fault, once it has ended (docs/security.md#when-a-part-breaks).
+    /// Checks what must hold after every fault, once the fault has ended (docs/security.md#when-a-part-breaks).
     ///
     /// - I7: without a restart both instances soon serve as before.
-    /// - I1: there is one user for each identity and the reverse, and none is half-written.
-    /// - I2: every session that a client was given with 200 is valid at both instances, for the user that the client
-    ///   was told; since ``ledger`` was last checked.
-    /// - I3: for each of them Facebook was asked about the token, and for the profile with a proof, and said yes.
-    /// - I4: what clients were told has an order: one login makes a user, and none of that user's was over before it.
-    /// - I5: no secret and no token can be read in the database; logs are searched when an instance has ended.
-    /// - I6: both are the same processes, with memory, descriptors and database sessions within bounds.
+    /// - I1: each identity has one user and each user one identity, and no row is half-written.
+    /// - I2: every session from a response of 200 is valid at both instances, for the user in the response; checked for
+    ///   the sessions since the last check of the ``ledger``.
+    /// - I3: for each of these sessions Facebook was asked about the token, and for the profile, with a proof, and said
+    ///   yes.
+    /// - I4: responses have an order: one login creates a user, and no login of that user ended before.
+    /// - I5: no secret and no token is readable in the database; logs are searched when an instance has ended.
+    /// - I6: both processes are the same, with memory, descriptors and database sessions within bounds.
     ///
-    /// I8, that every reply is a documented one, is checked at each reply.
+    /// I8, that every response is a documented one, is checked at each response.
     ///
     /// - Parameters:
-    ///   - extraMemory: How much more memory than before the first fault is in order.
-    ///   - sourceLocation: Where the test is.
-    /// - Throws: When there is nothing left to check.
+    ///   - extraMemory: The allowed growth of memory since before the first fault.
+    ///   - sourceLocation: The location of the test.
+    /// - Throws: An error when nothing is left to check.
     func checkInvariants(
         extraMemory: Int = 128 << 20,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -37,7 +37,7 @@ extension FaultDeployment {
         try await expectBoundedResources(extraMemory: extraMemory, sourceLocation: sourceLocation)
     }
 
-    /// I7.
+    /// Checks I7: both instances serve as before.
     private func expectRecovery(sourceLocation: SourceLocation) async throws {
         let visitor = try await newcomers(1)
         for instance in instances {
@@ -53,9 +53,9 @@ extension FaultDeployment {
         )
     }
 
-    /// I1.
+    /// Checks I1: identities and users belong to each other.
     ///
-    /// That no identity is without a user, or there twice, the schema's keys promise; here it is counted.
+    /// The schema's keys guarantee that no identity lacks a user or is duplicated; here both are counted.
     private func expectWholeUsers(sourceLocation: SourceLocation) async throws {
         let rows = try await database.psql(
             """
@@ -77,14 +77,14 @@ extension FaultDeployment {
         }
     }
 
-    /// I2.
+    /// Checks I2: the sessions are valid.
     private func expectLive(_ sessions: [Ledger.Session], sourceLocation: SourceLocation) async throws {
         let identities = try await database.psql("select subject, upper(object_id::text) from demo.identities")
         let users = Dictionary(identities.map { ($0.first ?? nil, $0.last ?? nil) }) { first, _ in first }
         let strangers = sessions.filter { users[$0.visitor.id] != $0.objectID }
         #expect(strangers.count == 0, "a session of a user who is not the person's", sourceLocation: sourceLocation)
 
-        // PostgreSQL is asked about all of them, and the instances, which only ask it in turn, about some.
+        // PostgreSQL is asked about all sessions, the instances, which only ask PostgreSQL, about some.
         var live = 0
         for chunk in stride(from: 0, to: sessions.count, by: 1000) {
             let tokens = sessions[chunk..<min(chunk + 1000, sessions.count)].map(\.token).joined(separator: ",")
@@ -103,20 +103,20 @@ extension FaultDeployment {
         }
     }
 
-    /// Whether an instance calls a session valid.
+    /// Whether an instance reports a session as valid.
     func isLive(_ token: String, at instance: Deployment) async throws -> Bool {
         let reply = try await instance.get("users/isvalidusertoken/\(token)")
         try #require(reply.status == 200, "\(reply.text)")
         return reply.text == "true"
     }
 
-    /// I3.
+    /// Checks I3: Facebook confirmed the logins.
     private func expectVerified(_ sessions: [Ledger.Session], sourceLocation: SourceLocation) async throws {
         var asked: [String: Set<String>] = ["debug_token": [], "me": []]
         let since = await ledger.lastRequest
         let requests = try await simulator.counter("requests")
         await ledger.noteRequest(requests)
-        // The simulator remembers 10,000 requests; which are asked for what is beyond them cannot be looked up.
+        // The simulator keeps 10,000 requests; with more, the check is skipped.
         guard requests - since <= 10_000 else { return }
         for path in asked.keys {
             let log = try await simulator.control.get("/requests?path=\(path)&since=\(since)")
@@ -139,7 +139,7 @@ extension FaultDeployment {
         }
     }
 
-    /// I4.
+    /// Checks I4: the responses have an order.
     private func expectOrder(of sessions: [Ledger.Session], sourceLocation: SourceLocation) {
         for (user, sessions) in Dictionary(grouping: sessions, by: \.objectID) {
             let makers = sessions.filter(\.created)
@@ -150,7 +150,7 @@ extension FaultDeployment {
         }
     }
 
-    /// I5.
+    /// Checks I5: the database contains no readable secret.
     private func expectNoSecrets(sourceLocation: SourceLocation) async throws {
         let columns = try await database.psql(
             "select canaries('canary-secret-of', 'canary_key', 'canary-master-key', 'EAAcanary')"
@@ -158,7 +158,7 @@ extension FaultDeployment {
         #expect(columns == [], "a secret in the database", sourceLocation: sourceLocation)
     }
 
-    /// I6.
+    /// Checks I6: resources are within bounds.
     private func expectBoundedResources(extraMemory: Int, sourceLocation: SourceLocation) async throws {
         for (instance, before) in zip(instances, baseline) {
             let now = try instance.service.process.usage()
@@ -167,7 +167,7 @@ extension FaultDeployment {
                 "\(before.residentBytes >> 20) MB have become \(now.residentBytes >> 20) MB",
                 sourceLocation: sourceLocation
             )
-            // Those to Graph are kept for the next call; as many as there were calls at once.
+            // Connections to Graph are kept for the next call, as many as there were concurrent calls.
             let kept = try await simulator.counter("openConnections")
             try await eventually("descriptors of the clients are closed") {
                 try instance.service.process.usage().openDescriptors <= before.openDescriptors + kept + 10
@@ -182,7 +182,7 @@ extension FaultDeployment {
         let counts = try #require(rows.first).compactMap { $0.flatMap { Int($0) } }
         try #require(counts.count == 2)
         #expect(counts[0] == 0, "sessions idle in a transaction", sourceLocation: sourceLocation)
-        // Four for logins and as many beside them where they wait, of which these faults need three; one for searches.
+        // Four for logins and as many for waiting ones, of which these faults need three; one for searches.
         #expect(counts[1] <= instances.count * 9, "connections to PostgreSQL", sourceLocation: sourceLocation)
     }
 }

@@ -1,17 +1,16 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// What became of one login, as the client saw it.
+/// The outcome of one login, as the client saw it.
 struct LoginAttempt: Sendable {
     enum Outcome: Sendable {
-        /// 200: a promise that ``FaultDeployment/checkInvariants(_:)`` holds the service to.
+        /// A response of 200, whose promise ``FaultDeployment/checkInvariants(_:)`` checks.
         case signedIn(SignedIn)
-        /// A problem of the documented shape, by its reason.
+        /// An error of the documented shape, by its reason.
         case refused(String)
-        /// The connection ended before a whole reply.
+        /// A connection that ended before the end of the response.
         case broken(String)
     }
 
@@ -20,10 +19,10 @@ struct LoginAttempt: Sendable {
     let start: ContinuousClock.Instant
     let elapsed: Duration
 
-    /// When the client had the answer.
+    /// The time when the client had the response.
     var end: ContinuousClock.Instant { start + elapsed }
 
-    /// The reason of a refusal, `"broken"` for a broken connection, nil for a success.
+    /// The reason of a refusal, `"broken"` for a broken connection, `nil` for a success.
     var problem: String? {
         switch outcome {
         case .signedIn: nil
@@ -39,35 +38,35 @@ struct LoginAttempt: Sendable {
 }
 
 extension [LoginAttempt] {
-    /// How many ended in each problem.
+    /// The number of failed attempts per reason.
     var problems: [String: Int] { compactMap(\.problem).reduce(into: [:]) { $0[$1, default: 0] += 1 } }
 
-    /// What came of them, for docs/reliability.md.
+    /// A summary for docs/reliability.md.
     var figure: String {
         "\(compactMap(\.signedIn).count) of \(count) logins succeeded, none took longer than "
             + (map(\.elapsed).max() ?? .zero).figure
     }
 }
 
-/// Sessions that clients hold because a login was answered with 200.
+/// The sessions that clients received with a response of 200.
 actor Ledger {
     struct Session: Sendable {
         let visitor: Visitor
         let objectID: String
         let token: String
-        /// Whether the client was told that its login had made the user.
+        /// Whether the response said that the login created the user.
         let created: Bool
-        /// When the client sent the login, and when it had the reply.
+        /// The time from the request to the response.
         let period: ClosedRange<ContinuousClock.Instant>
     }
 
     private(set) var all: [Session] = []
-    /// The number of Facebook's request up to which sessions were held to what it had been asked.
+    /// The number of the last request to Facebook that was considered when sessions were checked.
     private(set) var lastRequest = 0
 
     func note(_ session: Session) { all.append(session) }
 
-    /// Takes all sessions out.
+    /// Removes and returns all sessions.
     func take() -> [Session] {
         defer { all = [] }
         return all
@@ -75,30 +74,30 @@ actor Ledger {
 
     func noteRequest(_ number: Int) { lastRequest = max(lastRequest, number) }
 
-    /// Forgets the sessions of a user whom the test itself has removed or disabled.
+    /// Removes the sessions of a user whom the test itself deleted or disabled.
     func forget(objectID: String) { all.removeAll { $0.objectID == objectID } }
 }
 
 extension FaultDeployment {
-    /// Every reason that a fault may lead to; another one, and so any other status, fails the test (I8).
+    /// The reasons that a fault may cause; any other reason, and so any other status, fails the test (I8).
     static let reasonsOfFaults = [
         "provider_unavailable", "provider_timeout", "provider_bad_reply", "provider_rate_limited", "store_unavailable",
         "overloaded", "credential_invalid", "credential_expired", "credential_revoked", "credential_wrong_kind",
         "user_action_required", "account_disabled", "provider_misconfigured", "permission_missing",
     ]
 
-    /// Tells an end in time from none, however busy the machine is: three times the limit of a login.
+    /// The bound for an end in time, however busy the machine is: three times the limit of a login.
     ///
     /// A client of these tests would wait for a minute.
     static let inTime = Duration.seconds(15)
 
-    /// Logs a person in and writes down what came of it.
+    /// Logs a user in and records the outcome.
     ///
     /// - Parameters:
-    ///   - visitor: Who.
-    ///   - instance: The instance to ask.
+    ///   - visitor: The user.
+    ///   - instance: The instance.
     /// - Returns: The attempt.
-    /// - Throws: When the reply is none that the API documents; `DeadlinePassed` when there was none.
+    /// - Throws: An error for a response that the API does not document; `DeadlinePassed` without a response.
     func logIn(_ visitor: Visitor, at instance: Deployment) async throws -> LoginAttempt {
         let start = ContinuousClock.now
         func attempt(_ outcome: LoginAttempt.Outcome) -> LoginAttempt {
@@ -126,13 +125,13 @@ extension FaultDeployment {
         return attempt(.signedIn(signedIn))
     }
 
-    /// Logs people in all at once.
+    /// Logs users in concurrently.
     ///
     /// - Parameters:
-    ///   - visitors: Who; the same person as often as they are there.
-    ///   - one: The instance to ask; turn by turn the one and the other unless told.
-    /// - Returns: The attempts in the order of the people.
-    /// - Throws: As for one.
+    ///   - visitors: The users; a user logs in as often as listed.
+    ///   - one: The instance; by default both alternate.
+    /// - Returns: The attempts in the order of the users.
+    /// - Throws: The errors of a single login.
     func logIn(_ visitors: [Visitor], at one: Deployment? = nil) async throws -> [LoginAttempt] {
         try await withThrowingTaskGroup(of: (Int, LoginAttempt).self) { group in
             for (index, visitor) in visitors.enumerated() {
@@ -145,7 +144,7 @@ extension FaultDeployment {
         }
     }
 
-    /// All of these must have got a session.
+    /// Expects that all attempts got a session.
     func expectAllSignedIn(
         _ attempts: [LoginAttempt],
         _ comment: Comment? = nil,
@@ -154,7 +153,7 @@ extension FaultDeployment {
         #expect(attempts.problems == [:], comment, sourceLocation: sourceLocation)
     }
 
-    /// All of these must have been refused for one of these reasons, within a time.
+    /// Expects that all attempts were refused for one of these reasons, within a time.
     func expectAllRefused(
         _ attempts: [LoginAttempt],
         _ reasons: Set<String>,

@@ -1,19 +1,19 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
 extension FaultDeployment {
     /// Keeps logins and session checks going at both instances until a closure has ended.
     ///
-    /// Each of the workers logs in by turns a regular and a newcomer and asks whether the session of its last login
-    /// lives: the answer may be a documented problem, but never `false`.
+    /// Each worker alternately logs in a regular and a newcomer, and checks the session of its last login: the response
+    /// may be a documented error, but never `false`.
     ///
     /// - Parameters:
-    ///   - workers: Clients, half of them at each instance.
-    ///   - body: What happens meanwhile.
+    ///   - workers: The number of clients, half of them at each instance.
+    ///   - body: Runs meanwhile.
     /// - Returns: All logins.
-    /// - Throws: What the closure throws.
+    /// - Throws: The closure's error.
     func underLoad(workers: Int = 8, _ body: () async throws -> Void) async throws -> [LoginAttempt] {
         let regulars = try await regulars(workers)
         let newcomers = Newcomers(try await newcomers(600))
@@ -30,7 +30,7 @@ extension FaultDeployment {
                             guard let token = attempt.signedIn?.token else { continue }
                             try await expectNotInvalid(token, at: instance)
                         }
-                        // Not more than both processors can do beside what the test breaks.
+                        // Leave processor time for the parts that the test breaks.
                         try await Task.sleep(for: .milliseconds(10))
                     }
                 }
@@ -47,9 +47,9 @@ extension FaultDeployment {
         return await attempts.all
     }
 
-    /// Keeps one person logging in at both instances, eight times at once, until a closure has ended.
+    /// Keeps one user logging in at both instances, eight times concurrently, until a closure has ended.
     ///
-    /// - Returns: All logins, and what the closure returned.
+    /// - Returns: All logins, and the result of the closure.
     func whileLoggingIn<Result: Sendable>(
         _ visitor: Visitor,
         _ body: () async throws -> Result

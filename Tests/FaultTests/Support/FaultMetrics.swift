@@ -1,16 +1,16 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
 extension Deployment {
-    /// A metric of the instance, all its labels together; 0 while it is not on the page.
+    /// Returns a metric of the instance, summed over its labels; 0 while the page lacks the metric.
     ///
     /// - Parameters:
     ///   - name: The metric.
-    ///   - labels: A part of the labels that count, such as `reason="reader_too_slow"`.
+    ///   - labels: A part of the labels to match, such as `reason="reader_too_slow"`.
     /// - Returns: The sum.
-    /// - Throws: When there is no page.
+    /// - Throws: An error when the page cannot be read.
     func metric(_ name: String, _ labels: String = "") async throws -> Double {
         let page = try await service.management.get("/metrics")
         try #require(page.status == 200, "\(page.text)")

@@ -1,58 +1,62 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
-/// Logins at a steady pace at every instance that takes part, by turns, however long each of them takes.
+/// Logins at a steady rate, alternating between the instances, however long each login takes.
 ///
-/// What comes in late comes in all the same: a service that stalls is found out by the logins that wait behind the
-/// stall.
+/// Late logins start all the same: the logins that wait behind a stall of the service reveal the stall.
 actor SteadyLoad {
-    /// A login that was not answered with 200.
+    /// A login with a response other than 200.
     struct Failed: Sendable, CustomStringConvertible {
         let visitor: Visitor
-        /// When the login began, since the load did.
+        /// The start of the login, since the load began.
         let at: Duration
         let what: String
 
         var description: String { "\(at): \(what)" }
     }
 
-    /// A login that was answered with 200.
+    /// A login with a response of 200.
     struct Accepted: Sendable {
-        /// When it ended, since the load began.
+        /// The end of the login, since the load began.
         let ended: Duration
         let elapsed: Duration
     }
 
-    /// What came of all logins.
+    /// The result of all logins.
     struct Outcome: Sendable {
         var count = 0
+        /// The number of retries after a refusal as `overloaded`.
+        var repeated = 0
         var failed: [Failed] = []
         var accepted: [Accepted] = []
-        /// When the logins ended, well or not, since the load began.
+        /// The ends of all logins, successful or not, since the load began.
         var ends: [Duration] = []
         var slowest = Duration.zero
-        /// How long the load went on.
+        /// The duration of the load.
         var length = Duration.zero
 
-        /// Logins a second.
+        /// The logins per second.
         var rate: Double { Double(count) / max(length / .seconds(1), 0.001) }
 
-        /// Logins a second that were answered with 200 while the load went on.
+        /// The logins per second with a response of 200 while the load went on.
         var goodput: Double {
             Double(accepted.count { $0.ended <= length }) / max(length / .seconds(1), 0.001)
         }
 
-        /// How many logins ended, well or not, while the load went on.
+        /// The number of logins that ended, successful or not, while the load went on.
         var endedMeanwhile: Int { ends.count { $0 <= length } }
 
-        /// What at least so many of a hundred accepted logins took at most.
+        /// Whether at most one in a hundred logins was retried, which a busy machine explains.
+        var isRarelyRepeated: Bool { repeated * 100 <= count }
+
+        /// Returns a percentile of the durations of accepted logins.
         func percentile(_ percent: Int) -> Duration { accepted.map(\.elapsed).percentile(percent) }
     }
 
     private var instances: [Deployment]
-    /// Logins under way, by the port of the instance.
+    /// The number of running logins by the port of the instance.
     private var underWay: [Int: Int] = [:]
     private var outcome = Outcome()
     private var isOver = false
@@ -62,15 +66,15 @@ actor SteadyLoad {
     /// Keeps logins going until a closure has ended.
     ///
     /// - Parameters:
-    ///   - rate: Logins a second, all instances together.
-    ///   - visitors: Who logs in, by turns.
-    ///   - document: Where.
-    ///   - instances: The instances that take part from the start.
-    ///   - isPatient: Whether a login that is refused as `overloaded` is sent again, some times, as clients do: a busy
-    ///     machine refuses some.
-    ///   - body: What happens meanwhile; it can let other instances take part (``use(_:)``).
-    /// - Returns: What came of the logins.
-    /// - Throws: What the closure throws.
+    ///   - rate: Logins per second, for all instances together.
+    ///   - visitors: The users, who log in by turns.
+    ///   - document: The application.
+    ///   - instances: The instances at the start.
+    ///   - isPatient: Whether a login refused as `overloaded` is retried a few times, as clients do: a busy machine
+    ///     refuses some. The outcome counts retries (``Outcome/isRarelyRepeated``).
+    ///   - body: Runs meanwhile; it can replace the instances (``use(_:)``).
+    /// - Returns: The result of the logins.
+    /// - Throws: The closure's error.
     static func run(
         perSecond rate: Int,
         _ visitors: [Visitor],
@@ -110,15 +114,16 @@ actor SteadyLoad {
         return outcome
     }
 
-    /// Sends what begins from now on to other instances, and returns when nothing is under way at the former ones any
-    /// more, as whoever balances load does before an instance is ended.
+    /// Sends new logins to other instances and waits for the running logins at the former ones.
+    ///
+    /// A load balancer does the same before an instance ends.
     func use(_ instances: [Deployment]) async throws {
         let former = self.instances.map(\.client.port)
         self.instances = instances
         try await eventually("what is under way has ended") { former.allSatisfy { underWay[$0, default: 0] == 0 } }
     }
 
-    /// Returns when so many more logins have ended, well or not.
+    /// Waits until that many more logins have ended, successful or not.
     func waitForMore(_ count: Int) async throws {
         let enough = outcome.count + count
         try await eventually("more logins have ended", within: .seconds(30)) { outcome.count >= enough }
@@ -141,9 +146,11 @@ actor SteadyLoad {
     ) async {
         let start = ContinuousClock.now
         var failure: String?
+        var repeated = 0
         do {
             var reply = try await instance.login(visitor, to: document)
             for _ in 1..<tries where reply.status == 503 && reply.text.contains(#""reason":"overloaded""#) {
+                repeated += 1
                 try await Task.sleep(for: .milliseconds(200))
                 reply = try await instance.login(visitor, to: document)
             }
@@ -154,14 +161,16 @@ actor SteadyLoad {
         await note(
             at: instance,
             failure.map { Failed(visitor: visitor, at: start - begin, what: $0) },
+            repeated: repeated,
             ended: ContinuousClock.now - begin,
             elapsed: ContinuousClock.now - start
         )
     }
 
-    private func note(at instance: Deployment, _ failed: Failed?, ended: Duration, elapsed: Duration) {
+    private func note(at instance: Deployment, _ failed: Failed?, repeated: Int, ended: Duration, elapsed: Duration) {
         underWay[instance.client.port, default: 0] -= 1
         outcome.count += 1
+        outcome.repeated += repeated
         outcome.ends.append(ended)
         outcome.slowest = max(outcome.slowest, elapsed)
         if let failed {
@@ -173,7 +182,7 @@ actor SteadyLoad {
 }
 
 extension [Duration] {
-    /// What at least so many of a hundred are at most; zero when there are none.
+    /// Returns a percentile; zero for an empty array.
     func percentile(_ percent: Int) -> Duration {
         guard !isEmpty else { return .zero }
         return sorted()[Swift.min(count - 1, count * percent / 100)]

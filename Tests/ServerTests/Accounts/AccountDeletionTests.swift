@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -29,7 +28,7 @@ struct AccountDeletionTests {
         try #require(JSON.object(reply.text)?["deletionTime"]?.integer, "\(reply.status) \(reply.text)")
     }
 
-    /// The audit log about somebody, the actors with the actions.
+    /// Returns the audit log about a user: the actors with the actions.
     private func log(_ id: String) async throws -> String? {
         try await deployment.value(
             """
@@ -60,7 +59,7 @@ struct AccountDeletionTests {
         )
         #expect(try await mails.next(to: email).contains("has been deleted"))
         #expect(try await log(ann.objectID) == "user user.erase")
-        // The address is free again, and whoever takes it is somebody else.
+        // The address is free again; a new registration creates another user.
         #expect(try await deployment.register(email)["objectId"]?.string != ann.objectID)
     }
 

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 private let script = #"<script>alert("canary")</script><img src=x onerror='x'>"#
@@ -33,14 +32,14 @@ struct AccountPageTests {
     private var off: Document { deployment.documents[2] }
     private static let page = "/demo/account"
 
-    /// Somebody with a password and a session.
+    /// Creates a user with a password and a session.
     private func member(_ members: String = "") async throws -> (email: String, session: SignedIn) {
         let email = "m\(UInt64.random(in: 0...UInt64.max)).canary@example.com"
         _ = try await deployment.register(email, members)
         return (email, try await deployment.logIn(email))
     }
 
-    /// Somebody at Facebook with an address.
+    /// Creates a Facebook user with an address.
     private func person(_ name: String) async throws -> Visitor {
         let email = "\(name)\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
         return try await deployment.newcomer(#"{"email": "\#(email)"}"#)
@@ -54,7 +53,7 @@ struct AccountPageTests {
         try await deployment.sessions(of: session.objectID)
     }
 
-    /// Makes the session one that was authenticated long ago.
+    /// Makes the browser's session one with an old authentication.
     private func age(_ browser: AccountBrowser) async throws {
         let token = try #require(browser.session())
         try await deployment.database.psql(
@@ -211,7 +210,7 @@ struct AccountPageTests {
         for cookies in [[:], [name: planted.token], [name: String(repeating: "A", count: 43)], [name: script]] {
             let browser = AccountBrowser(deployment.client, cookies: cookies)
             if cookies[name] == planted.token {
-                // Whoever's it was, it is over in this browser.
+                // The planted session ends in this browser, whoever its user is.
                 try await browser.post(Self.page + "/sign-in", ["login": email, "password": Deployment.password])
             } else {
                 try await browser.open(Self.page)
@@ -261,7 +260,7 @@ struct AccountPageTests {
         #expect(browser.status == 401 && browser.session() == nil && browser.page.contains("role=\"alert\""))
         try await browser.send(formTo: path, ["code": app.code()])
         #expect(browser.status == 200 && browser.page.contains(email), "\(browser.page)")
-        // Another one in its place.
+        // Another factor in place of the first.
         let second = AccountBrowser(deployment.client)
         try await second.open(Self.page)
         try await second.send(formTo: path, ["login": email, "password": Deployment.password])
@@ -328,7 +327,7 @@ struct AccountPageTests {
         }
         #expect(try await user("email", of: session) == email)
         #expect(try await sessions(of: session) == "2")
-        // To log somebody in as another is an attack, too.
+        // Logging a victim in to the attacker's account (login CSRF) is an attack, too.
         for headers in [[("Origin", "https://evil.example")], [("Sec-Fetch-Site", "cross-site")]] {
             let victim = AccountBrowser(deployment.client)
             let path = Self.page + "/sign-in"
@@ -374,7 +373,7 @@ struct AccountPageTests {
         let browser = try await deployment.accountBrowser(of: session.token)
         #expect(browser.page.contains("&lt;script&gt;alert") && browser.page.contains("Facebook"), "\(browser.page)")
         #expect(browser.page.contains("<p><bdi>Shop, 192.0.2.1 &lt;img&gt;"), "\(browser.page)")
-        // Where the session was opened is apart from what its browser calls itself: nobody chooses the address.
+        // The source stands apart from the user agent, which a client chooses: nobody can fake the address.
         let source = try #require(try await deployment.value("select source from federation.login_log \(logged)"))
         let title = try #require(browser.page.firstRange(of: "<p><bdi>Shop, 192.0.2.1"))
         let facts = browser.page[title.lowerBound...].split(separator: "<p>").dropFirst().first ?? ""
@@ -447,7 +446,7 @@ struct AccountPageTests {
         #expect(statuses.count { $0 == 200 } == 3, "three mails an hour to one mailbox: \(statuses)")
     }
 
-    // MARK: What it does
+    // MARK: Functions of the page
 
     @Test("sessions are seen and ended, one by one and all others")
     func sessions() async throws {
@@ -525,9 +524,9 @@ struct AccountPageTests {
         try await browser.send(formTo: path, ["email": new, "currentPassword": Deployment.password])
         #expect(browser.page.contains("<h1>Show that it is you</h1>"), "\(browser.page)")
         #expect(try await user("email", of: session) != new)
-        // The password is in no page: it is typed again.
+        // No page contains the password; it is typed again.
         let present = ["currentPassword": Deployment.password]
-        #expect(browser.page.contains("type=\"password\" name=\"currentPassword\""), "\(browser.page)")
+        #expect(browser.page.contains("name=\"currentPassword\" type=\"password\""), "\(browser.page)")
         #expect(!browser.page.contains(Deployment.password))
         try await browser.send(formTo: path, present.merging(["code": "000000"]) { $1 })
         #expect(browser.status == 401 && browser.page.contains("name=\"email\" value=\"\(new)\""), "\(browser.page)")
@@ -610,7 +609,7 @@ struct AccountPageTests {
 
     // MARK: Providers
 
-    /// Goes to the provider and comes back to the form at the dialog's end.
+    /// Completes the provider's dialog and returns to the page's form.
     private func comeBack(_ browser: AccountBrowser, as person: Visitor) async throws {
         try await browser.open(Self.page + "/providers/facebook/start")
         let dialog = try Address(try #require(browser.reply?.header("Location"), "\(browser.page)"))

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private func document(_ name: String, _ rights: String) -> Document {
     Document(
@@ -43,13 +42,13 @@ struct CollectionPolicyTests {
         case nobody, guest, user, editor, server
     }
 
-    /// What is asked, with the own id and that of another user in it.
+    /// A request, with placeholders for the own id and another user's id.
     private struct What: Sendable {
         let name: String
         let method: String
         let endpoint: String
         var body: String?
-        /// For each application, what nobody, a guest, a user, an editor and a server are answered.
+        /// The response per application: to no session, a guest, a user, an editor and a server.
         let answers: [String: [String]]
     }
 
@@ -205,7 +204,7 @@ struct CollectionPolicyTests {
         ),
     ]
 
-    /// Somebody of each kind; the own id of nobody and of a server is that of a user.
+    /// Creates a user of each kind; without a session and for a server, the own id is that of an ordinary user.
     private func person(_ who: Who, of document: Document) async throws -> (id: String, token: String?) {
         if who == .guest {
             let guest = try deployment.signedIn(
@@ -325,7 +324,7 @@ struct CollectionPolicyTests {
         for user in try #require(JSON.value(found.text)?.array) {
             #expect(user.object?.members.map(\.key) == seen)
         }
-        // What they cannot see they cannot write either, and the whole object may come back.
+        // Properties that users cannot see they cannot write either; sending the whole object back is allowed.
         _ = try await deployment.send(
             "PUT",
             "users/\(other.id)",

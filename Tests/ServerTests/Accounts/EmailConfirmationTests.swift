@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -60,7 +59,7 @@ struct EmailConfirmationTests {
         let email = "owner.canary@example.com"
         let user = try await deployment.register(email)
         let id = user["objectId"]?.string ?? ""
-        // What else a stranger may have left behind.
+        // Other things that a stranger may have left in the account.
         try await deployment.database.psql(
             """
             insert into demo.identities (provider, provider_app, subject, object_id) values ('facebook', '1', '666', '\(id)');
@@ -100,7 +99,7 @@ struct EmailConfirmationTests {
         _ = try await deployment.register(email)
         let token = try await mails.token(to: email, page: "confirm-email")
         var statuses: Set<Int> = []
-        // A wait that doubles with each of them outlasts a try at last, however slow the machine is.
+        // The wait doubles with each failure, so at last it is longer than a request, however slow the machine is.
         for _ in 1...16 where !statuses.contains(429) {
             statuses.insert(try await submit(token, "password=one of many canary tries").status)
         }
@@ -192,7 +191,7 @@ struct EmailConfirmationTests {
             return try await deployment.send("POST", "users/register", body)
         }
         for number in 1...2 { #expect(try await register("filled.canary+\(number)@example.com").status == 200) }
-        // An account that is there already is not mailed to.
+        // A registration of an existing account sends no mail.
         for _ in 1...3 { try expectProblem(try await register("filled.canary+1@example.com"), "login_taken") }
         #expect(try await deployment.send("POST", "users/resendconfirmation/filled.canary+1@example.com").status == 200)
         let refused = try await register("filled.canary+3@example.com")
@@ -201,7 +200,7 @@ struct EmailConfirmationTests {
         #expect(
             try await deployment.value("select count(*) from demo.passwords where login like 'filled.canary+%'") == "2"
         )
-        // Gmail's dots, and its other name.
+        // Gmail ignores dots, and has a second domain.
         for email in ["f.illed.canary@gmail.com", "filled.can.ary+x@googlemail.com", "filledcanary@gmail.com"] {
             #expect(try await register(email).status == 200)
         }
@@ -228,7 +227,7 @@ struct EmailConfirmationTests {
         try expectProblem(try await logIn("moderated.canary@example.com"), "email_unconfirmed")
         try await set("ENABLED")
         #expect(try await logIn("moderated.canary@example.com").status == 200)
-        // Who has logged in is not asked for a confirmation by being disabled for a while.
+        // Disabling a user who has logged in does not require a confirmation again.
         try await set("DISABLED")
         try await set("ENABLED")
         #expect(try await logIn("moderated.canary@example.com").status == 200)
@@ -268,7 +267,7 @@ struct EmailConfirmationTests {
         }
         let unknown = try await deployment.send("POST", path + "nobody@example.com", key: Canary.serverAPIKey)
         try expectProblem(unknown, "not_found")
-        // A token of one purpose or application is none of another.
+        // A token is valid for one purpose and one application only.
         let token = try await mails.token(to: "carl.canary@example.com", page: "confirm-email")
         #expect(try await deployment.client.get("/demo/reset-password?token=\(token)").status == 400)
         #expect(try await deployment.client.get("/other/confirm-email?token=\(token)").status == 400)

@@ -1,15 +1,14 @@
 import Crypto
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Logins with a password whose hash another system made",
     .serialized,
-    // A debug build on a busy machine takes its time for ten million rounds.
+    // A debug build on a busy machine is slow at ten million rounds.
     .deployed(Document(mapping: #"{"email": "email"}"#), environment: ["FEDERATION_LOGIN_MILLISECONDS": "60000"])
 )
 struct ForeignHashLoginTests {
@@ -37,7 +36,7 @@ struct ForeignHashLoginTests {
         )
     }
 
-    /// One of each kind, published by its source (PasswordsTests has more of them).
+    /// A hash of each kind, published by its source (PasswordsTests has more of them).
     private static let kinds = [
         ("password", "$argon2i$m=65536,t=2,p=1$c29tZXNhbHQ$9sTbSlTio3Biev89thdrlKKiCaYsjjYVJxGAL3swxpQ"),
         ("U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),

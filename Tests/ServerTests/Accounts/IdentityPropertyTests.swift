@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -84,7 +84,7 @@ struct IdentityPropertyTests {
         }
         let wrong = #"{"login": "ann.canary", "password": "wrong canary words"}"#
         try expectProblem(try await deployment.send("POST", "users/login", wrong), "login_invalid")
-        // An address is a login like others, and of nobody who only has it as the address.
+        // An address is a valid login name, and free as long as users have it only as their e-mail address.
         _ = try await account("other.canary", #", "email": "address.canary@example.com""#)
         let byAddress = #"{"login": "address.canary@example.com", "password": "\#(Deployment.password)"}"#
         try expectProblem(try await deployment.send("POST", "users/login", byAddress), "login_invalid")
@@ -126,7 +126,7 @@ struct IdentityPropertyTests {
             to: phones
         )
         #expect(JSON.object(change.text)?["phone"]?.string == "49301234567", "it is not open to clients")
-        // Another address is confirmed anew, also where a server writes it and nobody logs in by it.
+        // A new address must be confirmed, even if a server writes it and it is not the login name.
         let moved = try await deployment.send(
             "PUT",
             "users/\(session.objectID)",
@@ -220,7 +220,7 @@ struct IdentityPropertyTests {
         try expectProblem(more, "too_many_attempts", "three an hour for a login")
     }
 
-    /// How many links went to nobody, as the log has it.
+    /// Counts the links that were sent to nobody, according to the log.
     private func unsent() -> Int {
         deployment.service.process.standardOutput.split(separator: "\n").count {
             $0.contains("link asked for") && $0.contains("nobody")
@@ -297,7 +297,7 @@ struct IdentityPropertyTests {
                 try await deployment.send("PUT", "users/\(id)", json, token: ann.token, to: open)
             }
             try expectProblem(try await put(#"{"login": "dora", "nick": "x"}"#), "not_own_record")
-            // The whole object may come back, and nothing empties what people log in by.
+            // Sending the whole object back is allowed, and `null` does not delete a login name.
             #expect(try await put(#"{"login": null, "nick": "y"}"#).status == 200)
         }
         let same = try await deployment.send("PUT", "users/\(bob)", #"{"login": "bob"}"#, token: ann.token, to: open)

@@ -1,10 +1,9 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A hundred users of 70 KB each.
+/// The suite has a hundred users of 70 KB each.
 @Suite(
     "Large pages of users",
     .serialized,
@@ -37,9 +36,10 @@ struct LargePageTests {
         #expect(smaller.status == 200)
     }
 
-    /// Made on the loop of its connection, a page in this build would hold up whoever has the same loop for seconds.
+    /// Checks that event loops do not serialize pages.
     ///
-    /// That is told by who has worked: how long somebody waited says as much of what else the machine does.
+    /// On the connection's event loop a page in this build would block all its connections for seconds. The test
+    /// compares processor times, since waiting times depend on other load of the machine.
     @Test("pages are made beside the loops of connections, which answer meanwhile")
     func health() async throws {
         let (process, isOver) = (deployment.service.process, Flag())

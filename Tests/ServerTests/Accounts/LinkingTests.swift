@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Linking",
@@ -113,7 +112,7 @@ struct LinkingTests {
         try expectProblem(try await link("twitter", bird.credential, old.token), "reauthentication_required")
         try expectProblem(try await unlink("facebook", old.token), "reauthentication_required")
 
-        // The credential of somebody else authenticates nobody for this session.
+        // The credential of another user is no authentication for this session.
         let other = try await deployment.newcomer()
         _ = try await deployment.signIn(other)
         try expectProblem(try await link(other, old.token), "identity_taken")
@@ -248,7 +247,7 @@ struct LinkingTests {
         try expectProblem(try await deployment.login(body: nobody), "guest_invalid")
         #expect(try await count("demo.identities where subject = '\(ann.id)'") == "0", "nothing is written")
 
-        // Flutter's SDK writes the guest as a text.
+        // Flutter's SDK sends the guest as a JSON text within a string.
         let written = JSONValue.object(["objectId": .string(other.id), "user-token": .string(other.token)]).text
         let carl = try await deployment.newcomer()
         for wrong in [

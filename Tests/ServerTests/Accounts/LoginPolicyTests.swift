@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -125,7 +124,7 @@ struct LoginPolicyTests {
         #expect((300...600).contains(Int(locked.header("Retry-After") ?? "") ?? 0))
         #expect(try await logIn("free", Deployment.password).status == 200)
         #expect(try await logIn("locked", Deployment.password, to: usual).status == 200)
-        // As if the time were over.
+        // Simulate the end of the lockout.
         try await deployment.database.psql("update demo.attempts set counted_since = now() - interval '601 s'")
         #expect(try await logIn("locked", Deployment.password).status == 200)
     }
@@ -145,7 +144,7 @@ struct LoginPolicyTests {
             try expectProblem(try await restore(login), "login_unknown")
             #expect(try await restore(login, of: usual).status == 200)
         }
-        // Whoever asks about one again and again is held to the limits of mails.
+        // Repeated requests for one login are subject to the limits of mails.
         for _ in 1...2 { try expectProblem(try await restore("nobody.canary@example.com"), "login_unknown") }
         try expectProblem(try await restore("nobody.canary@example.com"), "too_many_attempts")
         try await deployment.database.psql("update demo.users set user_status = 'DISABLED' where email like 'known%'")
@@ -175,7 +174,7 @@ struct LoginPolicyTests {
         let made = try await deployment.send("POST", path, to: confirming)
         let url = try #require(JSON.object(made.text)?["confirmationURL"]?.string, "\(made.text)")
         #expect(url.hasPrefix("https://users.example.com/confirming/confirm-email?token="))
-        // Who has the link need not read the mail: nobody moves in by it.
+        // The link does not prove access to the mailbox, so it cannot set a new password.
         let token = url.suffix(43)
         let other = #"{"token": "\#(token)", "newPassword": "words of a canary thief"}"#
         let moved = try await deployment.send("POST", "users/confirmemail", other, to: confirming)
@@ -184,7 +183,7 @@ struct LoginPolicyTests {
         #expect(page.status == 200 && !page.text.contains("newPassword"))
         let status = "select user_status from confirming.users where email = 'url.canary@example.com'"
         #expect(try await deployment.value(status) == "EMAIL_CONFIRMATION_PENDING")
-        // Nor does anybody get one to an account that has been confirmed.
+        // No link is issued for a confirmed account either.
         let body = #"{"token": "\#(url.suffix(43))", "password": "\#(Deployment.password)"}"#
         #expect(try await deployment.send("POST", "users/confirmemail", body, to: confirming).status == 200)
         let id = try #require(try await deployment.value("select object_id from confirming.users"))
@@ -235,7 +234,7 @@ struct LoginPolicyTests {
         try expectProblem(try await byServer(), reason)
         let wrong = #"{"login": "\#(name).canary@example.com", "password": "wrong canary words"}"#
         try expectProblem(try await deployment.send("POST", "users/login", wrong, to: application), "login_invalid")
-        // The client's own session makes room; after a logout there is room, too.
+        // Replacing the client's own session leaves room; so does a logout.
         let next = try deployment.signedIn(try await byPassword(sessions[0].token))
         try expectProblem(try await byPassword(sessions[0].token), reason)
         #expect(try await deployment.get("users/logout", token: next.token, of: application).status == 200)
@@ -255,7 +254,7 @@ struct LoginPolicyTests {
         try expectProblem(try await deployment.login(bob, to: application), reason)
     }
 
-    @Test("what is weaker than it need be is told by check, diff, application show and over REST")
+    @Test("what is weaker than it need be is told by check, diff, get and over REST")
     func warnings() async throws {
         let named = ["passwords", "reauthentication", "tellUnknownLogins", "clientKeys", "clientKeys"]
         let over = try await deployment.admin(.viewer).get("applications/demo")
@@ -270,7 +269,7 @@ struct LoginPolicyTests {
             document.text,
             environment: document.environment(database: deployment.database)
         )
-        let show = try await deployment.federation("application", "show", "demo")
+        let show = try await deployment.federation("get", "applications/demo")
         for process in [check, diff, show] {
             #expect(process.exitStatus == .exited(0), "\(process.standardError)")
             let told = process.standardError.split(separator: "\n").map(String.init)

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The other paths of the user service",
@@ -64,7 +63,7 @@ struct OtherPathsTests {
         ] {
             try expectProblem(try await v1("GET", "info", headers: headers), "unknown_application")
         }
-        // The popup of an app that passes no options.
+        // The SDK's popup without options sends `null`.
         let address = try await v1("POST", "users/social/oauth/facebook/request_url", "null", headers: Self.page)
         #expect(address.status == 200, "\(address.text)")
         for body in ["[]", "1", #""null""#, "nul", "null null"] {

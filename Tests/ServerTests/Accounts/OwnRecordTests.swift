@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The own record",
@@ -132,8 +131,8 @@ struct OwnRecordTests {
         func save(_ json: String, token: String?) async throws -> HTTPReply {
             try await deployment.send("PUT", "data/Users", json, token: token)
         }
-        // As `Backendless.Data.of(Backendless.User).save(user)` has it: everything that the login gave, and what is
-        // new.
+        // `Backendless.Data.of(Backendless.User).save(user)` sends all properties of the login's response, and new
+        // ones.
         let whole = JSONObject(ann.user.members.filter { $0.key != "nick" } + [.init("nick", .string("s"))])
         let reply = try await save(JSONValue.object(whole).text, token: ann.token)
         let user = try #require(JSON.object(reply.text), "\(reply.text)")
@@ -194,7 +193,7 @@ struct OwnRecordTests {
             try await put(ann, #"{"email": "new.canary@example.com", "currentPassword": "wrong canary words"}"#),
             "login_invalid"
         )
-        // The address that it has needs nothing, and keeps what is known of it.
+        // The unchanged address needs no authentication, and stays verified.
         #expect(try await put(ann, #"{"email": "mail.canary@example.com", "nick": "n"}"#).status == 200)
         #expect(try await deployment.row(of: ann.objectID)?["email_verified"]?.bool == true)
         #expect(
@@ -270,7 +269,7 @@ struct OwnRecordTests {
         try await stale(ann)
         let guess = #"{"email": "thief.canary@example.com", "currentPassword": "wrong canary words"}"#
         for _ in 0..<5 { try expectProblem(try await put(ann, guess), "login_invalid") }
-        // The fifth brings a delay, which a slow machine is to find still there.
+        // The fifth failure starts a delay; extend it so that a slow machine still meets it.
         let delayed = try await deployment.value(
             """
             with delayed as (update demo.attempts set blocked_until = now() + interval '20 s'

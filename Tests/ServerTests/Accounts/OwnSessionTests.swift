@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A user's own sessions",
@@ -56,7 +56,7 @@ struct OwnSessionTests {
     @Test("a session says from where and with what it was opened, to its user and to operators, as the log has it")
     func origin() async throws {
         let ann = try await deployment.newcomer()
-        // The two hundredth byte is the first one of a letter.
+        // The two hundredth byte is the first of a two-byte letter.
         let agent = "Shop/4.20 <b> (" + String(repeating: "é", count: 120) + ")"
         let reply = try await deployment.login(ann, headers: [("User-Agent", agent)])
         let token = try #require(JSON.object(reply.text)?["user-token"]?.string)
@@ -76,7 +76,7 @@ struct OwnSessionTests {
         let logins = try await deployment.admin(.viewer).get("logins?application=demo&user=\(id)")
         let rows = logins["items"]?.array?.compactMap(\.object) ?? []
         #expect(Set(rows.compactMap { $0["session"]?.string }) == Set(listed.compactMap { $0["id"]?.string }))
-        // A login that was repeated opened no session anew.
+        // A repeated login opened no session, so its log entry does not change the session's origin.
         try await deployment.database.psql(
             """
             insert into federation.login_log (id, happened, application_id, method, credential, outcome, object_id, source,
@@ -86,7 +86,7 @@ struct OwnSessionTests {
             """
         )
         #expect(try await sessions(token).last?["userAgent"]?.string == "Tablet/1")
-        // What is not in the log is not known.
+        // Without a log entry the origin is unknown.
         try await deployment.database.psql("delete from federation.login_log where object_id = '\(id)'")
         let unknown = try await sessions(token)
         #expect(unknown.allSatisfy { $0["userAgent"]?.isNull == true && $0["source"]?.isNull == true }, "\(unknown)")

@@ -1,10 +1,10 @@
 import Crypto
+import Domain
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Login by a password",
@@ -16,7 +16,7 @@ struct PasswordLoginTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Tries to log in; the source is what the trusted proxy says, another one each time unless told.
+    /// Tries to log in from a source as reported by the trusted proxy, by default a new one each time.
     private func attempt(
         _ login: String,
         _ password: String = "wrong wrong wrong",
@@ -101,7 +101,7 @@ struct PasswordLoginTests {
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<40 {
                 group.addTask {
-                    // A busy machine takes fewer at once; what it refuses is not looked at.
+                    // A busy machine accepts fewer at once; attempts refused with 503 are not checked.
                     while true {
                         let status = try await attempt("guessed.canary@example.com").status
                         if status != 503 { return status }
@@ -180,8 +180,7 @@ struct PasswordLoginTests {
         try await forgetAttempts()
     }
 
-    // Time on a busy machine says little; what the service computes shows in its processor time. A hash takes most of
-    // it.
+    // The test measures processor time, most of which is the hash: elapsed time on a busy machine says little.
     @Test("T-83: an unknown login, one without a password and a wrong password answer alike, and take the same work")
     func enumeration() async throws {
         _ = try await deployment.register("known.canary@example.com")
@@ -330,7 +329,7 @@ struct PasswordOverloadTests {
         let computed = replies.count { $0.status == 401 }
         #expect((1..<replies.count).contains(computed))
         for reply in replies where reply.status != 401 { try expectProblem(reply, "overloaded") }
-        // The source, and each of the logins.
+        // Each computed guess counts for the source and for its login.
         #expect(try await deployment.value("select max(failures) from demo.attempts") == "\(computed)")
         #expect(try await deployment.value("select sum(failures) from demo.attempts") == "\(2 * computed)")
     }

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -157,7 +156,7 @@ struct PasswordResetTests {
         #expect(victim.objectID == id)
     }
 
-    /// Somebody with a password, an address that was verified, and an identity.
+    /// Creates a user with a password, a verified address, and an identity.
     private func linked(_ email: String) async throws -> (id: String, person: Visitor) {
         let person = try await deployment.newcomer()
         let id = try await deployment.register(email)["objectId"]?.string ?? ""
@@ -218,7 +217,7 @@ struct PasswordResetTests {
             let reply = try await deployment.send("PUT", "users/\(session.objectID)", body, token: session.token)
             #expect(reply.status == 200, "\(reply.text)")
         }
-        // Mails go out one after the other, so what comes after them shows that all are there.
+        // Mails are sent in order, so this mail's arrival shows that all earlier ones have arrived.
         #expect(try await restore(email).status == 200)
         var texts: [String] = []
         try await eventually("the mail of the reset") {
@@ -246,7 +245,7 @@ struct PasswordResetTests {
             return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
         }
         #expect(statuses[200] == 1)
-        // On a busy machine the hashes of some are not begun in time: 503, and the link is as it was.
+        // On a busy machine some hashes do not start in time: 503, and the link stays valid.
         #expect(statuses.keys.allSatisfy { [200, 400, 503].contains($0) }, "\(statuses)")
     }
 

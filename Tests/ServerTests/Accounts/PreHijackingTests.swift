@@ -1,13 +1,13 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
-/// The five ways in which somebody prepares an account for its later owner (USENIX Security 2022; T-33): in each the
-/// attacker comes first, the victim does what victims do, and the attacker then tries everything that they kept.
+/// The five ways to prepare an account for its later owner (USENIX Security 2022; T-33).
+///
+/// In each the attacker comes first, the victim acts as victims do, and the attacker then tries everything left.
 @Suite(
     "Accounts that somebody prepared",
     .serialized,
@@ -29,7 +29,7 @@ struct PreHijackingTests {
 
     private static let own = "my very own canary sentence"
 
-    /// The victim confirms the address by its mail, and chooses a password.
+    /// Resets the password by a mailed link, as the victim does.
     private func restore(_ email: String) async throws -> SignedIn {
         #expect(try await deployment.send("GET", "users/restorepassword/\(email)").status == 200)
         let token = try await mails.token(to: email, page: "reset-password")

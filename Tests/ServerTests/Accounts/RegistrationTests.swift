@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Registration",
@@ -145,7 +145,7 @@ struct RegistrationTests {
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // On a busy machine some wait too long for their turn to be hashed.
+        // On a busy machine some wait too long for a hash.
         #expect(statuses.count { $0 == 200 } == 1, "\(statuses)")
         #expect(statuses.allSatisfy { [200, 409, 503].contains($0) } && statuses.contains(409), "\(statuses)")
         #expect(
@@ -217,7 +217,7 @@ struct RegistrationTests {
             let client = HTTPClient(port: deployment.client.port, source: "127.0.0.\(source)")
             return try await client.send("POST", deployment.path("users/register/guest", of: small))
         }
-        // Who has used up what the own network may make uses up nothing of the others'.
+        // A source that has reached its own limit does not use up the application's limit.
         var statuses: [Int] = []
         for _ in 1...6 { statuses.append(try await make(from: 21).status) }
         #expect(statuses == [200, 200, 200, 429, 429, 429])

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Sessions",
@@ -53,7 +52,7 @@ struct SessionTests {
     @Test("logout ends the session with an empty body, and so is answered who has none; a dead token is told as one")
     func logout() async throws {
         let session = try await deployment.signIn(try await deployment.newcomer())
-        // The second is what SDKs send that log out in front of every login.
+        // Some SDKs log out before every login, and so without a session.
         for token in [session.token, nil] {
             let reply = try await deployment.get("users/logout", token: token)
             #expect(reply.status == 200, "\(reply.text)")

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Signed tokens",
@@ -32,7 +31,8 @@ struct SignedTokenTests {
         let reply = try await (client ?? deployment.client).get(application + "/.well-known/jwks.json")
         #expect(reply.status == 200)
         let keys = try #require(JSON.object(reply.text)?["keys"]?.array).compactMap(\.object)
-        // The first key signs at once, so nobody may keep the empty set. The others are young, unless a test ages them.
+        // The first key signs at once, so the empty set must not be cached. The other keys are young, unless a test
+        // ages them.
         let kept = keys.isEmpty ? ["no-store"] : ["public, max-age=60", "public, max-age=300"]
         #expect(kept.contains(reply.header("Cache-Control") ?? ""))
         return keys
@@ -46,7 +46,7 @@ struct SignedTokenTests {
         }
     }
 
-    /// The middle part of a token.
+    /// Decodes the claims of a token.
     private func claims(_ token: String) throws -> JSONObject {
         let parts = token.split(separator: ".")
         try #require(parts.count == 3)
@@ -62,7 +62,7 @@ struct SignedTokenTests {
         return try #require(object["kid"]?.string)
     }
 
-    /// Checks a token as another service would, by the published keys and by `openssl`, which knows nothing of us.
+    /// Verifies a token as another service would: with the published keys and `openssl`, which shares no code with us.
     private func isSigned(_ token: String, by keys: [JSONObject]) async throws -> Bool {
         let id = try keyID(token)
         guard let key = keys.first(where: { $0["kid"]?.string == id }) else { return false }
@@ -101,7 +101,7 @@ struct SignedTokenTests {
         return verified.exitStatus == .exited(0)
     }
 
-    /// A number as DER: without leading zeros, but for one where it would look negative.
+    /// Encodes a number in DER: without leading zeros, but with one in front of a set highest bit.
     private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var digits = Array(bytes.drop { $0 == 0 })
         if digits.first.map({ $0 >= 0x80 }) ?? true { digits.insert(0, at: 0) }
@@ -218,7 +218,7 @@ struct SignedTokenTests {
         try await eventually("the new key is published") { try await keySet().contains { $0["kid"]?.string == new } }
         #expect(try keyID(try await token(of: session)) == old, "others may not know the new key yet")
 
-        // Ten minutes later.
+        // Simulate ten minutes.
         _ = try await deployment.database.psql(
             """
             update federation.token_keys set created = created - interval '601 s', retired = retired - interval '601 s'
@@ -238,7 +238,7 @@ struct SignedTokenTests {
                 == "public, max-age=300"
         }
 
-        // When the last token of the former key has ended.
+        // Simulate the expiry of the last token of the former key.
         _ = try await deployment.database.psql(
             "update federation.token_keys set retired = retired - interval '70 min' where retired is not null"
         )
@@ -263,7 +263,7 @@ struct SignedTokenTests {
         }
     }
 
-    /// Whether an instance publishes a key, or signs with it.
+    /// Whether an instance publishes a key or signs with it.
     private func goes(by key: String, at client: HTTPClient, _ session: SignedIn) async throws -> Bool {
         let published = try await keySet(from: client) + keySet(of: "", from: client)
         if published.contains(where: { $0["kid"]?.string == key }) { return true }
@@ -278,7 +278,7 @@ struct SignedTokenTests {
         let wish = #"{"application": "demo", "atOnce": true}"#
         try await withSecondInstance(of: deployment) { second in
             for _ in 0..<5 {
-                // Both have the former key in memory.
+                // Both instances have the former key in memory.
                 let former = try keyID(try await token(of: session))
                 #expect(try await goes(by: former, at: deployment.client, session))
                 #expect(try await goes(by: former, at: second, session))

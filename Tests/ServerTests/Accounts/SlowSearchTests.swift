@@ -1,10 +1,9 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A lock on the users table stands for as many users as no search gets through in its time.
+/// A lock on the users table simulates more users than a search can read in its time.
 @Suite(
     "Searches that take long",
     .serialized,
@@ -53,7 +52,7 @@ struct SlowSearchTests {
         #expect(data?["milliseconds"]?.integer ?? 0 >= 3000)
         #expect(problem["message"]?.string?.contains("have the operator index city") == true)
 
-        // The operator reads the same in the log, and of the property.
+        // The log and the property show the same to the operator.
         func line() -> String? {
             deployment.service.process.standardOutput.split(separator: "\n").map(String.init)
                 .first { $0.contains(#""message":"slow search""#) }
@@ -74,8 +73,8 @@ struct SlowSearchTests {
         let other = try #require(try await deployment.register("other.canary@example.com")["objectId"]?.string)
         _ = try await deployment.register("reader.canary@example.com")
         let reader = try await deployment.logIn("reader.canary@example.com")
-        // Each of these takes such a pattern some hundredths of a second: PostgreSQL hears of a cancellation in
-        // between.
+        // A row takes this pattern some hundredths of a second, and PostgreSQL checks for a cancellation between
+        // rows.
         let database = deployment.database
         try await database.psql(
             """

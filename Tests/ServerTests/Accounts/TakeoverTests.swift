@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -33,7 +32,7 @@ struct TakeoverTests {
         return JSON.object(reply.text)?["errorData"]?.object?["reason"]?.string
     }
 
-    /// Somebody who has confirmed the address long ago, with the session that a thief has come by.
+    /// Registers a user with an old, confirmed address, and returns the session that a thief has obtained.
     private func owner(_ email: String) async throws -> SignedIn {
         let id = try await deployment.register(email)["objectId"]?.string ?? ""
         try await deployment.database.psql(
@@ -51,7 +50,7 @@ struct TakeoverTests {
         )
     }
 
-    /// Links an identity, and lets it be as old as it needs to be for coming back.
+    /// Links an identity and makes it old enough to be restored.
     private func link(_ session: SignedIn) async throws -> Visitor {
         let person = try await deployment.newcomer()
         let body = #"{"accessToken": "\#(person.token)"}"#
@@ -71,7 +70,7 @@ struct TakeoverTests {
         #expect(changed.status == 200, "\(changed.text)")
         let token = try await mails.token(to: email, page: "undo-change")
 
-        // The thief does what can be done to keep the account.
+        // The thief does everything possible to keep the account.
         #expect(try await deployment.send("GET", "users/restorepassword/\(thief)").status == 200)
         let reset = try await mails.token(to: thief, page: "reset-password")
         let body = #"{"token": "\#(reset)", "password": "a thieving canary sentence"}"#

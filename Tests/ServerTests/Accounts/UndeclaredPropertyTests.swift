@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let properties = """
     {"nick": {"type": "STRING", "clientMappable": true}, "extra": {"type": "JSON", "clientMappable": true},
@@ -44,14 +43,14 @@ struct UndeclaredPropertyTests {
 
     private func ignored(_ reply: HTTPReply) -> String? { reply.header("Federation-Ignored-Properties") }
 
-    /// What becomes of a member of a record: in an update, and alike in a registration.
+    /// The treatment of a member in an update, which is the same in a registration.
     private struct Row {
         let member: String
-        /// The names that a refusal tells; empty when there is none.
+        /// The names in the refusal; empty without a refusal.
         var refused: [String] = []
-        /// The header where such members are dropped, and nothing else.
+        /// The response header that names the members where they are dropped; `nil` if none is dropped.
         var dropped: String?
-        /// What is kept in the column `dynamic` where they are kept; nil when that refuses, too.
+        /// The contents of the column `dynamic` where members are kept; `nil` if that is refused, too.
         var kept: JSONObject? = [:]
     }
 
@@ -63,7 +62,7 @@ struct UndeclaredPropertyTests {
             dropped: "shoe, Shoe",
             kept: ["shoe": .integer(42), "Shoe": .object(["a": .array([])])]
         ),
-        // What no property can be called.
+        // Names that no property can have.
         Row(member: #""favorite-color": 1"#, refused: ["favorite-color"], dropped: "favorite-color", kept: nil),
         Row(member: #""_id": 1, "1st": 1"#, refused: ["_id", "1st"], dropped: #"%"_id", %"1st""#, kept: nil),
         Row(member: #""id": 7, "code": 1"#, refused: ["id", "code"], dropped: "id, code", kept: nil),
@@ -74,9 +73,9 @@ struct UndeclaredPropertyTests {
             dropped: #"%"a%0d%0aSet-Cookie: x", %"", %"100%25 %22""#,
             kept: nil
         ),
-        // Nothing is lost.
+        // `null` loses nothing.
         Row(member: #""shoe": null, "1st": null, "id": null"#),
-        // The system's, in any spelling, and marks of client SDKs.
+        // The system's properties in any spelling, and markers of client SDKs.
         Row(
             member: """
                 "ownerId": "x", "created": 1, "updated": 1, "lastLogin": 1, "userStatus": "DISABLED", "roles": ["Admin"],
@@ -215,7 +214,7 @@ struct UndeclaredPropertyTests {
         try await deployment.database.psql(
             "update federation.applications set settings = settings - 'undeclaredProperties' where id = 'demo'"
         )
-        // Any change makes the instance read the application again.
+        // Any change makes the instance reload the application.
         try await owner.ask("POST", "applications/demo/keys", #"{"label": "again"}"#)
         #expect(ignored(try await put(ann, #"{"scarf": 1}"#)) == "scarf")
         let overview = try await owner.ask("GET", "applications/demo")
@@ -276,7 +275,7 @@ struct UndeclaredPropertyTests {
         )
         #expect(JSON.object(login.text)?["objectId"]?.string == guest.objectID, "\(login.text.prefix(300))")
         #expect(JSON.object(login.text)?["extra"] == object["extra"])
-        // The bounds of everything else in the body are as they were.
+        // The limits of the other members are unchanged.
         let wide = #"{"accessToken": "x", "fieldsMapping": {"größe": "nick"}}"#
         try expectProblem(try await deployment.login(body: wide), "malformed_request")
     }

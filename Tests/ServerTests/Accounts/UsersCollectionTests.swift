@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The users collection",
@@ -38,7 +37,7 @@ struct UsersCollectionTests {
         try await deployment.send(method, endpoint, json, key: Canary.serverAPIKey)
     }
 
-    /// The names in a reply, in its order.
+    /// Returns the names in a response, in order.
     private func names(_ reply: HTTPReply, sourceLocation: SourceLocation = #_sourceLocation) throws -> [String] {
         let users = try #require(
             JSON.value(reply.text)?.array,

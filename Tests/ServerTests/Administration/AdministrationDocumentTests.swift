@@ -1,11 +1,10 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// An application in which everything that a document can say is said, and nothing has its default.
+/// A document with every member, none of which has its default value.
 private let full = """
     {"application": "full", "name": "Füll & \\"Co\\"", "schema": "people_of_full",
      "settings": {"clientMapping": false, "dynamicProperties": true, "undeclaredProperties": "drop", "offsetlessTimes": "utc", "sessionIdleSeconds": 3600, "sessionAbsoluteSeconds": 7200,
@@ -35,7 +34,7 @@ struct AdministrationDocumentTests {
         "SECRET_2": Canary.appSecret(of: "2345678901"), "VERIFY_TOKEN": "canary-verify-token",
     ]
 
-    /// What is configured, table by table, but for moments, revisions and ciphertexts.
+    /// The SQL of the configuration, table by table, without times, revisions and ciphertexts.
     private static let configuration = """
         select 'application', to_jsonb(a) - '{created,updated,revision}'::text[] from federation.applications a
         union all select 'key', to_jsonb(k) - 'created' from federation.api_keys k
@@ -49,7 +48,7 @@ struct AdministrationDocumentTests {
         order by 1, 2
         """
 
-    /// A database with the schema.
+    /// Runs a closure with a database that has the schema.
     private func withMigratedDatabase<Result>(_ body: (TestDatabase) async throws -> Result) async throws -> Result {
         try await withDatabase { database in
             try await database.psql(Deployment.functions)
@@ -66,7 +65,7 @@ struct AdministrationDocumentTests {
         return try await runFederation(arguments, environment: environment)
     }
 
-    /// Applies a text, which must succeed.
+    /// Applies a text and requires success.
     private func apply(_ text: String, to database: TestDatabase, environment: [String: String] = secrets) async throws
     {
         try await Document.withFile(text) { file in
@@ -91,7 +90,7 @@ struct AdministrationDocumentTests {
         #expect(tables.count > 40)
         let document = try #require(JSON.object(exported))
         #expect(document["application"]?.string == "full")
-        // The document chooses the names of the variables; they are told apart by what they stand for.
+        // The document chooses the names of the variables; their places tell which is which.
         var environment: [String: String] = [:]
         for (key, value) in zip(document["keys"]?.array ?? [], [Canary.apiKey, Canary.otherAPIKey]) {
             environment[try #require(key.object?["key"]?.object?["env"]?.string)] = value
@@ -121,7 +120,7 @@ struct AdministrationDocumentTests {
             let state = try await database.psql("select * from state()")
             try await apply(full, to: database)
             #expect(try await database.psql("select * from state()") == state)
-            // As a program: what would be done is nothing.
+            // The output for programs: there are no changes to make.
             let plan = try await Document.withFile(full) {
                 try await run(["apply", $0, "--dry-run", "--json"], on: database)
             }
@@ -172,7 +171,7 @@ struct AdministrationDocumentTests {
         }
     }
 
-    /// Each thing that can be wrong, with the pointer to it.
+    /// Invalid documents, with the JSON pointers to their errors.
     private static let wrong: [(text: String, pointers: [String])] = [
         (
             """
@@ -197,7 +196,7 @@ struct AdministrationDocumentTests {
                 ),
             ["/mapping/facebook/4/to", "/mapping/facebook/6"]
         ),
-        // What only the database knows.
+        // Errors that only the database reveals.
         (
             full.replacing(#""height": {"type": "DOUBLE"}"#, with: #""height": {"type": "DATE"}"#)
                 .replacing("people_of_full", with: "other_people"),
@@ -255,7 +254,7 @@ struct AdministrationDocumentTests {
             let path = "applications/full/document"
             let read = try await owner.get(path)
             #expect(JSONValue.object(read) == JSON.value(try await export("full", from: installation.database)))
-            // As it was read it changes nothing, though nobody tells the secrets.
+            // Applying the document as read changes nothing, although it contains no secrets.
             let tag = try await owner.tag(of: path)
             let same = try await owner.ask("PUT", path, read.text, ifMatch: tag)
             #expect(same["changes"]?.array?.isEmpty == true, "\(same.text)")
@@ -275,7 +274,7 @@ struct AdministrationDocumentTests {
                 let text = text.replacing(#""application": "wrong""#, with: #""application": "full""#)
                 let data = try expectProblem(try await owner.send("PUT", path, text), "document_invalid")
                 let said = data["problems"]?.array?.compactMap { $0.object?["pointer"]?.string } ?? []
-                // Who may write a secret here may write it as it is.
+                // An owner may write a secret as plain text in this request.
                 for pointer in pointers where pointer != "/keys/0/key" {
                     #expect(said.contains { $0.hasPrefix(pointer) }, "\(pointer) in \(data.text)")
                 }

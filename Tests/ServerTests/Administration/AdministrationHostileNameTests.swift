@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Names that operators give are names and nothing else",
@@ -12,7 +11,7 @@ import Vocabulary
             properties: #"{"nick": {"type": "STRING", "clientMappable": true}, "age": {"type": "INT"}}"#,
             mapping: #"{"name": "nick"}"#
         ),
-        // What the database is asked is looked at, and the work in the background asks it at any time.
+        // The tests observe the queries to the database, and background work would query at any time.
         environment: [
             "FEDERATION_LOG_LEVEL": "debug", "FEDERATION_UPKEEP_ENABLED": "false", "FEDERATION_LOGIN_LOG_DAYS": "0",
         ]
@@ -30,7 +29,7 @@ struct AdministrationHostileNameTests {
         "nick\n", "nick\u{0}", "\u{212A}ey", "nic\u{212A}", "${7*7}", "{{7*7}}", "`id`", "../users", "nick or 1=1",
     ]
 
-    /// Words of PostgreSQL's own messages, and of our statements.
+    /// Words of PostgreSQL's own messages, and of the service's statements.
     private static let words = [
         "insert into", "alter table", "select ", "syntax error", "relation", "column \"", "pg_", "sqlstate", "libpq",
         "constraint", "near \"",
@@ -49,7 +48,7 @@ struct AdministrationHostileNameTests {
             allowsCanary: false,
             sourceLocation: sourceLocation
         )
-        // What was sent is repeated where it says which name is wrong; the rest of the reply is ours.
+        // The response repeats the sent name where it says which is wrong; all other text is the service's.
         let own = ([JSON.object(reply.text)?["message"] ?? .null] + data.members.map(\.value)).map(\.text).joined()
         for word in Self.words where !what.lowercased().contains(word) {
             #expect(
@@ -110,7 +109,7 @@ struct AdministrationHostileNameTests {
                     )
                 }
                 let value = name.encodedForPath
-                // A property that there is not is refused; a value that nobody has is looked for and not found.
+                // An unknown property is refused; an unknown value is searched for and not found.
                 let unknown = try await owner.send("GET", "applications/demo/users?property=\(value)&value=x")
                 try expectRefused(unknown, name)
                 for query in ["sort=\(value)", "order=\(value)", "\(value)=1", "limit=\(value)", "cursor=\(value)"] {
@@ -140,7 +139,7 @@ struct AdministrationHostileNameTests {
         for entry in entries {
             #expect(entry["action"]?.string == "user.search" && entry["target"]?.isNull == true, "\(entry)")
         }
-        // The wildcards of LIKE are letters like others.
+        // The wildcards of LIKE are ordinary characters.
         for pattern in ["%", "_nn", "A%", "\\"] {
             let found = try await owner.all("applications/demo/users?name=\(pattern.encodedForPath)")
             #expect(found.isEmpty, "\(pattern)")
@@ -264,7 +263,7 @@ struct AdministrationHostileNameTests {
                 try expectRefused(reply, as: ["not_found", "method_not_allowed"], "\(method) \(path)")
                 #expect(try await lastQuestion() <= asked, "\(method) \(path)")
             }
-            // Paths of the public API are the same in any case, and some of these lead to a provider.
+            // Paths of the public API ignore case, and some of these lead to a provider.
             for name in impossible + unknown where !["facebook", "twitter"].contains(name.lowercased()) {
                 for path in [
                     "users/social/\(name.encodedForPath)/sdk/login", "users/oauth/\(name.encodedForPath)/login",
@@ -274,7 +273,7 @@ struct AdministrationHostileNameTests {
                     #expect(try await lastQuestion() <= asked, "\(path)")
                 }
             }
-            // An operator may have called a provider so, which the database knows.
+            // These could be names of configured providers, which only the database knows.
             for (method, path, json) in unknown.flatMap(paths) {
                 let reply = try await owner.send(method, path, json)
                 try expectRefused(reply, as: ["not_found", "document_invalid"], "\(method) \(path)")
@@ -284,11 +283,9 @@ struct AdministrationHostileNameTests {
         #expect(try await lastQuestion() > asked, "a question is noticed")
     }
 
-    /// When the service last asked the database anything, but for who an operator is and whether the configuration has
-    /// changed.
+    /// Returns the time of the last query to the database, apart from operator tokens and configuration checks.
     ///
-    /// A connection that has been asked something of these since does not count any more, so the moment can only be too
-    /// early.
+    /// A connection is excluded once it has run one of those checks, so the returned time can only be too early.
     private func lastQuestion() async throws -> String {
         let last = try await deployment.value(
             """
@@ -301,7 +298,7 @@ struct AdministrationHostileNameTests {
 }
 
 extension String {
-    /// The text as one segment of a path, or as a value in a query: every byte but letters and digits encoded.
+    /// The text as one path segment or query value, with every byte but letters and digits encoded.
     var encodedForPath: String {
         utf8.map { byte in
             let scalar = Unicode.Scalar(byte)

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The preview of a mapping",
@@ -19,7 +18,7 @@ import Vocabulary
                  {"from": "Hello {first_name}", "to": "greeting"}]
                 """
         ),
-        // Whether a row is written is looked at, and the log of logins is written at any time.
+        // The tests check that no row is written, and the login log is written at any time.
         environment: ["FEDERATION_LOGIN_LOG_DAYS": "0"]
     )
 )
@@ -35,13 +34,13 @@ struct AdministrationPreviewTests {
         return try #require(JSON.object(reply.text), sourceLocation: sourceLocation)
     }
 
-    /// The entry of a preview that writes a property.
+    /// Returns the entry of a preview that writes a property.
     private func entry(_ property: String, of preview: JSONObject) throws -> JSONObject {
         let entries = try #require(preview["entries"]?.array).compactMap(\.object)
         return try #require(entries.first { $0["to"]?.string == property }, "\(property) in \(entries)")
     }
 
-    /// Where each row is and which transaction wrote it: a row that is written anew with what it held moves.
+    /// Returns the place and transaction of each row, which also reveal a row rewritten with the same contents.
     private func versions() async throws -> [[String?]] {
         let tables = try await deployment.database.psql(
             """

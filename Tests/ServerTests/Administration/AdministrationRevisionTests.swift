@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Nobody overwrites what they have not read",
@@ -19,7 +18,7 @@ struct AdministrationRevisionTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Every change that needs `If-Match`, with a body that would be right.
+    /// Returns every change that needs `If-Match`, with a valid body.
     private func changes(of user: SignedIn, by visitor: Visitor) -> [(method: String, path: String, json: String?)] {
         let person = "applications/demo/users/\(user.objectID)"
         return [

@@ -1,10 +1,9 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// An application for one walk over the routes.
+/// Returns an application for one walk over the routes.
 private func walked(_ name: String) -> Document {
     Document(
         application: name,
@@ -72,7 +71,7 @@ struct AdministrationRouteTests {
             let entries = try await deployment.audited {
                 try await deployment.expectNothingWritten {
                     for route in routes {
-                        // One address that tries so often would be told to wait.
+                        // Many attempts from one address would be rate limited.
                         let reply = try await walk.send(route, by: stranger.elsewhere)
                         try expectProblem(reply, "operator_token_invalid", "\(name): \(route)")
                         let challenge = reply.header("WWW-Authenticate") ?? ""
@@ -84,7 +83,7 @@ struct AdministrationRouteTests {
         }
     }
 
-    /// Everybody who has no valid token, by what they send instead.
+    /// Returns clients without a valid token, by the credential that they send instead.
     private func strangers(user walk: Walk) async throws -> [(String, AdminClient)] {
         let owner = try await deployment.admin()
         let revoked = try await owner.ask("POST", "operators/owner/tokens", "{}")
@@ -190,7 +189,7 @@ struct AdministrationRouteTests {
                     try expectProblem(reply, oneOf: ["not_found", "operator_forbidden"], "\(role): \(route)")
                     if role == .owner { #expect(reply.status == 404, "\(route)") }
                 }
-                // What is between both: a session, an identity and a token that are another's.
+                // Mixed paths: a user of one's own with the session, the identity or the token of another.
                 var mixed = own
                 mixed.names.merge([
                     "session": foreign.names["session"] ?? "", "subject": foreign.names["subject"] ?? "",

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "T-111: secrets go in and never come out",
@@ -59,7 +58,7 @@ struct AdministrationSecretTests {
         _ = try await deployment.signIn(try await deployment.newcomer())
         try await owner.ask("PATCH", Self.facebook, #"{"proof": "timed"}"#)
 
-        // Another app in front: the one that was there keeps its secret.
+        // Another app comes first; the existing app keeps its secret.
         try await owner.ask(
             "PUT",
             Self.facebook,
@@ -68,7 +67,7 @@ struct AdministrationSecretTests {
         let after = try await stored()
         #expect(after.count == 2)
         #expect(after.last?[2] == before.first?[2])
-        // Who names an app for the first time has to say its secret.
+        // A new app needs a secret.
         try await deployment.expectNothingWritten(except: ["federation.operator_tokens"]) {
             for secret in [nil, "null", #""""#, "7", #"{"set": true}"#, #""ä""#, #""a b""#] {
                 let reply = try await owner.send("PUT", Self.facebook, Self.apps(("3456789012", secret)))
@@ -148,19 +147,19 @@ struct AdministrationSecretTests {
         "canary-master-key-of-32-bytes-!!", Canary.masterKey,
     ]
 
-    /// A secret as text, in hex, and in base64 at each of the three places where it can begin.
+    /// Returns a secret as text, in hex, and in base64 at each of the three possible offsets.
     private static func forms(of secret: String) -> [String] {
         let bytes = Array(secret.utf8)
         let hex = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let base64 = (0..<3).map { shift in
             let padded = Data(Array(repeating: UInt8(0), count: shift) + bytes).base64EncodedString()
-            // The first and last groups have bits of what stands beside the secret.
+            // The first and last groups contain bits of neighbouring bytes.
             return String(padded.dropFirst(4).dropLast(4))
         }
         return [secret, hex] + base64
     }
 
-    /// The command lines of all processes of the service and of commands.
+    /// Returns the command lines of all processes of the service and of commands.
     private static func processList() -> [String] {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.filter { $0.allSatisfy(\.isNumber) }.compactMap { pid in
@@ -170,7 +169,7 @@ struct AdministrationSecretTests {
         }
     }
 
-    /// Every way over REST by which a secret comes in, right and wrong, and then every route that answers.
+    /// Sends secrets in every possible way over REST, valid and invalid, and then requests every route.
     private func driveREST(_ note: (String) -> Void) async throws {
         let owner = try await deployment.admin()
         func send(_ method: String, _ path: String, _ json: String? = nil) async throws {
@@ -210,32 +209,32 @@ struct AdministrationSecretTests {
         try await send("GET", "audit?format=jsonl")
     }
 
-    /// Every way by the command line.
+    /// Sends secrets in every possible way by the command line.
     private func driveCommands(_ note: (String) -> Void) async throws {
         func command(_ arguments: [String], environment: [String: String] = [:]) async throws {
             let process = try await deployment.federation(arguments, environment: environment)
             note("\(arguments): \(process.standardOutput) \(process.standardError)")
         }
         try await Document.withFile("canary-new-secret\n") { file in
-            let set = ["provider", "set", "fresh", "--app-id", "1234567890"]
-            try await command(set + ["--secret-file", file])
-            try await command(set + ["--secret-file", file, "--json"])
-            try await command(["provider", "set", "fresh", "--webhook-verify-token-file", file])
+            let (set, app) = (["set", "applications/fresh/providers/facebook"], "apps.1234567890.appSecret=@")
+            try await command(set + [app + file])
+            try await command(set + [app + file, "--json"])
+            try await command(["patch", "applications/fresh/providers/facebook", "webhookVerifyToken=@\(file)"])
             let piped = try await run(
                 "/bin/sh",
                 [
                     "-c",
-                    "\(try PackageLayout.executable("federation")) \(set.joined(separator: " ")) --secret-stdin < \(file)",
+                    "\(try PackageLayout.executable("federation")) \(set.joined(separator: " ")) \(app)- < \(file)",
                 ],
                 environment: deployment.commandEnvironment
             )
             #expect(piped.exitStatus == .exited(0), "\(piped.standardError)")
             note(piped.standardOutput + piped.standardError)
-            try await command(["provider", "set", "fresh", "--app-id", "x", "--secret-file", file])
-            // A file that holds a secret in the place of something else.
+            try await command(["set", "applications/fresh/providers/facebook", "apps.x.appSecret=@\(file)"])
+            // A file with a secret where another file is expected.
             try await command(["apply", file])
             try await command(["check", file])
-            try await command(["mapping", "put", "fresh", file])
+            try await command(["set", "applications/fresh/mappings/facebook", file])
         }
         let document = deployment.documents[0]
         let environment = document.environment(database: deployment.database)
@@ -251,11 +250,12 @@ struct AdministrationSecretTests {
             try await command(["apply", file], environment: odd)
         }
         for arguments in [
-            ["export", "demo"], ["export", "fresh"], ["provider", "show", "fresh"],
-            ["provider", "show", "fresh", "--json"],
-            ["provider", "check", "fresh"], ["key", "list", "demo"], ["audit"], ["audit", "--json"],
-            ["secrets", "status"], ["secrets", "status", "--json"], ["application", "show", "fresh"],
-            ["application", "list", "--json"],
+            ["export", "demo"], ["export", "fresh"], ["get", "applications/fresh/providers/facebook"],
+            ["get", "applications/fresh/providers/facebook", "--json"],
+            ["provider", "check", "fresh"], ["list", "applications/demo/keys"], ["list", "audit"],
+            ["list", "audit", "--json"],
+            ["secrets", "status"], ["secrets", "status", "--json"], ["get", "applications/fresh"],
+            ["list", "applications", "--json"],
         ] { try await command(arguments) }
     }
 
@@ -264,16 +264,14 @@ struct AdministrationSecretTests {
         try await deployment.expectNothingWritten {
             for option in ["--secret", "--app-secret"] {
                 let process = try await deployment.federation(
-                    "provider",
-                    "set",
-                    "fresh",
-                    "--app-id",
-                    "1",
+                    "patch",
+                    "applications/fresh/providers/facebook",
+                    "apps.1.appSecret=@-",
                     option,
                     "not-repeated"
                 )
                 #expect(process.exitStatus == .exited(64))
-                #expect(process.standardError.contains("--secret-file"))
+                #expect(process.standardError.contains("NAME=@FILE"))
                 #expect(!process.standardError.contains("not-repeated"))
             }
         }

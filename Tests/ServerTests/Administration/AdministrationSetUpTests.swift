@@ -1,11 +1,10 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// What an operator has to do from an empty database to the first login.
+/// The steps of an operator from an empty database to the first login.
 @Suite("From an empty database to the first login")
 struct AdministrationSetUpTests {
     private static let app = "1234567890"
@@ -40,18 +39,22 @@ struct AdministrationSetUpTests {
     @Test("by the command line alone")
     func commandLine() async throws {
         try await withNewInstallation { installation in
-            try await installation.command("application", "create", "shop", "--name", "Shop")
-            let key = try await installation.command("key", "create", "shop", "web")
+            try await installation.command("set", "applications/shop", "name=Shop")
+            let key = try await installation.command("set", "applications/shop/keys/web")
             _ = try await Document.withFile(Canary.appSecret(of: Self.app) + "\n") { file in
-                try await installation.command("provider", "set", "shop", "--app-id", Self.app, "--secret-file", file)
+                try await installation.command(
+                    "set",
+                    "applications/shop/providers/facebook",
+                    "apps.\(Self.app).appSecret=@\(file)"
+                )
             }
             let check = try await installation.command("provider", "check", "shop")
             #expect(check.contains(Self.app))
             for (name, type) in [("nick", "STRING"), ("birthday", "DATE"), ("ageFrom", "INT")] {
-                try await installation.command("property", "declare", "shop", name, type)
+                try await installation.command("set", "applications/shop/properties/\(name)", "type=\(type)")
             }
             _ = try await Document.withFile(Self.mapping) { file in
-                try await installation.command("mapping", "put", "shop", file)
+                try await installation.command("set", "applications/shop/mappings/facebook", file)
             }
             #expect(key.hasSuffix("\n") && key.split(separator: "\n").count == 1, "the key and nothing else: \(key)")
             try await expectTypedLogin(key: String(key.dropLast()), at: installation)
@@ -62,7 +65,7 @@ struct AdministrationSetUpTests {
         }
     }
 
-    /// Somebody logs in, and what Facebook says of them is in the columns as values of their types.
+    /// Logs a user in, and expects Facebook's values in the columns, converted to the columns' types.
     private func expectTypedLogin(key: String, at installation: Deployment) async throws {
         let ann = try await installation.newcomer(
             """
@@ -72,7 +75,7 @@ struct AdministrationSetUpTests {
         )
         let login = "/shop/\(key)/users/loginWithFacebook"
         let body = #"{"accessToken": "\#(ann.token)"}"#
-        // The instance that runs hears of it within a second.
+        // The running instance applies the change within a second.
         let reply: HTTPReply = try await eventually(
             "what Facebook says arrives",
             every: .milliseconds(50)
@@ -88,7 +91,7 @@ struct AdministrationSetUpTests {
             """
         )
         #expect(columns == [["ageFrom", "bigint"], ["birthday", "date"], ["nick", "text"]])
-        // Arithmetic that only values of these types can do.
+        // Arithmetic that needs values of these types.
         let values = try await installation.database.psql(
             """
             select "ageFrom" + 1, birthday, birthday + 1, extract(year from birthday), nick from shop.users

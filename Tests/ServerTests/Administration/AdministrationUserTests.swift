@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "What operators do with users",
@@ -29,7 +28,7 @@ struct AdministrationUserTests {
 
     private static let users = "applications/demo/users"
 
-    /// Somebody with everything, and what is stored of them.
+    /// Creates a user with all properties and returns the stored user.
     private func person(_ name: String) async throws -> (visitor: Visitor, user: SignedIn) {
         let visitor = try await deployment.newcomer(
             """
@@ -100,7 +99,7 @@ struct AdministrationUserTests {
         let all = try await viewer.all("\(Self.users)?name=paged", limit: 2).compactMap { $0["objectId"]?.string }
         #expect(all.count == 7)
         #expect(Set(all) == expected)
-        // The user on whom a page ends goes away, and the next page goes on behind them.
+        // The last user of a page is deleted, and the next page continues after that user.
         let first = try await viewer.get("\(Self.users)?name=paged&limit=3")
         let last = try #require(first["items"]?.array?.last?.object?["objectId"]?.string)
         try await deployment.admin().ask("DELETE", "\(Self.users)/\(last)?confirm=\(last)")
@@ -131,7 +130,7 @@ struct AdministrationUserTests {
         try await expectNoToken(of: [ann.token, again.token], in: reply)
     }
 
-    /// Neither a session's token nor any form of its hash, which is the key to its row.
+    /// Expects neither a session token nor any form of its hash, which is the key to its row.
     private func expectNoToken(
         of tokens: [String],
         in reply: HTTPReply,
@@ -142,7 +141,7 @@ struct AdministrationUserTests {
                 "select encode(h, 'hex'), encode(h, 'base64') from (select sha256(convert_to('\(token)', 'UTF8')) h) x"
             )
             for secret in [token] + hashes.joined().compactMap(\.self) {
-                // Base64url differs from base64 in two letters; eleven bytes are enough to know one by.
+                // Base64url differs from base64 in two characters; eleven bytes are enough to recognise a token.
                 let found = reply.text.lowercased().contains(secret.prefix(16).lowercased())
                 #expect(!found, "\(reply.text)", sourceLocation: sourceLocation)
             }
@@ -174,7 +173,7 @@ struct AdministrationUserTests {
         )
         let back = try await deployment.signIn(visitor)
         #expect(back.objectID == ann.objectID)
-        // Whoever changes nothing has seen the person all the same.
+        // An unchanged user writes nothing but the audit entry, since the operator has read the user.
         try await deployment.expectNothingWritten(except: ["federation.operator_tokens", "federation.audit_log"]) {
             try await editor.ask("PATCH", path, #"{"user": {"userStatus": "ENABLED"}}"#)
         }
@@ -213,7 +212,7 @@ struct AdministrationUserTests {
             return live
         }
         #expect(try await live() == [true, true, true])
-        // The newest is in front.
+        // The newest session is first.
         let ids = try await editor.get(path)["sessions"]?.array?.compactMap { $0.object?["id"]?.string } ?? []
         try #require(ids.count == 3)
         try await editor.ask("DELETE", "\(path)/sessions/\(ids[1])")
@@ -311,7 +310,7 @@ struct AdministrationUserTests {
         #expect(export["sessions"]?.array?.count == 1)
         try await expectNoToken(of: [ann.token, again.token, third.token], in: reply)
 
-        // Every column of the row is there under some name: a value that was put into it is found.
+        // Every column of the row is exported under some name: a value written to each column is found.
         let columns = try await deployment.database.psql(
             """
             select column_name from information_schema.columns where table_schema = 'demo' and table_name = 'users'

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Second factors of operators",
@@ -18,14 +17,14 @@ struct OperatorFactorTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Makes an owner over REST.
+    /// Creates an owner over REST.
     private func make(_ name: String, _ rest: String = "") async throws -> AdminClient {
         let json = #"{"name": "\#(name)", "role": "owner"\#(rest)}"#
         let made = try await deployment.admin().ask("POST", "operators", json)
         return deployment.admin(token: try #require(made["token"]?.string))
     }
 
-    /// Enrols an authenticator app, with the code of the step before, so that the one of now is left.
+    /// Enrols an authenticator app with the code of the previous time step, which leaves the current code unused.
     private func enrol(_ admin: AdminClient) async throws -> (app: AuthenticatorApp, factor: String, codes: [String]) {
         let begun = try await admin.ask("POST", "operator/factors", #"{"kind": "totp", "label": "telephone"}"#)
         let app = try AuthenticatorApp(begun)
@@ -46,14 +45,14 @@ struct OperatorFactorTests {
         )
     }
 
-    /// Makes all that was shown by tokens of an operator so much older.
+    /// Makes the second factors shown by an operator's tokens older.
     private func age(_ name: String, by interval: String) async throws {
         try await deployment.database.psql(
             "update federation.operator_tokens set factor_proved = factor_proved - interval '\(interval)' where operator = '\(name)'"
         )
     }
 
-    /// How many operators have guessed wrongly.
+    /// Counts the operators with wrong guesses.
     private func guessed() async throws -> Int {
         try #require(Int(try await deployment.value("select count(*) from federation.attempts") ?? ""))
     }
@@ -66,7 +65,7 @@ struct OperatorFactorTests {
         let (app, factor, codes) = try await enrol(ann)
         #expect(codes.count == 10)
         #expect(try await ann.send("GET", "applications").status == 200, "the enrolment has shown it")
-        let other = try await deployment.command("operator", "token", "ann")
+        let other = try await deployment.command("set", "operators/ann/tokens")
         let second = deployment.admin(token: other.filter { !$0.isWhitespace })
         try expectProblem(try await second.send("GET", "applications"), Self.required)
         #expect(try await second.get("operator")["name"]?.string == "ann", "who one is, is never asked for")
@@ -89,7 +88,7 @@ struct OperatorFactorTests {
     }
 
     private func recovery(of name: String) async throws -> String {
-        let listed = try await deployment.command("operator", "factor", "list", name, "--json")
+        let listed = try await deployment.command("list", "operators/\(name)/factors", "--json")
         let items = JSON.object(listed)?["items"]?.array?.compactMap(\.object) ?? []
         return try #require(items.first { $0["kind"]?.string == "recoveryCode" }?["id"]?.string, "\(listed)")
     }
@@ -144,7 +143,7 @@ struct OperatorFactorTests {
         try expectProblem(try await show(codes[3], of: recovery, cyd), "second_factor_invalid")
     }
 
-    /// Opens so many sessions of the console by a token, and asks each for a factor.
+    /// Opens sessions of the console with a token and starts a second factor in each.
     private func sessions(_ count: Int, of admin: AdminClient) async throws -> [(token: String, pending: String)] {
         var sessions: [(token: String, pending: String)] = []
         for _ in 0..<count {
@@ -181,7 +180,7 @@ struct OperatorFactorTests {
                 #expect(replies.allSatisfy { ["second_factor_invalid", "too_many_attempts"].contains(reason($0)) })
                 guard wrong > 0 else { break }
                 looked += wrong
-                // The waits between guesses are over.
+                // Simulate the end of the waits between guesses.
                 try await deployment.database.psql("update federation.attempts set blocked_until = to_timestamp(0)")
             }
             #expect(looked == 20)
@@ -194,7 +193,7 @@ struct OperatorFactorTests {
         #expect(try await show(codes[0], of: try await recovery(of: "dan"), admin).status == 204)
         #expect(try await admin.send("GET", "applications").status == 200)
 
-        // Another owner takes the factor away, and the guesses with it.
+        // Another owner removes the factor, and the count of guesses with it.
         let counted = try await guessed()
         let eli = try await make("eli")
         let listed = try await eli.all("operators/dan/factors").compactMap { $0["kind"]?.string }
@@ -209,8 +208,8 @@ struct OperatorFactorTests {
         try expectProblem(try await eli.send("DELETE", "operators/dan/factors/\(factor)"), "not_found")
         let again = try await enrol(dan)
         #expect(try await show(again.app.code(), of: again.factor, dan).status == 204)
-        try await deployment.command("operator", "factor", "remove", "dan", "--all")
-        let none = try await deployment.federation("operator", "factor", "remove", "dan", again.factor)
+        try await deployment.command("delete", "operators/dan/factors", "--confirm", "dan")
+        let none = try await deployment.federation("delete", "operators/dan/factors/\(again.factor)")
         #expect(none.exitStatus == .exited(66), "\(none.standardError)")
     }
 
@@ -231,7 +230,7 @@ struct OperatorFactorTests {
         #expect(try await show(app.code(), of: factor, session).status == 204)
     }
 
-    // MARK: - Tokens of one kind
+    // MARK: - Limits of tokens
 
     @Test("an operator has twenty sessions of the console and a hundred tokens at most, however many are made at once")
     func bounded() async throws {

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Who reads about people is in the audit log, unless it is they themselves",
@@ -29,7 +28,7 @@ struct ReadingAuditTests {
         )
     }
 
-    /// The one entry that something leaves, which holds no value of a person's.
+    /// Requires a single audit entry of a closure, without personal values, and returns the entry.
     private func entry(
         _ comment: Comment,
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -102,8 +101,9 @@ struct ReadingAuditTests {
         let ann = try await person("commanded")
         let shell = CommandLineOperator(database: deployment.database)
         for (command, action) in [
-            ("user search demo --email commanded.canary@example.com", "user.search"),
-            ("user show demo \(ann.objectID)", "user.read"), ("session list demo \(ann.objectID)", "user.read"),
+            ("list applications/demo/users email=commanded.canary@example.com", "user.search"),
+            ("get applications/demo/users/\(ann.objectID)", "user.read"),
+            ("get applications/demo/users/\(ann.objectID)", "user.read"),
             ("user export demo \(ann.objectID)", "user.export"),
         ] {
             let entry = try await entry("\(command)") { try await shell.succeed(command) }

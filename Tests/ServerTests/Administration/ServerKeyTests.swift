@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Servers and roles",
@@ -115,7 +114,7 @@ struct ServerKeyTests {
             token: session.token
         )
         try expectProblem(change, "reauthentication_required")
-        // Operators see where the server is; its user, to whom that says nothing, does not.
+        // Operators see the server's address; the user, to whom it means nothing, does not.
         let logged = "from federation.login_log where object_id = '\(ann.objectID)' and source = '127.0.0.1'"
         try await eventually("the log has both logins") {
             try await deployment.value("select string_agg(method, ' ' order by id) \(logged)") == "password server"
@@ -141,7 +140,7 @@ struct ServerKeyTests {
         )
         try expectProblem(deletion, "malformed_request")
         #expect(deletion.text.contains("that is no server's"))
-        // Facebook does not tell the operator that a deletion was refused; the log does.
+        // Facebook does not tell the operator about the refused deletion; the log does.
         try await eventually("the log says so") {
             deployment.service.process.standardOutput.split(separator: "\n").contains {
                 $0.contains(#""message":"request failed""#) && $0.contains("a server's key in an address")

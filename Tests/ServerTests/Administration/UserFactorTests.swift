@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -25,7 +24,7 @@ struct UserFactorTests {
 
     private static let users = "applications/demo/users"
 
-    /// Somebody with a password, an authenticator app and recovery codes.
+    /// Creates a user with a password, an authenticator app and recovery codes.
     private func enrolled() async throws -> (email: String, user: SignedIn, app: AuthenticatorApp, factor: String) {
         let email = "\(UUID().uuidString.lowercased()).canary@example.com"
         _ = try await deployment.register(email)
@@ -51,7 +50,7 @@ struct UserFactorTests {
         #expect(factors.first?["id"]?.string == factor)
         #expect(factors.last?["codesLeft"]?.integer == 10)
         #expect(Set(factors[0].keys) == ["id", "kind", "label", "created", "lastUsed"])
-        let listed = try await deployment.command("user", "factor", "list", "demo", user.objectID)
+        let listed = try await deployment.command("get", "applications/demo/users/\(user.objectID)")
         #expect(listed.contains(factor) && listed.contains("recoveryCode"), "\(listed)")
     }
 
@@ -78,25 +77,24 @@ struct UserFactorTests {
 
     @Test("the command line takes one or all of them, tells the person, and ends what devices were trusted by")
     func commandLine() async throws {
-        let (email, user, _, factor) = try await enrolled()
+        let (email, user, _, _) = try await enrolled()
         try await deployment.database.psql(
             """
             insert into demo.trusted_devices (token_hash, object_id, expires)
             values (sha256('\(user.objectID)'), '\(user.objectID)', now() + interval '1 day')
             """
         )
-        for wrong in [["demo", user.objectID], ["demo", user.objectID, factor, "--all"]] {
-            let refused = try await deployment.federation(["user", "factor", "remove"] + wrong)
-            #expect(refused.exitStatus != .exited(0), "\(wrong)")
-        }
+        let unknown = try await deployment.federation(
+            "delete",
+            "applications/demo/users/\(user.objectID)/factors/\(user.objectID)"
+        )
+        #expect(unknown.exitStatus == .exited(66), "\(unknown.standardError)")
         _ = try mails.take(to: email)
         try await deployment.command(
-            "user",
-            "factor",
-            "remove",
-            "demo",
+            "delete",
+            "applications/demo/users/\(user.objectID)/factors",
+            "--confirm",
             user.objectID,
-            "--all",
             environment: mails.environment
         )
         #expect(try await login(email).status == 200)

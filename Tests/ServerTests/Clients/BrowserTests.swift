@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Browsers of other origins",

@@ -1,9 +1,9 @@
+import Domain
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -11,7 +11,7 @@ private let mails = MailsFolder()
     "The client examples",
     .serialized,
     .deployed(
-        // Mails of an application of this name are quoted-printable.
+        // Mails of an application with this name are quoted-printable.
         Document(
             name: "Démo",
             consumers: ["demoConsumerKey"],
@@ -35,7 +35,7 @@ struct ClientExampleTests {
     private var service: String { "http://127.0.0.1:\(deployment.client.port)" }
     private var base: String { service + deployment.path("").dropLast() }
 
-    /// The examples of a page in one language, each with the heading above it.
+    /// Returns the examples of a page in one language, each with the heading above it.
     private static func examples(_ page: String, in language: String) throws -> [(heading: String, text: String)] {
         let text = try String(contentsOfFile: PackageLayout.path("docs/clients/\(page)"), encoding: .utf8)
         var heading = ""
@@ -51,7 +51,7 @@ struct ClientExampleTests {
         return examples
     }
 
-    /// Runs a program that must succeed.
+    /// Runs a program, requires success, and returns its standard output.
     private func output(
         of program: String,
         _ arguments: [String],
@@ -69,7 +69,7 @@ struct ClientExampleTests {
 
     // MARK: curl
 
-    /// Runs the commands of a page as one session, and gives back what each of its chapters has printed.
+    /// Runs the commands of a page as one session and returns the output per heading.
     private func session(of page: String, curl: String) async throws -> ([String: String], ManagedProcess) {
         let examples = try Self.examples(page, in: "sh")
         #expect(examples.count > 8)
@@ -94,7 +94,7 @@ struct ClientExampleTests {
 
     @Test("curl.md is one session that works from top to bottom")
     func curl() async throws {
-        // In a script, unlike in a shell that somebody looks at, a refusal has to be the end.
+        // In a script, unlike in an interactive shell, a refusal must stop the session.
         let (outputs, process) = try await session(of: "curl.md", curl: "curl --fail-with-body")
         func expect(_ heading: String, _ signs: String..., sourceLocation: SourceLocation = #_sourceLocation) {
             let output = outputs[heading] ?? "nothing; \(process.standardError)"
@@ -207,7 +207,7 @@ struct ClientExampleTests {
             #expect(refused.standardOutput == "")
             #expect(refused.standardError.contains(sign), "\(refused.standardError)")
         }
-        // Of another application: each of the three walls stands without the other two.
+        // A token of another application: each of issuer, audience and key set refuses it without the other two.
         let shop = deployment.documents[1]
         let other = try await deployment.signIn(try await deployment.newcomer(), to: shop)
         let theirs = try await deployment.get("users/token", token: other.token, of: shop)
@@ -271,7 +271,7 @@ struct ClientExampleTests {
         #expect(try await client("finish", try await end(.cancel), ProofKey.verifier) == ["login_cancelled"])
     }
 
-    /// What an app does with the client, as a program: a call of it is one step.
+    /// Returns a program that uses the client as an app does; each invocation is one step.
     private static func program(passwords: String) -> String {
         """
         import Foundation

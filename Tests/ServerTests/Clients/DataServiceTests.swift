@@ -1,10 +1,9 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// `Backendless.Data.of(User)` as SDKs of several years put it on the wire (docs/protocols/backendless.md §3.5).
+/// `Backendless.Data.of(User)` as sent by SDKs of several years (docs/protocols/backendless.md §3.5).
 @Suite(
     "The data service of SDKs, for users",
     .serialized,
@@ -41,7 +40,7 @@ struct DataServiceTests {
         }
     }
 
-    /// The JS SDK with somebody logged in, or with a server's key and nobody.
+    /// Returns the JS SDK with a user logged in, or with a server API key and no user.
     private func sdk(_ email: String?) async throws -> JSClient {
         var sdk = JSClient(
             deployment.client,
@@ -233,7 +232,7 @@ struct DataServiceTests {
         }
         let everything = ["___class", "objectId", "ownerId", "created", "updated", "age", "city"]
         #expect(Set(try #require(try await first("")).members.map(\.key)) == Set(everything))
-        // addAllProperties(), by itself and with others beside it.
+        // addAllProperties(), alone and with others.
         #expect(Set(try #require(try await first(#""props":"*","#)).members.map(\.key)) == Set(everything))
         let besides = try #require(try await first(#""props":"*,city,age as years","#))
         #expect(Set(besides.members.map(\.key)) == Set(everything + ["years"]))
@@ -307,7 +306,7 @@ struct DataServiceTests {
         }
         let user = try JSClient.value(try await sdk.send("GET", "data/Users/\(id)"))?.object
         #expect(user?["age"]?.integer == 5 && user?["meta"]?.text == #"{"k":1}"#)
-        // What an app keeps of its own in a JSON property stays its own.
+        // An app's own data in a JSON property are not interpreted.
         let own = #"{"objectId":"\#(id)","meta":{"___class":"Address","operation":"JSON_SET"}}"#
         #expect(
             try JSClient.value(try await sdk.send("PUT", "data/Users", body: own))?.object?["meta"]?.object?.members

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A conversation with the JS SDK",
@@ -28,7 +27,7 @@ struct JSConversationTests {
 
     static let password = "four canary words tonight"
 
-    /// The members that every user of this application has, with what stands behind the system's own.
+    /// Returns the shape of every user of this application: the system's members, then the given properties.
     private static func shape(
         status: String = "ENABLED",
         account: String = "BACKENDLESS",
@@ -85,7 +84,7 @@ struct JSConversationTests {
             "\(current.text)"
         )
 
-        // The SDK sends the object back as it received it, with what the app has changed.
+        // The SDK sends the object back as received, with the app's changes.
         var changed = JSONObject(user.members.filter { !["name", "seen", "credits"].contains($0.key) })
         changed.append("name", .string("Ann Other"))
         changed.append("seen", .integer(1_700_000_123_456))
@@ -108,7 +107,7 @@ struct JSConversationTests {
         #expect(gone.status == 200 && gone.body.isEmpty && gone.header("Content-Type") == nil)
         #expect(try JSClient.value(try await sdk.send("GET", "users/isvalidusertoken/\(token)")) == .bool(false))
 
-        // The SDK still holds the dead token when the person logs in again.
+        // The SDK still holds the ended session's token when the user logs in again.
         let again = try await sdk.logIn(
             "users/login",
             body: #"{"login":"ann.canary@example.com","password":"\#(Self.password)"}"#
@@ -149,7 +148,7 @@ struct JSConversationTests {
         let named = try await sdk.send("PUT", "users/\(id)", body: #"{"given":"G"}"#)
         #expect(named.status == 200, "\(named.text)")
 
-        // The guest object as it was received, with what the form had.
+        // The guest object as received, with the fields of the form.
         var record = guest
         record = JSONObject(record.members.filter { !["email", "given"].contains($0.key) })
         record.append("email", .string("guest.canary@example.com"))

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The requests of the Swift SDK",
@@ -26,7 +25,7 @@ struct SwiftRequestTests {
 
     private static let password = "four canary words tonight"
 
-    /// Members in an order that nobody chose.
+    /// Sends members in random order.
     private func send(
         _ method: String,
         _ endpoint: String,
@@ -68,7 +67,7 @@ struct SwiftRequestTests {
         let token = try #require(login["user-token"]?.string)
         let id = try #require(login["objectId"]?.string)
 
-        // Every property, `user-token` and the password among them, which is still the one that it registered with.
+        // Every property, with `user-token` and the unchanged password.
         var members = Dictionary(uniqueKeysWithValues: login.members.map { ($0.key, $0.value) })
         members["password"] = .string(Self.password)
         members["age"] = .string("41")
@@ -105,7 +104,7 @@ struct SwiftRequestTests {
         let id = try #require(login["objectId"]?.string)
         let read = try SwiftClient.user(try await send("GET", "data/Users/\(id)?relationsPageSize=10", token: token))
         #expect(read?["email"] == email)
-        // Every column of the object that was read, as Swift's mapping of it to a class writes it.
+        // Every column of the read object, as Swift's mapping to a class writes it.
         var columns = Dictionary(uniqueKeysWithValues: try #require(read).members.map { ($0.key, $0.value) })
         (columns["age"], columns["seen"]) = (.integer(42), .integer(1_700_000_123_456))
         for path in ["data/Users/\(id)", "data/Users/upsert", "data/Users/deep-save"] {

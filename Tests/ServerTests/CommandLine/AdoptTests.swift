@@ -1,11 +1,10 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// Customers of a shop that knew nothing of this service: an integer key, and 1,000 rows.
+/// The customers table of a shop that did not know this service: an integer key, and 1,000 rows.
 private enum Shop {
     static let table = """
         create table public.customers (
@@ -31,7 +30,7 @@ private enum Shop {
         "--created", "created_at", "--property", "phone=phone_number", "--facebook-id", "facebook_id",
     ]
 
-    /// What the table was before.
+    /// The SQL of the table's original contents.
     static let former = """
         select id, mail, full_name, phone_number, points, facebook_id, note, created_at from customers
         where id <= 1000 order by id
@@ -90,7 +89,7 @@ struct AdoptedApplicationTests {
         let adoption = Task { [deployment] in
             try await Shop.adopt(deployment.documents[0], Shop.options + ["--yes"], on: deployment.database)
         }
-        // What reads users and makes none.
+        // Requests that read users and create none.
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
                 group.addTask {
@@ -144,12 +143,14 @@ struct AdoptedApplicationTests {
         #expect(hindered.exitStatus != .exited(0), "an order refers to the row")
 
         for arguments in [
-            ["declare", "demo", "shoe", "INT"], ["change", "demo", "shoe", "--type", "DOUBLE"],
-            ["change", "demo", "phone", "--name", "mobile"], ["remove", "demo", "shoe", "--confirm", "shoe"],
-            ["remove", "demo", "mobile", "--confirm", "mobile"],
+            ["set", "applications/demo/properties/shoe", "type=INT"],
+            ["patch", "applications/demo/properties/shoe", "type=DOUBLE"],
+            ["patch", "applications/demo/properties/phone", "name=mobile"],
+            ["delete", "applications/demo/properties/shoe", "--confirm", "shoe"],
+            ["delete", "applications/demo/properties/mobile", "--confirm", "mobile"],
         ] {
             let changed = try await runFederation(
-                ["property"] + arguments,
+                arguments,
                 environment: deployment.documents[0].environment(database: database)
             )
             #expect(changed.exitStatus == .exited(0), "\(arguments): \(changed.standardError)")
@@ -174,7 +175,7 @@ struct AdoptTests {
         try await database.psql(Shop.table)
     }
 
-    /// Lends a database with the shop's table and an application that has no users yet, in which that has been done.
+    /// Lends a database with the shop's table and an application without users, in which the SQL has been run.
     private func withShop<Result>(_ sql: String, _ body: (TestDatabase) async throws -> Result) async throws -> Result {
         try await withDatabase(Self.shop) { database in
             try await database.psql(sql)
@@ -182,7 +183,7 @@ struct AdoptTests {
         }
     }
 
-    /// Everything that the database is, without what is random or a moment.
+    /// Returns the state of the whole database, without random values and times.
     private func state(_ database: TestDatabase) async throws -> String {
         let dumped = try await run("pg_dump", ["--schema-only", "--dbname", database.url])
         #expect(dumped.exitStatus == .exited(0), "\(dumped.standardError)")
@@ -242,7 +243,7 @@ struct AdoptTests {
                 usual, ["/b: is NOT NULL without a default"]
             ),
             ("alter table customers alter mail type char(200)", usual, ["/mail: is character, and email is STRING"]),
-            ("alter table customers alter mail set not null", usual, ["/mail: is NOT NULL", "--required"]),
+            ("alter table customers alter mail set not null", usual, ["/mail: is NOT NULL", "required=true"]),
             ("alter table customers add city numeric", usual, ["/city: is numeric, and city is STRING"]),
             ("", with([:], "--property", "fee=phone_number"), ["/phone_number: cannot be two things at once"]),
             ("alter table customers add fee numeric", with([:], "--property", "fee=fee"), ["/fee: is numeric, wh"]),
@@ -306,7 +307,7 @@ struct AdoptTests {
             let digest = "select count(*), sum(hashtext(mail)) from customers where mail like 'q%'"
             let before = try await database.psql(digest)
             let file = try await database.psql("select pg_relation_filenode('customers')")
-            // As an interrupted attempt leaves it.
+            // The state that an interrupted attempt leaves.
             try await database.psql(
                 """
                 create index customers_federation_email on customers (mail);

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "federation check and apply",
@@ -19,7 +18,7 @@ struct ApplyTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Everything that can be wrong in one document, and where.
+    /// A document with every kind of error.
     private static let wrong = """
         {"application": "wrong", "nonsense": 1, "settings": {"clientMapping": "yes", "sessionIdleSeconds": 1, "speed": 9},
          "keys": [{"label": "", "key": "plain-text-key"}], "providers": {"facebook": {"graphVersion": "25", "apps": [{"appId": "x"}]}},
@@ -126,10 +125,10 @@ struct ApplyTests {
             late = asked
             return false
         }
-        // The last login that did without it was begun before; how long a login takes is another matter.
+        // Compare with the start of the last login with the old behavior: the duration of a login does not count.
         #expect(late - applied < .seconds(5))
 
-        // A key that the document no longer has is no key any more.
+        // A key that the document no longer has is revoked.
         var other = document
         other.keyVariable = "OTHER_API_KEY"
         try await other.apply(to: deployment.database)

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("Documents on the command line")
 struct CommandLineDocumentTests {
@@ -19,7 +18,7 @@ struct CommandLineDocumentTests {
         try await withDatabase { database in
             var ann = CommandLineOperator(database: database)
             ann.environment.merge(Self.document.environment(database: database)) { $1 }
-            // What export calls them.
+            // The variable names in exports.
             ann.environment["DEMO_TESTS_API_KEY"] = Canary.apiKey
             ann.environment["DEMO_FACEBOOK_APP_SECRET"] = Canary.appSecret(of: "1234567890")
             try await body(ann, database)
@@ -32,7 +31,7 @@ struct CommandLineDocumentTests {
             let all = try await ann.run("diff -", input: Self.document.text)
             #expect(all.exitStatus == .exited(1), "\(all.standardError)")
             #expect(all.standardOutput.contains("\n+ property.declare nick"), "\(all.standardOutput)")
-            try await ann.fail("application show demo", with: 66)
+            try await ann.fail("get applications/demo", with: 66)
             try await ann.succeed("apply -", input: Self.document.text)
 
             let none = try await ann.run("diff -", input: Self.document.text)
@@ -74,7 +73,7 @@ struct CommandLineDocumentTests {
             try await nobody.fail("diff -", with: 69, input: Self.document.text)
             nobody.environment["FEDERATION_DATABASE_URL"] = nil
             try await nobody.fail("diff -", with: 78, input: Self.document.text)
-            #expect(try await ann.items("application list").isEmpty)
+            #expect(try await ann.items("list applications").isEmpty)
         }
     }
 
@@ -83,16 +82,16 @@ struct CommandLineDocumentTests {
         try await withOperator { ann, _ in
             let planned = try await ann.succeed("apply - --dry-run", input: Self.document.text)
             #expect(planned.contains("+ application.create") && planned.contains("--dry-run"))
-            try await ann.fail("application show demo", with: 66)
+            try await ann.fail("get applications/demo", with: 66)
 
             let applied = try await ann.succeed("apply -", input: Self.document.text)
             #expect(applied.contains("+ application.create") && applied.contains("its users are in demo.users"))
-            let revision = try await ann.json("application show demo")["revision"]
+            let revision = try await ann.json("get applications/demo")["revision"]
             let again = try await ann.json("apply -", input: Self.document.text)
             #expect(again["changes"]?.array?.isEmpty == true)
-            #expect(try await ann.json("application show demo")["revision"] == revision)
+            #expect(try await ann.json("get applications/demo")["revision"] == revision)
 
-            try await ann.succeed("property declare demo extra INT")
+            try await ann.succeed("set applications/demo/properties/extra type=INT")
             let stays = try await ann.run("apply -", input: Self.document.text)
             #expect(stays.standardError.contains("extra"), "\(stays.standardError)")
             let said = try await ann.fail("apply - --if-match 1 --json", with: 65, input: #"{"application": "demo"}"#)
@@ -108,7 +107,7 @@ struct CommandLineDocumentTests {
             #expect(!exported.lowercased().contains(Canary.mark))
             #expect(exported.split(separator: "\n").count > 10, "on lines, for version control")
             try await ann.succeed("check -", input: exported)
-            try await ann.succeed("application delete demo --confirm demo")
+            try await ann.succeed("delete applications/demo --confirm demo")
             try await ann.succeed("apply -", input: exported)
             #expect(try await ann.succeed("export demo") == exported)
             let none = try await ann.run("diff -", input: exported)
@@ -151,19 +150,19 @@ struct CommandLineDocumentTests {
             try await ann.succeed("diff -", input: exported)
             try await ann.succeed("diff -", input: text)
 
-            // Made anew from the export it is the same, and whatever else changes, too.
-            try await ann.succeed("application delete demo --confirm demo")
+            // Applying the export to an empty place gives the same application, also after further changes.
+            try await ann.succeed("delete applications/demo --confirm demo")
             try await ann.succeed("apply -", input: exported)
             #expect(try await ann.succeed("export demo") == exported)
-            try await ann.succeed("key label demo demo phone")
-            try await ann.succeed("key create demo tv")
+            try await ann.succeed("patch applications/demo/keys/demo label=phone")
+            try await ann.succeed("set applications/demo/keys/tv")
             let later = variables(try await ann.succeed("export demo"))
             #expect(
                 later == ["BACKEND", "MY_KEY", "DEMO_TV_API_KEY", "FIRST", "SECOND", "HOOK", "FIRST", "BIRD"],
                 "\(later)"
             )
 
-            // Another name is a change, which says what was and what is, and no value.
+            // Another variable name is a change, which shows the old and the new name, and no value.
             ann.environment["OTHER"] = ann.environment["SECOND"]
             ann.environment["DEMO_TV_API_KEY"] = "canary-0123456789-tv"
             let renamed = exported.replacing("\"SECOND\"", with: "\"OTHER\"")
@@ -184,8 +183,8 @@ struct CommandLineDocumentTests {
     func exportOfOthers() async throws {
         try await withOperator { ann, _ in
             var ann = ann
-            try await ann.succeed("application create demo")
-            try await ann.succeed("key create demo demo --key-stdin", input: Canary.apiKey)
+            try await ann.succeed("set applications/demo")
+            try await ann.succeed("set applications/demo/keys/demo key=@-", input: Canary.apiKey)
             let exported = try await ann.succeed("export demo")
             #expect(exported.contains(#"{"env": "DEMO_API_KEY"}"#), "\(exported)")
             ann.environment["DEMO_API_KEY"] = Canary.apiKey
@@ -215,7 +214,7 @@ struct CommandLineDocumentTests {
     func fullDisk() async throws {
         try await withOperator { ann, _ in
             try await ann.succeed("apply -", input: Self.document.text)
-            for arguments in ["export demo >/dev/full", "application list >/dev/full"] {
+            for arguments in ["export demo >/dev/full", "list applications >/dev/full"] {
                 let process = try await run(
                     "bash",
                     ["-c", "\"$0\" \(arguments)", try PackageLayout.executable("federation")],

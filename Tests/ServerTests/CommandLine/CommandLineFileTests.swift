@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The file that -o names")
 struct CommandLineFileTests {
@@ -11,7 +11,7 @@ struct CommandLineFileTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await withDatabase { database in
             let ann = CommandLineOperator(database: database)
-            try await ann.succeed("application create demo")
+            try await ann.succeed("set applications/demo")
             try await body(ann, folder)
         }
     }
@@ -57,7 +57,7 @@ struct CommandLineFileTests {
             try FileManager.default.createSymbolicLink(atPath: paths[2], withDestinationPath: paths[2])
             try FileManager.default.createDirectory(atPath: paths[3], withIntermediateDirectories: false)
             #expect(mkfifo(paths[4], 0o600) == 0)
-            // Root gets a device of its own: were the check broken, the machine's would be replaced by a document.
+            // Root gets a device of its own: with a broken check a document would replace the machine's.
             var device = "/dev/full"
             if geteuid() == 0 {
                 device = folder.path + "/device"

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("T-110: a database knows its master keys")
 struct CommandLineKeyTests {
@@ -13,7 +12,7 @@ struct CommandLineKeyTests {
         Data("canary-key-number-\(100 + number)-of-32-byte".utf8.prefix(32)).base64EncodedString()
     }
 
-    /// A migrated database, and an operator with its key.
+    /// Lends a migrated database, and an operator with its master key.
     private func withOffice(_ body: (CommandLineOperator, TestDatabase) async throws -> Void) async throws {
         try await withDatabase(.empty) { database in
             let ann = CommandLineOperator(database: database)
@@ -29,8 +28,8 @@ struct CommandLineKeyTests {
     @Test("whoever has another key is refused before anything is written, and is told both keys; the service goes on")
     func otherKey() async throws {
         try await withOffice { ann, database in
-            try await ann.succeed("application create demo")
-            try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: Self.secret)
+            try await ann.succeed("set applications/demo")
+            try await ann.succeed("set applications/demo/providers/facebook apps.1.appSecret=@-", input: Self.secret)
             let stored = "select secret, secret_key_id from federation.provider_apps"
             let before = try await database.psql(stored)
             let id = try #require(before.first?[1])
@@ -39,9 +38,12 @@ struct CommandLineKeyTests {
             var bob = ann
             bob.environment["FEDERATION_MASTER_KEY"] = Self.key(1)
             for words in [
-                "provider set demo --app-id 1 --secret-stdin", "application create shop", "key create demo ios",
-                "token-key rotate demo", "property declare demo birthday DATE", "operator create ann --role owner",
-                "provider remove demo --confirm facebook", "user search demo", "secrets rotate",
+                "set applications/demo/providers/facebook apps.1.appSecret=@-", "set applications/shop",
+                "set applications/demo/keys/ios",
+                "token-key rotate demo", "set applications/demo/properties/birthday type=DATE",
+                "set operators/ann role=owner",
+                "delete applications/demo/providers/facebook --confirm facebook", "list applications/demo/users",
+                "secrets rotate",
             ] {
                 let said = try await bob.fail(words, with: 78, input: words.contains("stdin") ? Self.secret : "")
                 #expect(said.contains("does not know the master key"), "\(words): \(said)")
@@ -57,11 +59,14 @@ struct CommandLineKeyTests {
             let refused = try await bob.run("serve")
             #expect(refused.exitStatus == .exited(78), "\(refused.standardError)")
             #expect(refused.standardError.contains("does not know the master key"), "\(refused.standardError)")
-            // What tells of it works all the same.
+            // Commands that report the problem still work.
             #expect(try await bob.json("secrets status")["secrets"]?.array?.count == 1)
             let examined = try await bob.run("doctor --offline")
             #expect(examined.standardOutput.contains("error  keys"), "\(examined.standardOutput)")
-            try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: "canary-another-0123456789")
+            try await ann.succeed(
+                "set applications/demo/providers/facebook apps.1.appSecret=@-",
+                input: "canary-another-0123456789"
+            )
         }
     }
 
@@ -74,7 +79,7 @@ struct CommandLineKeyTests {
                     var other = ann
                     other.environment["FEDERATION_MASTER_KEY"] = Self.key(number)
                     let first = other
-                    group.addTask { try await first.run("application create app\(number)").exitStatus }
+                    group.addTask { try await first.run("set applications/app\(number)").exitStatus }
                 }
                 var ends: [ProcessEnd?] = []
                 for try await end in group { ends.append(end) }
@@ -90,21 +95,25 @@ struct CommandLineKeyTests {
     @Test("a rotation brings a new key and ends the former one; when that is lost a key is registered by its id")
     func rotation() async throws {
         try await withOffice { ann, database in
-            try await ann.succeed("application create demo")
-            try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: Self.secret)
+            try await ann.succeed("set applications/demo")
+            try await ann.succeed("set applications/demo/providers/facebook apps.1.appSecret=@-", input: Self.secret)
             let former = try await known(in: database)
             var next = ann
             next.environment["FEDERATION_MASTER_KEY"] = Self.key(1)
             next.environment["FEDERATION_MASTER_KEY_PREVIOUS"] = ann.environment["FEDERATION_MASTER_KEY"]
-            // A command alone begins no rotation: instances would not open what it sealed.
-            try await next.fail("application create shop", with: 78)
+            // A command alone does not begin a rotation: instances could not decrypt what the command encrypted.
+            try await next.fail("set applications/shop", with: 78)
             #expect(try await known(in: database) == former)
             try await next.succeed("secrets rotate")
             let current = try await known(in: database)
             #expect(current.count == 1 && current != former)
-            try await next.succeed("application create shop")
-            try await ann.fail("application create third", with: 78)
-            try await ann.fail("provider set demo --app-id 1 --secret-stdin", with: 78, input: Self.secret)
+            try await next.succeed("set applications/shop")
+            try await ann.fail("set applications/third", with: 78)
+            try await ann.fail(
+                "set applications/demo/providers/facebook apps.1.appSecret=@-",
+                with: 78,
+                input: Self.secret
+            )
 
             var third = ann
             third.environment["FEDERATION_MASTER_KEY"] = Self.key(3)
@@ -114,7 +123,7 @@ struct CommandLineKeyTests {
             #expect(try await known(in: database) == current)
             try await third.succeed("secrets register --confirm \(id)")
             #expect(try await known(in: database) == current + [String(id)])
-            try await third.succeed("application create third")
+            try await third.succeed("set applications/third")
             let audited = try await database.psql(
                 "select action from federation.audit_log where target = 'master_keys' order by id"
             )
@@ -138,11 +147,11 @@ struct CommandLineKeyTests {
                 """
             )
             let ann = CommandLineOperator(database: database)
-            let early = try await ann.fail("application create shop", with: 69)
+            let early = try await ann.fail("set applications/shop", with: 69)
             #expect(early.contains("federation migrate"), "\(early)")
             for _ in 1...2 { try await ann.succeed("migrate") }
             #expect(try await known(in: database).sorted() == ["a", "b", "c"])
-            let said = try await ann.fail("application create shop", with: 78)
+            let said = try await ann.fail("set applications/shop", with: 78)
             #expect(said.contains("it knows a, b, c"), "\(said)")
         }
     }
@@ -150,7 +159,7 @@ struct CommandLineKeyTests {
     @Test("an instance whose key the database forgets serves nobody and is not ready, until the key is known again")
     func forgotten() async throws {
         try await withOffice { ann, database in
-            try await ann.succeed("application create demo")
+            try await ann.succeed("set applications/demo")
             let service = try await ServiceProcess.start(environment: ann.environment)
             let path = "/demo/\(Canary.apiKey)/users/login"
             #expect(try await service.client.post(path, json: "{}").status == 401)
@@ -179,9 +188,9 @@ struct CommandLineKeyTests {
     @Test("secrets that do not open are an error for readiness, the doctor and the console alike")
     func unopened() async throws {
         try await withOffice { ann, database in
-            try await ann.succeed("application create demo")
-            try await ann.succeed("key create demo ios")
-            try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: Self.secret)
+            try await ann.succeed("set applications/demo")
+            try await ann.succeed("set applications/demo/keys/ios")
+            try await ann.succeed("set applications/demo/providers/facebook apps.1.appSecret=@-", input: Self.secret)
             let service = try await ServiceProcess.start(environment: ann.environment)
             #expect(JSON.object(try await service.management.get("/health/ready").text)?["status"]?.string == "ready")
             try await database.psql(

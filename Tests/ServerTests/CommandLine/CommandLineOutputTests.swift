@@ -1,14 +1,13 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("What the command line prints")
 struct CommandLineOutputTests {
     private static let first = "0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60"
 
-    /// Names that do something to a terminal which shows them as they are.
+    /// Names with characters that control a terminal.
     private static let hostile = [
         "\u{1B}[31mred\u{1B}[0m", "\u{1B}]0;title\u{7}", "two\nlines", "carriage\rreturn", "tab\tbed", "bell\u{7}",
         "\u{9B}31m", "back\u{8}space", "\u{202E}txt.exe", "\u{2066}isolated\u{2069}", "\u{2028}separated",
@@ -22,7 +21,7 @@ struct CommandLineOutputTests {
     ) async throws {
         try await withDatabase { database in
             let ann = CommandLineOperator(database: database)
-            try await ann.succeed("application create demo")
+            try await ann.succeed("set applications/demo")
             for (index, name) in names.enumerated() {
                 let quoted = name.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
                 let id = index == 0 ? "'\(Self.first)'" : "gen_random_uuid()"
@@ -32,7 +31,7 @@ struct CommandLineOutputTests {
         }
     }
 
-    /// Whether nothing in a text but line breaks moves the cursor or turns the direction of reading.
+    /// Whether no character but line breaks moves the cursor or changes the reading direction.
     private func isHarmless(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
             let category = scalar.properties.generalCategory
@@ -44,19 +43,19 @@ struct CommandLineOutputTests {
     @Test("hostile names reach no terminal, in tables, details, JSON and messages")
     func hostileNames() async throws {
         try await withPeople(Self.hostile) { ann in
-            let table = try await ann.succeed("user search demo")
+            let table = try await ann.succeed("list applications/demo/users")
             #expect(isHarmless(table), "\(table)")
             #expect(table.split(separator: "\n").count == Self.hostile.count + 1, "each on one line")
             #expect(table.contains(#"\u{1B}[31mred\u{1B}[0m"#))
-            #expect(isHarmless(try await ann.succeed("user show demo \(Self.first)")))
+            #expect(isHarmless(try await ann.succeed("get applications/demo/users/\(Self.first)")))
 
-            let json = try await ann.succeed("user search demo --json")
+            let json = try await ann.succeed("list applications/demo/users --json")
             #expect(isHarmless(json))
             let names = JSON.object(json)?["items"]?.array?.compactMap { $0.object?["name"]?.string } ?? []
             #expect(Set(names) == Set(Self.hostile), "JSON means what is stored")
-            let refused = try await ann.run("application show", "\u{1B}[31mred\u{202E}")
+            let refused = try await ann.run("get", "applications/\u{1B}[31mred\u{202E}")
             #expect(isHarmless(refused.standardError), "\(refused.standardError)")
-            let confirmed = try await ann.run("application delete demo --confirm", "\u{1B}[31mred")
+            let confirmed = try await ann.run("delete applications/demo --confirm", "\u{1B}[31mred")
             #expect(confirmed.exitStatus == .exited(64) && isHarmless(confirmed.standardError))
         }
     }
@@ -64,10 +63,10 @@ struct CommandLineOutputTests {
     @Test("columns stand below their titles, whatever width the letters have")
     func alignment() async throws {
         try await withPeople(["Ann", "李雷", "e\u{301}te\u{301}", "👩‍👩‍👧"]) { ann in
-            let lines = try await ann.succeed("user search demo").split(separator: "\n").map(String.init)
+            let lines = try await ann.succeed("list applications/demo/users").split(separator: "\n").map(String.init)
             let header = try #require(lines.first)
             #expect(header.hasPrefix("OBJECT ID") && !header.contains("\u{1B}"))
-            // Behind the name: as many letters as columns fit, and a wide letter takes the place of two.
+            // Text before this column is padded to the column's width, and a wide character takes two places.
             let start = try #require(header.firstRange(of: "EMAIL")).lowerBound
             let column = header.distance(from: header.startIndex, to: start)
             let ann = try #require(lines.first { $0.contains("Ann") })
@@ -83,10 +82,10 @@ struct CommandLineOutputTests {
     func width() async throws {
         let long = String(repeating: "very long name ", count: 20)
         try await withPeople(["Ann", long, "Zalgo" + String(repeating: "\u{301}", count: 5000)]) { ann in
-            #expect(try await ann.succeed("user search demo").contains(long))
-            let terminal = try await CommandLineTerminal.start("user search demo", columns: 140, as: ann)
+            #expect(try await ann.succeed("list applications/demo/users").contains(long))
+            let terminal = try await CommandLineTerminal.start("list applications/demo/users", columns: 140, as: ann)
             let screen = try await terminal.end(with: .exited(0))
-            // The terminal puts a carriage return in front of each line break, and both are one character.
+            // The terminal puts a carriage return in front of each line break; Swift counts both as one character.
             let lines = screen.split(separator: "\r\n").map(String.init)
             #expect(lines.count == 4 && lines.allSatisfy { $0.count <= 140 }, "\(screen)")
             #expect(screen.contains("…") && screen.contains(Self.first))
@@ -97,16 +96,16 @@ struct CommandLineOutputTests {
     @Test("lists go on where they ended")
     func pages() async throws {
         try await withPeople(["a", "b", "c", "d", "e"]) { ann in
-            let first = try await ann.json("user search demo --limit 2")
+            let first = try await ann.json("list applications/demo/users --limit 2")
             let cursor = try #require(first["next"]?.string)
-            let rest = try await ann.json("user search demo --limit 200 --cursor=\(cursor)")
+            let rest = try await ann.json("list applications/demo/users --limit 200 --cursor=\(cursor)")
             let ids = [first, rest].flatMap { $0["items"]?.array ?? [] }.compactMap { $0.object?["objectId"]?.string }
             #expect(Set(ids).count == 5 && ids.count == 5)
             #expect(rest["next"]?.isNull == true)
-            let hint = try await ann.run("user search demo --limit 2")
+            let hint = try await ann.run("list applications/demo/users --limit 2")
             #expect(hint.standardError.contains("--cursor=\(cursor)"), "\(hint.standardError)")
-            try await ann.fail("user search demo --cursor nonsense", with: 65)
-            try await ann.fail("user search demo --limit 0", with: 64)
+            try await ann.fail("list applications/demo/users --cursor nonsense", with: 65)
+            try await ann.fail("list applications/demo/users --limit 0", with: 64)
         }
     }
 
@@ -114,7 +113,7 @@ struct CommandLineOutputTests {
     func problems() async throws {
         try await withPeople([]) { ann in
             let said = try await ann.fail(
-                "mapping put demo -",
+                "set applications/demo/mappings/facebook -",
                 with: 65,
                 input: #"[{"from": "email", "to": "nobody"}, {"from": "name", "to": "objectId"}]"#
             )

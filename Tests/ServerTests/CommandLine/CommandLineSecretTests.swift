@@ -1,41 +1,57 @@
+import Encodings
 import FoundationEssentials
 import Glibc
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("Secrets on the command line")
 struct CommandLineSecretTests {
     private static let secret = "canary-typed-secret-0123456789"
+    private static let provider = "applications/demo/providers/facebook"
 
     @Test(
         "a secret as an argument is refused with a sentence that says why, and is not repeated",
         arguments: [
-            ["provider", "set", "demo", "--app-id", "1", "--secret", secret],
-            ["provider", "set", "demo", "--app-id", "1", "--secret=\(secret)"],
-            ["provider", "set", "demo", "--app-id", "1", "--app-secret", secret],
-            ["provider", "set", "demo", "--webhook-verify-token", secret],
-            ["provider", "set", "demo", "--option", #"apps=[{"appId":"1","appSecret":"\#(secret)"}]"#],
-            ["key", "create", "demo", "ios", "--key", secret], ["key", "create", "demo", "ios", "--api-key=\(secret)"],
+            ["set", provider, "--secret", secret], ["set", provider, "--secret=\(secret)"],
+            ["patch", provider, "--app-secret", secret], ["patch", provider, "--webhook-verify-token", secret],
+            ["patch", provider, "webhookVerifyToken=\(secret)"],
+            ["patch", provider, "webhookVerifyToken:=\"\(secret)\""],
+            ["patch", provider, "apps.1.appSecret=\(secret)"], ["patch", provider, "appSecret=\(secret)"],
+            ["set", "applications/demo/providers/twitter", "consumerSecret=\(secret)"],
+            [
+                "set", "applications/demo/providers/staff", "kind=twitter",
+                #"apps:=[{"consumerKey":"1","consumerSecret":"\#(secret)"}]"#,
+            ],
+            ["patch", provider, #"apps=[{"appId":"1","appSecret":"\#(secret)"}]"#],
+            ["set", provider, #"apps:=[{"appId":"1","appSecret":"\#(secret)"}]"#],
+            ["patch", provider, #"apps.1={"appSecret":"\#(secret)"}"#],
+            ["patch", provider, "apps={appSecret:\(secret)}"],
+            ["set", "applications/demo/keys/ios", "--key", secret],
+            ["set", "applications/demo/keys/ios", "--api-key=\(secret)"],
+            ["set", "applications/demo/keys/ios", "key=\(secret)"],
             ["mapping", "preview", "demo", "--access-token", secret],
             ["mapping", "preview", "demo", "--token=\(secret)"],
         ]
     )
     func refused(arguments: [String]) async throws {
+        // No variable of the configuration is set: the refusal comes before the configuration is read.
         let process = try await runFederation(arguments, environment: [:])
         #expect(process.exitStatus == .exited(64))
         #expect(process.standardError.contains("is refused: an argument can be read by everybody"))
-        #expect(process.standardError.contains("-stdin") && process.standardError.contains("-file"))
+        #expect(process.standardError.contains("replace what you have just typed"))
+        let isPreview = arguments[0] == "mapping"
+        for way in isPreview ? ["-stdin", "-file"] : ["=@FILE", "@-"] {
+            #expect(process.standardError.contains(way), "\(process.standardError)")
+        }
         #expect(!process.standardError.contains(Canary.mark))
     }
 
-    /// A database with the application `demo`, which has no provider yet.
+    /// Lends a database with the application `demo` without providers.
     private func withApplication(_ body: (CommandLineOperator, TestDatabase) async throws -> Void) async throws {
         try await withDatabase { database in
             let ann = CommandLineOperator(database: database)
-            try await ann.succeed("application create demo")
+            try await ann.succeed("set applications/demo")
             try await body(ann, database)
         }
     }
@@ -45,17 +61,18 @@ struct CommandLineSecretTests {
         try await withApplication { ann, _ in
             for text in ["", "\n", "two\nlines", "a b", "umläut", "tab\t"] {
                 try await Document.withFile(text) { file in
-                    let said = try await ann.fail("provider set demo --app-id 1 --secret-file \(file)", with: 65)
-                    #expect(said.contains("The app secret of 1"), "\(said)")
+                    let said = try await ann.fail(
+                        "set applications/demo/providers/facebook apps.1.appSecret=@\(file)",
+                        with: 65
+                    )
+                    #expect(said.contains("apps.1.appSecret"), "\(said)")
                 }
             }
-            try await ann.fail("provider set demo --app-id 1 --secret-file /does/not/exist", with: 66)
-            try await ann.fail("provider set demo --app-id 1 --secret-stdin", with: 65)
-            let said = try await ann.fail("provider set demo --app-id 1", with: 64)
-            #expect(said.contains("--secret-file or --secret-stdin"), "\(said)")
-            try await ann.fail("provider show demo", with: 66)
+            try await ann.fail("set applications/demo/providers/facebook apps.1.appSecret=@/does/not/exist", with: 66)
+            try await ann.fail("set applications/demo/providers/facebook apps.1.appSecret=@-", with: 65)
+            try await ann.fail("get applications/demo/providers/facebook", with: 66)
             for text in [Self.secret, Self.secret + "\n", Self.secret + "\r\n"] {
-                try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: text)
+                try await ann.succeed("set applications/demo/providers/facebook apps.1.appSecret=@-", input: text)
             }
         }
     }
@@ -67,26 +84,34 @@ struct CommandLineSecretTests {
         try await withApplication { ann, database in
             try await Document.withFile(Self.secret + "\n") { file in
                 try await ann.fail(
-                    "provider set demo --app-id 1 --secret-stdin --webhook-verify-token-stdin",
+                    "set applications/demo/providers/facebook apps.1.appSecret=@- webhookVerifyToken=@-",
                     with: 64,
                     input: Self.secret
                 )
-                try await ann.fail("provider show demo", with: 66)
+                try await ann.fail("get applications/demo/providers/facebook", with: 66)
                 try await ann.succeed(
-                    "provider set demo --app-id 1 --secret-file \(file) --webhook-verify-token-stdin",
+                    "set applications/demo/providers/facebook apps.1.appSecret=@\(file) webhookVerifyToken=@-",
                     input: Self.secret
                 )
-                let shown = try await ann.succeed("provider show demo")
+                let shown = try await ann.succeed("get applications/demo/providers/facebook")
                 #expect(shown.contains("webhookVerifyToken.set") && !shown.contains(Canary.mark), "\(shown)")
                 let options = "select options ->> 'webhookVerifyToken' from federation.provider_settings"
                 let sealed = try await database.psql(options)
-                try await ann.succeed("provider set demo --webhook-verify-token-file \(file) --proof classic")
+                try await ann.succeed(
+                    "patch applications/demo/providers/facebook webhookVerifyToken=@\(file) proof=classic"
+                )
                 #expect(try await database.psql(options) == sealed, "the same one is left as it is")
-                try await ann.fail("provider set demo --webhook-verify-token-stdin", with: 65, input: "short")
-                let both = "provider set demo --webhook-verify-token-file \(file) --default webhookVerifyToken"
+                try await ann.fail(
+                    "patch applications/demo/providers/facebook webhookVerifyToken=@-",
+                    with: 65,
+                    input: "short"
+                )
+                let both = "patch applications/demo/providers/facebook webhookVerifyToken=@\(file) webhookVerifyToken="
                 try await ann.fail(both, with: 64)
-                try await ann.succeed("provider set demo --default webhookVerifyToken")
-                #expect(try await ann.json("provider show demo")["webhookVerifyToken"]?.isNull == true)
+                try await ann.succeed("patch applications/demo/providers/facebook webhookVerifyToken=")
+                #expect(
+                    try await ann.json("get applications/demo/providers/facebook")["webhookVerifyToken"]?.isNull == true
+                )
             }
         }
     }
@@ -95,24 +120,31 @@ struct CommandLineSecretTests {
     func optionFile() async throws {
         try await withApplication { ann, database in
             let options = "select options ->> 'webhookVerifyToken' is null from federation.provider_settings"
-            try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: Self.secret)
-            let refused = try await ann.fail("provider set demo --option webhookVerifyToken=\(Self.secret)", with: 64)
+            try await ann.succeed("set applications/demo/providers/facebook apps.1.appSecret=@-", input: Self.secret)
+            let refused = try await ann.fail(
+                "patch applications/demo/providers/facebook webhookVerifyToken=\(Self.secret)",
+                with: 64
+            )
             #expect(refused.contains("is refused: an argument can be read by everybody"), "\(refused)")
-            #expect(refused.contains("--option-file webhookVerifyToken=FILE") && !refused.contains(Canary.mark))
+            #expect(refused.contains("webhookVerifyToken=@FILE") && !refused.contains(Canary.mark))
             #expect(try await database.psql(options) == [["t"]])
-            for (option, other) in [("kind=twitter", "--kind"), ("enabled=false", "--enable or --disable")] {
-                let said = try await ann.fail("provider set demo --option \(option)", with: 64)
-                #expect(said.contains("give \(other)"), "\(said)")
+            let apps = #"apps=[{"appId":"1","appSecret":"\#(Self.secret)"}]"#
+            for option in ["knd=twitter", apps] {
+                let said = try await ann.fail("patch applications/demo/providers/facebook \(option)", with: 64)
+                #expect(!said.contains(Canary.mark), "\(said)")
             }
             try await Document.withFile(Self.secret + "\n") { file in
-                try await ann.succeed("provider set demo --option-file webhookVerifyToken=\(file)")
+                try await ann.succeed("patch applications/demo/providers/facebook webhookVerifyToken=@\(file)")
                 #expect(try await database.psql(options) == [["f"]])
-                try await ann.succeed("provider set demo --option webhookVerifyToken=null")
+                try await ann.succeed("patch applications/demo/providers/facebook webhookVerifyToken=")
                 #expect(try await database.psql(options) == [["t"]])
-                let twice = "provider set demo --app-id 1 --secret-stdin --option-file webhookVerifyToken=-"
+                let twice = "set applications/demo/providers/facebook apps.1.appSecret=@- webhookVerifyToken=@-"
                 try await ann.fail(twice, with: 64, input: Self.secret)
             }
-            try await ann.succeed("provider set demo --option-file webhookVerifyToken=-", input: Self.secret)
+            try await ann.succeed(
+                "patch applications/demo/providers/facebook webhookVerifyToken=@-",
+                input: Self.secret
+            )
             #expect(try await database.psql(options) == [["f"]])
         }
     }
@@ -124,8 +156,11 @@ struct CommandLineSecretTests {
             try await simulator.put(app: "1234567890", #"{"secret": "\#(Self.secret)"}"#)
             var ann = ann
             ann.environment["FEDERATION_GRAPH_URL"] = simulator.url
-            let terminal = try await CommandLineTerminal.start("provider set demo --app-id 1234567890", as: ann)
-            try await terminal.waitFor("The app secret of 1234567890")
+            let terminal = try await CommandLineTerminal.start(
+                "set applications/demo/providers/facebook apps.1234567890.appSecret=@-",
+                as: ann
+            )
+            try await terminal.waitFor("apps.1234567890.appSecret (is not shown)")
             #expect(!terminal.echoes)
             terminal.type("canary-mistake\u{15}\(Self.secret)x\u{7F}\n")
             let screen = try await terminal.end(with: .exited(0))
@@ -133,8 +168,11 @@ struct CommandLineSecretTests {
             #expect(!screen.contains(Canary.mark), "\(screen)")
             try await ann.succeed("provider check demo")
 
-            // One that Facebook does not know is found out, and one that cannot be asked is not the operator's fault.
-            try await ann.succeed("provider set demo --app-id 1234567890 --secret-stdin", input: "wrong")
+            // A wrong secret is detected, and an unreachable Facebook is not reported as the operator's error.
+            try await ann.succeed(
+                "set applications/demo/providers/facebook apps.1234567890.appSecret=@-",
+                input: "wrong"
+            )
             let checked = try await ann.run("provider check demo")
             #expect(checked.exitStatus == .exited(65), "\(checked.standardOutput)")
             try await simulator.process.kill()
@@ -146,10 +184,9 @@ struct CommandLineSecretTests {
     @Test("a secret longer than a terminal's line arrives whole")
     func long() async throws {
         try await withApplication { ann, _ in
-            let terminal = try await CommandLineTerminal.start("key create demo ios --key-stdin", as: ann)
-            try await terminal.waitFor("The API key")
-            // A terminal's own line ends at 4095 bytes; behind that end a space would be lost, and nobody would
-            // complain.
+            let terminal = try await CommandLineTerminal.start("set applications/demo/keys/ios key=@-", as: ann)
+            try await terminal.waitFor("key (is not shown)")
+            // A terminal's own line buffer ends at 4095 bytes: a space beyond would be lost, and no error would occur.
             for _ in 0..<50 { terminal.type(String(repeating: "x", count: 100)) }
             terminal.type(" \n")
             let screen = try await terminal.end(with: .exited(65))
@@ -160,20 +197,23 @@ struct CommandLineSecretTests {
     @Test("Ctrl-C while a secret is typed ends the command, and the terminal is as before")
     func interrupted() async throws {
         try await withApplication { ann, _ in
-            let terminal = try await CommandLineTerminal.start("provider set demo --app-id 1", as: ann)
-            try await terminal.waitFor("The app secret of 1")
+            let terminal = try await CommandLineTerminal.start(
+                "set applications/demo/providers/facebook apps.1.appSecret=@-",
+                as: ann
+            )
+            try await terminal.waitFor("apps.1.appSecret (is not shown)")
             terminal.type("canary\u{3}")
             let screen = try await terminal.end(with: .signalled(SIGINT))
             #expect(terminal.echoes)
             #expect(!screen.contains(Canary.mark))
-            try await ann.fail("provider show demo", with: 66)
+            try await ann.fail("get applications/demo/providers/facebook", with: 66)
         }
     }
 
     @Test("rotating stores every secret under the new master key, and says what comes next")
     func rotation() async throws {
         try await withApplication { ann, _ in
-            try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: Self.secret)
+            try await ann.succeed("set applications/demo/providers/facebook apps.1.appSecret=@-", input: Self.secret)
             var next = ann
             next.environment["FEDERATION_MASTER_KEY"] = Data("canary-other-key-of-32-bytes-!!!".utf8)
                 .base64EncodedString()
@@ -196,13 +236,13 @@ struct CommandLineSecretTests {
 
     @Test("no secret is in the arguments of any process while it is stored")
     func processList() async throws {
-        // Another one than that of the tests beside this one, which give theirs as an argument.
+        // A secret of this test's own: parallel tests give theirs as an argument.
         let secret = "canary-piped-secret-9876543210"
         try await withApplication { ann, _ in
             try await Document.withFile(secret) { file in
                 let process = try await ManagedProcess.start(
                     "bash",
-                    ["-c", #"exec "$0" provider set demo --app-id 1 --secret-stdin <"$1""#]
+                    ["-c", #"exec "$0" set applications/demo/providers/facebook apps.1.appSecret=@- <"$1""#]
                         + [try PackageLayout.executable("federation"), file],
                     environment: ann.environment
                 )
@@ -210,7 +250,7 @@ struct CommandLineSecretTests {
                 while process.isRunning {
                     for arguments in Self.processArguments() {
                         #expect(!arguments.contains(secret), "\(arguments)")
-                        if arguments.contains("federation\0provider\0set\0demo") { seen = true }
+                        if arguments.contains("federation\0set\0applications/demo/providers/facebook") { seen = true }
                     }
                     await Task.yield()
                 }
@@ -221,7 +261,7 @@ struct CommandLineSecretTests {
         }
     }
 
-    /// What `ps` shows: the arguments of every process, each ended by a zero byte.
+    /// Returns the arguments of every process, each ended by a zero byte, as `ps` shows them.
     private static func processArguments() -> [String] {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.filter { $0.allSatisfy(\.isNumber) }.compactMap { id in

@@ -1,9 +1,7 @@
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("What keeps commands from starting is said in a line, with its variable")
 struct CommandLineStartTests {
@@ -25,13 +23,13 @@ struct CommandLineStartTests {
                 var other = ann
                 other.environment["FEDERATION_DATABASE_URL"] = url
                 let began = ContinuousClock.now
-                for command in ["migrate", "application list"] {
+                for command in ["migrate", "list applications"] {
                     let said = try await other.fail(command, with: code)
                     #expect(said.hasPrefix("federation: FEDERATION_DATABASE_URL: "), "\(said)")
                     #expect(said.contains(words) && !said.contains("canary-word"), "\(said)")
                     #expect(said.split(separator: "\n").count == 1, "\(said)")
                 }
-                // Two commands that waited would take twenty.
+                // Two waiting commands would take twenty seconds.
                 #expect(began.duration(to: .now) < .seconds(15))
                 let doctor = try await other.run("doctor --json")
                 #expect(doctor.standardOutput.contains(words.prefix(20)), "\(doctor.standardOutput)")
@@ -43,7 +41,7 @@ struct CommandLineStartTests {
     func refusedService() async throws {
         try await withDatabase(.schema) { database in
             let ann = CommandLineOperator(database: database)
-            _ = try await ann.run("application create shop")
+            _ = try await ann.run("set applications/shop")
             let at = try #require(database.url.lastIndex(of: "@"))
             let scheme = try #require(database.url.firstRange(of: "://"))
             let stranger = database.url[..<scheme.upperBound] + "canary_nobody:canary-word" + database.url[at...]
@@ -75,7 +73,7 @@ struct CommandLineStartTests {
     func migration() async throws {
         try await withDatabase(.empty) { database in
             let ann = CommandLineOperator(database: database)
-            let said = try await ann.fail("application list", with: 69)
+            let said = try await ann.fail("list applications", with: 69)
             #expect(said.contains("run federation migrate"), "\(said)")
             let (listen, management) = (try freePort(), try freePort())
             let process = try await ManagedProcess.start(
@@ -110,7 +108,7 @@ struct CommandLineStartTests {
                 ("FEDERATION_LISTEN", "127.0.0.1:\(free)", "is in use"),
             ] {
                 ann.environment["FEDERATION_LISTEN"] = "127.0.0.1:0"
-                // The last one is what the other listener has.
+                // The last address is also the other listener's.
                 ann.environment["FEDERATION_MANAGEMENT_LISTEN"] = "127.0.0.1:\(free)"
                 ann.environment[variable] = address
                 let process = try await ann.run("serve")
@@ -123,5 +121,35 @@ struct CommandLineStartTests {
             }
             #expect(try await service.process.terminate() == .exited(0))
         }
+    }
+
+    @Test(
+        "a misspelt variable keeps every command that reads the configuration from starting, beside all else",
+        arguments: [
+            "serve", "migrate", "apply mappings/demo.json", "list applications", "mail test --to a@b.c", "doctor",
+        ]
+    )
+    func misspelt(command: String) async throws {
+        let arguments = command.split(separator: " ").map(String.init)
+        let process = try await Document.withFile(#"{"federation": {"listn": "canary"}}"#) { file in
+            try await runFederation(
+                arguments.map { $0.hasSuffix(".json") ? PackageLayout.path($0) : $0 },
+                environment: [
+                    "FEDERATION_CONFIG_FILE": file, "FEDERATION_MAIL_FORM": "canary",
+                    "FEDERATION_DATABASE_URI": "canary",
+                    // An empty variable counts as not set.
+                    "FEDERATION_NOTHING": "",
+                ]
+            )
+        }
+        #expect(process.exitStatus == .exited(78))
+        let said = process.standardError
+        for words in [
+            "\n  FEDERATION_DATABASE_URI is no variable of the service (did you mean FEDERATION_DATABASE_URL?)\n",
+            "\n  FEDERATION_MAIL_FORM is no variable of the service (did you mean FEDERATION_MAIL_FROM?)\n",
+            "federation.listn is no variable of the service (did you mean federation.listen?)",
+        ] { #expect(said.contains(words), "\(said)") }
+        #expect(said.contains("FEDERATION_DATABASE_URL is not set") == (command != "mail test --to a@b.c"), "\(said)")
+        #expect(!said.contains("canary") && !said.contains("NOTHING"), "\(said)")
     }
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -33,16 +33,16 @@ struct CommandLineTests {
     @Test(
         "a file that cannot be read ends with 66, before the database is asked",
         arguments: [
-            "check", "diff", "apply", "mapping put demo", "mapping preview demo --profile",
-            "provider set demo --app-id 1 --secret-file",
-            "key create demo ios --key-file", "user import demo --from backendless",
+            "check", "diff", "apply", "set applications/demo/mappings/facebook", "mapping preview demo --profile",
+            "set applications/demo/providers/facebook apps.1.appSecret=@", "set applications/demo/keys/ios key=@",
+            "patch applications/demo/providers/facebook", "user import demo --from backendless",
             "user erase demo --provider facebook --reason law --ids",
         ]
     )
     func unreadableFile(command: String) async throws {
         let environment = ["FEDERATION_DATABASE_URL": Self.nowhere, "FEDERATION_MASTER_KEY": Canary.masterKey]
-        let words = command.split(separator: " ").map(String.init)
-        let process = try await runFederation(words + ["/does/not/exist.json"], environment: environment)
+        let line = command + (command.hasSuffix("@") ? "" : " ") + "/does/not/exist.json"
+        let process = try await runFederation(line.split(separator: " ").map(String.init), environment: environment)
         #expect(process.exitStatus == .exited(66))
         #expect(process.standardError.contains("/does/not/exist.json"))
     }
@@ -92,7 +92,7 @@ struct CommandLineTests {
 
     @Test("T-85: in production serve does not start before it is said how many proxies are in front; 0 says it, too")
     func trustedProxies() async throws {
-        // Something else is wrong, too, so that no command gets as far as to listen.
+        // The configuration has another error, too, so that no command listens.
         func problems(_ further: [String: String]) async throws -> String {
             let environment = ["FEDERATION_DATABASE_URL": Self.nowhere].merging(further) { $1 }
             let process = try await runFederation(["serve"], environment: environment)
@@ -119,7 +119,7 @@ struct CommandLineTests {
             ("canary", "whsec_canary", ["URL must be", "SECRET is no secret"]),
         ]
         for row in cases {
-            // Without a database's address no command gets as far as to listen.
+            // Without a database URL no command listens.
             let process = try await runFederation(
                 ["serve"],
                 environment: ["FEDERATION_SMS_URL": row.url, "FEDERATION_SMS_SECRET": row.secret]
@@ -157,7 +157,7 @@ struct CommandLineTests {
 
     @Test("the master key may come from a file, which must hold 32 bytes as base64")
     func masterKeyFile() async throws {
-        // Something else is wrong, too, so that no command gets as far as to connect.
+        // The configuration has another error, too, so that no command connects.
         let url = "postgres://u:p@db.example.com/x?sslmode=disable"
         let files = [
             (Canary.masterKey, true), (Canary.masterKey + "\n", true), ("c2hvcnQ=", false), ("not base64!", false),

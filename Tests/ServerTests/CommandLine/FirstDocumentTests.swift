@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("A document to start from")
 struct FirstDocumentTests {
@@ -28,7 +27,7 @@ struct FirstDocumentTests {
             try await ann.succeed("migrate")
             try await ann.succeed("apply \(file)")
             try await ann.succeed("diff \(file)")
-            #expect(try await ann.json("provider show shop")["apps"]?.array?.count == 1)
+            #expect(try await ann.json("get applications/shop/providers/facebook")["apps"]?.array?.count == 1)
             let doctor = try await ann.run("doctor --offline --application shop")
             #expect(!doctor.standardOutput.contains("demo.json"), "\(doctor.standardOutput)")
 
@@ -93,8 +92,8 @@ struct NearlyRightTests {
         "an unknown command is told the nearest one",
         arguments: [
             (["migarte"], "there is no command migarte (did you mean migrate?)"),
-            (["user", "serach", "demo"], "there is no command user serach (did you mean search?)"),
-            (["user", "factor", "lst", "demo"], "(did you mean list?)"), (["xyzzy"], "there is no command xyzzy; "),
+            (["user", "imprt", "demo"], "there is no command user imprt (did you mean import?)"),
+            (["lst", "audit"], "(did you mean list?)"), (["xyzzy"], "there is no command xyzzy; "),
             (["mapping", "\u{1B}[2J"], "there is no command mapping \\u{1B}[2J; "),
         ]
     )

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 

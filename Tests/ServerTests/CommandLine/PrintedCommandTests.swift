@@ -1,12 +1,11 @@
 import ArgumentParser
 import FoundationEssentials
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Server
 
-/// Whatever somebody is told to type is held to the real parser: in the texts of the program, and in what it ships
-/// with.
+/// Checks with the real parser every command that the program's texts and the shipped documents tell users to type.
 @Suite("Commands that code and documents print")
 struct PrintedCommandTests {
     @Test("are commands, with arguments that they take", arguments: [PrintedCommands.sources, PrintedCommands.pages])
@@ -15,7 +14,7 @@ struct PrintedCommandTests {
         var count = 0
         for file in files {
             var text = try String(contentsOfFile: PackageLayout.path(file), encoding: .utf8)
-            // A text without marks of code.
+            // A text without Markdown code marks.
             if file.hasSuffix(".Debian") { text = "```sh\n\(text)\n```" }
             for command in PrintedCommands(text, isSwift: file.hasSuffix(".swift")).commands {
                 count += 1
@@ -30,8 +29,9 @@ struct PrintedCommandTests {
         arguments: [
             (#"advice: "federation provider check \(application) \(provider)""#, true),
             (#"advice: "federation provider check \(application) --provider \(provider)""#, false),
-            (#"advice: "federation key create \(id)""#, true), (#"advice: "federation key create \(id) ios""#, false),
-            (#"command: "federation mapping show \(a) \(b)","#, true),
+            (#"advice: "federation set applications/\(id)/key/ios""#, true),
+            (#"advice: "federation set applications/\(id)/keys/ios""#, false),
+            (#"command: "federation get applications/\(a)/mapping/\(b)","#, true),
             (#"command: "federation mapping diff \(a) \(b) \(c)","#, false),
             (#""federation doctor; federation logins""#, false), (#""federation doctor; federation login""#, true),
             (#""run federation migrate now""#, true), (#""run `federation migrate` now""#, false),
@@ -52,7 +52,7 @@ struct PrintedCommandTests {
             ("```sh\nA=b federation apply - --dry-run <x # federation nothing\n```", false),
             ("```sh\nfederation export demo | federation check --lively -\n```", true),
             ("```sh\nfederation user import demo FILE --from csv \\\n    --feld a=b\n```", true),
-            ("```sh\nTOKEN=$(federation operator create ann --role boss)\n```", true),
+            ("```sh\nTOKEN=$(federation set operators/ann role=boss)\n```", true),
             ("```sql\ncreate role federation login;\n```", false), ("The federation service.", false),
         ]
     )
@@ -65,7 +65,7 @@ struct PrintedCommandTests {
 private struct PrintedCommands {
     let commands: [PrintedCommand]
 
-    /// Sources without comments, whose literals people read; or a page, with its spans and blocks of code.
+    /// Finds commands in the string literals of a source file, or in the code spans and blocks of a page.
     init(_ text: String, isSwift: Bool) {
         guard isSwift else {
             commands = Self.code(of: text).flatMap {
@@ -76,12 +76,12 @@ private struct PrintedCommands {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
             !line.drop { $0 == " " }.hasPrefix("//")
         }
-        // A backslash of the shell is two of a literal's; one joins the lines of a literal.
+        // A backslash of the shell is two in a literal; a single one joins the lines of a literal.
         let joined = lines.joined(separator: "\n").replacing(#/ *\\\\\n */#, with: " ").replacing(/\\\n */, with: "")
         commands = Self.commands(in: joined, isShell: false)
     }
 
-    /// The spans and the blocks of code of a page, but for blocks in another language than the shell's.
+    /// Returns the code spans and blocks of a page, except blocks in another language than the shell's.
     private static func code(of page: String) -> [String] {
         page.split(separator: "```", omittingEmptySubsequences: false).enumerated().flatMap { index, part -> [String] in
             guard index.isMultiple(of: 2) else {
@@ -93,10 +93,11 @@ private struct PrintedCommands {
         }
     }
 
-    /// What is no command although it looks like one: names of locks, of roles and of a database.
+    /// Texts that only look like commands: names of locks, of roles and of a database.
     private static let others = [
         "federation host names", "federation application \" + id", "federation indexes", "federation service",
-        "federation console\", at", "federation login password", "federation to federation", "federation set ",
+        "federation console\", at", "federation login password", "federation to federation",
+        "federation set enable_seqscan", "federation operator \" +",
     ]
 
     private static func commands(in text: String, isShell: Bool) -> [PrintedCommand] {
@@ -112,7 +113,7 @@ private struct PrintedCommands {
         }
     }
 
-    /// Of all modules that make texts for people.
+    /// The sources of all modules with texts for users and operators.
     static let sources = files(below: "Sources") { $0.hasSuffix(".swift") }
         .filter { !$0.hasPrefix("Sources/TestSupport/") }
 
@@ -126,11 +127,11 @@ private struct PrintedCommands {
     }
 }
 
-/// One command, from behind `federation` to where it ends.
+/// A command, from after `federation` to its end.
 private struct PrintedCommand {
     let text: String
     private var words: [String] = []
-    /// Which words stand for something that only whoever types knows.
+    /// The indices of words that contain a placeholder.
     private var open: [Int] = []
 
     init(_ rest: Substring, isShell: Bool) {
@@ -150,11 +151,11 @@ private struct PrintedCommand {
         scan: while position < rest.endIndex {
             let character = rest[position]
             switch character {
-            // Columns of a text stand apart by more than one space.
+            // Several spaces separate the columns of a text.
             case " " where next().first == " ": break scan
             case " ": close()
             case "\\" where !isShell && next().first == "(":
-                // An interpolation, to its bracket.
+                // An interpolation, up to its closing parenthesis.
                 var depth = 0
                 while position < rest.endIndex {
                     if rest[position] == "(" { depth += 1 }
@@ -164,6 +165,7 @@ private struct PrintedCommand {
                 }
                 if position == rest.endIndex { break scan }
                 (isInWord, isOpen) = (true, true)
+                word.append(Self.placeholder)
             case "'" where isShell, "\"" where isShell:
                 isInWord = true
                 let quoted = next().prefix { $0 != character }
@@ -175,7 +177,7 @@ private struct PrintedCommand {
                 (isInWord, isOpen) = (true, true)
                 word.append(character)
             case "\n", "`", "\"", "|", ";", "&", "<", ">", "(", ")", "#": break scan
-            // The end of a clause, where no argument has such a sign.
+            // The end of a clause; arguments do not end with these characters.
             case ",", ".", ":":
                 guard let after = next().first, !" \n\"`".contains(after) else { break scan }
                 word.append(character)
@@ -191,13 +193,25 @@ private struct PrintedCommand {
         self.open = open
     }
 
-    /// What is wrong with it; nil when the parser takes it, or when it is the name of a command alone.
+    /// The mark for the part of a word that the reader fills in.
+    private static let placeholder: Character = "\u{FFFC}"
+
+    /// The parser's complaint; `nil` for a valid command or the mere name of a command.
     var problem: String? {
-        if words.first == "help" || isName { return nil }
+        if words.first?.prefix(while: { $0 != Self.placeholder }) == "help" || Self.isName(words) { return nil }
+        if words.last == "--help" {
+            let isPath = (try? ResourceVerb.help(for: words)) != nil
+            return isPath || Self.isName(words.dropLast()) ? nil : "has no help"
+        }
         var last = "is no command"
         for values in Self.choices(open.count) {
             var words = words
-            for (index, value) in zip(open, values) { words[index] = value ?? words[index] }
+            for (index, value) in zip(open, values) {
+                let isPart = words[index].contains(Self.placeholder)
+                words[index] =
+                    isPart
+                    ? words[index].replacing(String(Self.placeholder), with: value ?? "") : value ?? words[index]
+            }
             do {
                 let command = try FederationCommand.parseAsRoot(words)
                 if command is any AsyncParsableCommand { return nil }
@@ -208,8 +222,8 @@ private struct PrintedCommand {
         return last
     }
 
-    /// Whether all words lead from a command to one below it.
-    private var isName: Bool {
+    /// Whether all words are a path of subcommands.
+    private static func isName(_ words: some Sequence<String>) -> Bool {
         var command: any ParsableCommand.Type = FederationCommand.self
         for word in words {
             let below = command.configuration.subcommands
@@ -219,7 +233,7 @@ private struct PrintedCommand {
         return true
     }
 
-    /// What open words may stand for: themselves, a number, an id.
+    /// Returns the possible values of placeholders: themselves, a number, an id.
     private static func choices(_ count: Int) -> [[String?]] {
         let values: [String?] = [nil, "demo", "1", "0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60"]
         return (0..<min(count, 5)).reduce([[]]) { choices, _ in

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A mapping that reads a field which Facebook does not have",
@@ -48,7 +47,10 @@ struct UnknownFieldTests {
         }
         let strict = try await ann.run("apply - --strict", input: text)
         #expect(strict.exitStatus == .exited(65))
-        #expect(try await ann.json("mapping show fresh")["entries"]?.array?.count == 1, "nothing is applied")
+        #expect(
+            try await ann.json("get applications/fresh/mappings/facebook")["entries"]?.array?.count == 1,
+            "nothing is applied"
+        )
         let right = try await ann.run("check --strict -", input: deployment.documents[0].text)
         #expect(right.exitStatus == .exited(0), "\(right.standardError)")
     }
@@ -56,9 +58,13 @@ struct UnknownFieldTests {
     @Test("is told by mapping put, by REST, by the doctor and in a preview")
     func mappings() async throws {
         let mapping = #"[{"from": "email", "to": "email"}, {"from": "locaton.nam", "to": "city"}]"#
-        let strict = try await ann.fail("mapping put fresh - --strict", with: 65, input: mapping)
+        let strict = try await ann.fail(
+            "set applications/fresh/mappings/facebook - strict=true",
+            with: 65,
+            input: mapping
+        )
         #expect(strict.contains("/1/from: mapping[1]"), "\(strict)")
-        let put = try await ann.run("mapping put fresh -", input: mapping)
+        let put = try await ann.run("set applications/fresh/mappings/facebook -", input: mapping)
         #expect(put.exitStatus == .exited(0))
         #expect(put.standardError.contains("warning: mapping[1] (\"locaton.nam\" to \"city\")"), "\(put.standardError)")
 
@@ -107,12 +113,13 @@ struct UnknownFieldTests {
         )
 
         try await ann.succeed("apply -", input: text)
-        // Another process has applied it: the service hears of it within a moment.
+        // Another process has applied the document, and the service is notified within a moment.
         try await eventually("the service has the mapping that was applied") {
             let refused = try await deployment.login(visitor)
             return refused.status == 400 && refused.text.contains("did you mean location.name?")
         }
-        // Readiness, the doctor in the service and the console's list, which shows that, say what refuses logins.
+        // Readiness, the doctor in the service and the console's list, which shows the doctor, name the cause of
+        // refusals.
         let hindrance = "Logins by facebook are refused: mapping[1] (\"locaton.nam\" to \"city\")"
         func readiness() async throws -> JSONObject {
             try #require(JSON.object(try await deployment.service.management.get("/health/ready").text))

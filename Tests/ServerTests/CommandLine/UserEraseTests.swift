@@ -1,9 +1,8 @@
+import Encodings
 import Foundation
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("federation user erase")
 struct UserEraseTests {
@@ -28,7 +27,7 @@ struct UserEraseTests {
             let look = try await ann.json(words + " --dry-run")
             #expect(look["ids"]?.integer == 2 && look["user"]?.integer == 1 && look["nobody"]?.integer == 1)
 
-            // Without the name nobody is erased.
+            // Without the confirmation nobody is erased.
             try await ann.fail(words, with: 64)
             try await ann.fail(words + " --confirm other", with: 64)
             try await ann.fail(words + " --confirm demo --report \(ids)", with: 73)

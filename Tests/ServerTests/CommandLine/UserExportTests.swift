@@ -1,9 +1,8 @@
+import Encodings
 import Foundation
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "All users, taken out",
@@ -33,7 +32,7 @@ struct UserExportTests {
         try text.split(separator: "\n").map { try #require(JSON.object(String($0)), "\($0)") }
     }
 
-    /// The rows of CSV as Python's reader for spreadsheets takes them, by the names in the first one.
+    /// Parses CSV with Python's reader for spreadsheets, by the names in the first row.
     private func rows(_ text: String) async throws -> [JSONObject] {
         let path = FileManager.default.temporaryDirectory.path + "/users-\(UUID()).csv"
         try Data(text.utf8).write(to: URL(filePath: path))
@@ -43,7 +42,7 @@ struct UserExportTests {
         return (JSON.value(read.standardOutput)?.array ?? []).compactMap(\.object)
     }
 
-    /// A person who has everything, with a password, and one from Facebook who has nothing.
+    /// Creates a user with every property and a password, and a Facebook user with none.
     private func people() async throws -> (String, Visitor) {
         let email = "full\(UUID()).canary@example.com".lowercased()
         let full = try await deployment.register(email)["objectId"]?.string ?? ""
@@ -113,7 +112,7 @@ struct UserExportTests {
         let (id, visitor) = try await people()
         try await deployment.database.psql("update demo.users set city = 'a;=1+1;b' where name = '+49 canary'")
         let text = try await ann.succeed("user export demo --format csv --with-identities")
-        // Spreadsheets that take other signs for separators as well leave what is quoted whole.
+        // Quoting protects cells in spreadsheets that also accept other separators.
         #expect(text.contains(#","a;=1+1;b","#))
         let names = "objectId,created,updated,lastLogin,userStatus,blUserLocale,emailVerified,login,roles,identities,"
         #expect(text.hasPrefix(names + "email,name,"))

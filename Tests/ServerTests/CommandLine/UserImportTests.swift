@@ -1,9 +1,9 @@
+import Domain
+import Encodings
 import Foundation
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("federation user import")
 struct UserImportTests {
@@ -16,12 +16,12 @@ struct UserImportTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await withDatabase { database in
             let ann = CommandLineOperator(database: database)
-            try await ann.succeed("application create demo")
+            try await ann.succeed("set applications/demo")
             try await body(ann, folder.path, database)
         }
     }
 
-    /// A page, the exports that its commands name, and what the application has when they have been run.
+    /// A page with the exports that its commands name, and the users in the application after the commands.
     struct Page: CustomTestStringConvertible {
         let name: String
         let files: [String: String]
@@ -102,7 +102,7 @@ struct UserImportTests {
     @Test("prints what became of the records, keeps hashes sealed, and ends with 65 where some were refused")
     func summary() async throws {
         try await withFolder { ann, folder, database in
-            try await ann.succeed("property declare demo age INT")
+            try await ann.succeed("set applications/demo/properties/age type=INT")
             let file = "\(Self.exports)/backendless.csv"
             let dry = try await ann.run("user import demo \(file) --from backendless --dry-run --json")
             #expect(dry.exitStatus == .exited(65))
@@ -125,7 +125,7 @@ struct UserImportTests {
                     ["ann@example.com", "36"], ["bob@example.com", nil],
                 ]
             )
-            // Bob has a password that nobody knows, to be restored; no hash stands there in plain.
+            // Bob has an unknown password, to be reset; no hash is stored unencrypted.
             #expect(
                 try await database.psql(
                     "select login, position('$2a$' in encode(hash, 'escape')) from demo.passwords order by login"
@@ -213,7 +213,7 @@ struct UserImportTests {
                 )
                 """
             )
-            try await ann.succeed("property declare demo points INT")
+            try await ann.succeed("set applications/demo/properties/points type=INT")
             try await ann.succeed(
                 "adopt demo --table public.customers --id id --email mail --property points=points --yes"
             )
@@ -249,7 +249,7 @@ struct UserImportTests {
             var text = "objectId,email\n"
             for number in 1...40 { text += "\(number),user\(number)@example.com\n" }
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
-            // The second batch goes on until it is told to end, so that its process can be killed meanwhile.
+            // The second batch runs until the test ends it, so that the process can be killed meanwhile.
             try await database.psql(
                 """
                 create table held as select 1 as n;
@@ -307,7 +307,7 @@ struct UserImportTests {
             let count = 12_000
             var text = "objectId,email,name\n"
             for number in 1...count { text += "\(number),user\(number)@example.com,User \(number)\n" }
-            // One is there twice, and one is broken.
+            // One record is a duplicate, and one is malformed.
             text += "17,user17@example.com,User 17\n18,broken\n"
             let file = "\(folder)/people.csv"
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
@@ -345,7 +345,7 @@ struct UserImportTests {
                     "select count(*), count(distinct email), (select count(*) from demo.passwords) from demo.users"
                 ) == [["\(count)", "\(count)", "\(count)"]]
             )
-            // Once more says the same.
+            // A further run reports the same.
             let finished = try await ann.run(words + " --resume")
             #expect(JSON.object(finished.standardOutput)?["imported"]?.integer == Int64(count))
         }

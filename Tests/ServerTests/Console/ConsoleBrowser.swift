@@ -1,26 +1,24 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A browser of an operator.
+/// An operator's browser.
 final class ConsoleBrowser: FormBrowser {
-    /// A browser with a cookie, as it is sent, or with none.
+    /// Makes a browser with a cookie in the form of a request header, or without a cookie.
     init(_ http: HTTPClient, cookie: String? = nil) {
         let sides = cookie?.split(separator: "=", maxSplits: 1).map(String.init)
         super.init(http, at: "http://127.0.0.1:\(http.port)", cookies: sides.map { [$0[0]: $0[1]] } ?? [:])
     }
 
-    /// The cookie as it is sent; nil while there is none.
+    /// The cookie in the form of a request header; `nil` without a cookie.
     var cookie: String? { cookies.first.map { "\($0.key)=\($0.value)" } }
 
-    /// What the forms of the page say that they are based on.
+    /// The entity tag in the page's forms.
     var tag: String { PageForms.fields(in: page[...])["tag"] ?? "" }
 }
 
 extension Deployment {
-    /// A browser in which an operator of a role has signed in by a link.
+    /// Returns a browser in which an operator of a role has logged in by a link.
     func browser(_ role: Role = .owner, sourceLocation: SourceLocation = #_sourceLocation) async throws
         -> ConsoleBrowser
     {
@@ -32,7 +30,7 @@ extension Deployment {
         return browser
     }
 
-    /// The path of a link that signs the operator of a role in.
+    /// Returns the path of a link that logs the operator of a role in.
     func consoleLink(_ role: Role) async throws -> String {
         _ = try await admin(role)
         let said = try await command("console", role.rawValue, "--at", "http://localhost")

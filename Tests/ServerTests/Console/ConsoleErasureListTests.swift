@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Lists of ids in the console",
@@ -17,7 +16,7 @@ struct ConsoleErasureListTests {
 
     private static let form = "/console/applications/shop/erase-list"
 
-    /// Makes people with an identity each, whose subjects are numbers from a first one on.
+    /// Creates users with an identity each, whose subjects are consecutive numbers.
     private func people(_ count: Int, from first: Int) async throws {
         try await deployment.database.psql(
             """
@@ -80,7 +79,7 @@ struct ConsoleErasureListTests {
                 .text
         )
         let outcomes = (again["outcomes"]?.array ?? []).compactMap { $0.object?["outcome"]?.string }
-        // Five seconds end a part, too, which a busy machine needs for fewer.
+        // A part also ends after five seconds, in which a busy machine erases fewer.
         #expect((1...200).contains(outcomes.count) && Set(outcomes) == ["done"], "\(again)")
         #expect(again["next"]?.integer == Int64(outcomes.count) && again["ids"]?.integer == 251)
     }

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -21,7 +20,7 @@ struct ConsoleFactorTests {
 
     private static let factors = "/console/factors"
 
-    /// A browser in which an operator of its own has signed in.
+    /// Creates an operator and returns a browser in which the operator has logged in.
     private func browser(_ name: String) async throws -> ConsoleBrowser {
         let json = #"{"name": "\#(name)", "role": "owner"}"#
         let made = try await deployment.admin().ask("POST", "operators", json)
@@ -31,7 +30,7 @@ struct ConsoleFactorTests {
         return browser
     }
 
-    /// The text between two others of the page.
+    /// Returns the text between two others in the page.
     private func part(_ browser: ConsoleBrowser, after start: String, upTo end: String) throws -> String {
         let found = try #require(browser.page.firstRange(of: start), "\(browser.page)")
         let rest = browser.page[found.upperBound...]
@@ -66,7 +65,7 @@ struct ConsoleFactorTests {
         #expect(apps?.compactMap { $0.object?["appId"]?.string }.contains("424242") == true)
     }
 
-    /// The names of members of a document that are secrets; keys are made by the service and typed nowhere.
+    /// Returns the names of a document's secret members, except keys, which the service generates.
     private static func secrets(in value: JSONValue, named name: String = "") -> Set<String> {
         var found = Set((value.array ?? []).flatMap { secrets(in: $0, named: name) })
         for member in value.object?.members ?? [] {
@@ -76,7 +75,7 @@ struct ConsoleFactorTests {
         return found
     }
 
-    /// Enrols an authenticator app by the pages.
+    /// Enrols an authenticator app in the console.
     private func enrol(_ browser: ConsoleBrowser) async throws -> (app: AuthenticatorApp, id: String) {
         try await browser.open(Self.factors)
         try await browser.send(formTo: Self.factors, ["kind": "totp", "label": "<b>telephone</b>"])
@@ -117,7 +116,7 @@ struct ConsoleFactorTests {
         try await browser.send(formTo: path)
         #expect(browser.page.contains("<h1>Second factor</h1>"), "\(browser.page)")
         let factor = try part(browser, after: "<option value=\"", upTo: "\"")
-        // Neither a passkey that is none nor an empty one.
+        // An invalid and an empty passkey response are refused.
         for shown in [
             ["factor-credential": "{}", "factor-pending": "x"], ["factor-credential": "x"], ["factor-code": ""],
         ] {

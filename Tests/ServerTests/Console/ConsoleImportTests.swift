@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Imports in the console",
@@ -20,7 +19,7 @@ struct ConsoleImportTests {
     private static let form = "/console/applications/shop/import"
     private static let route = "applications/shop/imports"
 
-    /// A file with as many users, and a record that is none.
+    /// Returns a file with that many users and one malformed record.
     private func file(_ count: Int, _ word: String) -> String {
         "email,name,shoe size\n" + (0..<count).map { "\(word)\($0)@example.com,\(word) \($0),42\n" }.joined()
             + "no address,Nobody,42\n"
@@ -57,7 +56,7 @@ struct ConsoleImportTests {
         #expect(browser.status == 200 && browser.page.contains("<td>1202</td>"), "\(browser.page)")
         #expect(!browser.page.contains("no address"), "a report holds no value of a record")
 
-        // The same file again makes nobody twice.
+        // Importing the same file again creates no user twice.
         let again = try await deployment.admin().ask(
             "POST",
             Self.route,

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 

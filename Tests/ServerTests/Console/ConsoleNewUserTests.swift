@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -57,7 +56,7 @@ struct ConsoleNewUserTests {
         #expect(audited.count == 1 && audited[0]["actor"]?.string == "owner", "\(audited)")
         #expect(audited.first?["details"]?.object?["to"]?.text == #"{"roles":["Guide"]}"#, "\(audited)")
 
-        // Of two with the same login the second is not made.
+        // A second user with the same login name is not created.
         try await browser.open(Self.form)
         let before = try await count()
         try await browser.send(
@@ -103,7 +102,7 @@ struct ConsoleNewUserTests {
                 #"{"user": {"email": "\#(email)"\#(members)}, "mail": "passwordReset"}"#
             )
         }
-        // The required property is missing: what was counted for the mailbox is taken back each time.
+        // The required property is missing; each refusal takes back the count against the mailbox's limit.
         for _ in 0..<20 { try expectProblem(try await make(""), "property_missing") }
         #expect(try await count() == before)
         #expect(try await make(#", "city": "Bern""#).status == 201)

@@ -1,12 +1,11 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The console's overview and the log that follows",
-    // They count what is on one page, and hold up the database.
+    // The tests count rows on one page, and lock tables of the database.
     .serialized,
     .deployed(
         Document(
@@ -14,7 +13,7 @@ import Vocabulary
             properties: #"{"city": {"type": "STRING", "clientMappable": true}}"#,
             mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name"}]"#
         ),
-        // Longer than a page waits for a part of it.
+        // The lock timeout is longer than a page waits for one of its parts.
         environment: ["FEDERATION_DATABASE_LOCK_MILLISECONDS": "60000"]
     )
 )
@@ -163,13 +162,13 @@ struct ConsoleOverviewTests {
         #expect(browser.page.contains("<option value=\"shop\" selected>"), "\(browser.page)")
     }
 
-    // MARK: The log that follows
+    // MARK: The live log
 
     @Test("what came since is rows alone, the newest first, with where to go on; nothing is no content")
     func tail() async throws {
         let (ann, browser) = (try await deployment.newcomer(), try await deployment.browser(.viewer))
         _ = try await deployment.signIn(ann)
-        // Those of other tests may still be on their way.
+        // Log entries of other tests may still be pending.
         let more = try await eventually("all logins are in the log") {
             try await browser.open("/console/logins?application=shop")
             #expect(browser.page.contains("/console/assets/logins-"), "its script")
@@ -186,7 +185,7 @@ struct ConsoleOverviewTests {
             return browser.page.contains(request) && browser.page.contains(user.reply.header("X-Request-Id") ?? "?")
         }
         #expect(!browser.page.contains("<html") && browser.page.contains("<table>"), "\(browser.page)")
-        // Other tests log in as well.
+        // Other tests log in, too.
         let own = [request, user.reply.header("X-Request-Id") ?? "?"]
         let order = browser.page.components(of: "<tr><td>").filter { row in own.contains { row.contains($0) } }
         #expect(order.count == 2 && order[0].contains(request), "the newest first: \(browser.page)")
@@ -194,7 +193,7 @@ struct ConsoleOverviewTests {
         #expect(browser.reply?.header("Cache-Control") == "no-store")
         try await browser.open(try #require(Self.more(browser.page)))
         #expect(!browser.page.contains(request))
-        // The rows of the page itself are these.
+        // The page itself has the same rows.
         try await browser.open("/console/logins?application=shop")
         #expect(browser.page.contains(order[0].prefix { $0 != "\n" }), "\(browser.page)")
     }
@@ -232,13 +231,13 @@ struct ConsoleOverviewTests {
 
     // MARK: Helpers
 
-    /// Where a page goes on.
+    /// Returns the address of the next rows of a page.
     private static func more(_ page: String) -> String? {
         guard let start = page.firstRange(of: "data-more=\"") else { return nil }
         return String(page[start.upperBound...].prefix { $0 != "\"" }).replacing("&amp;", with: "&")
     }
 
-    /// Does something while nobody else can read a table.
+    /// Runs a closure while a table is locked against reading.
     private func withLock(on table: String, _ body: () async throws -> Void) async throws {
         let held = Task { [database = deployment.database] in
             try await database.psql("begin; lock table \(table); select pg_sleep(100) as held; commit")

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -137,7 +136,7 @@ struct ConsolePeopleTests {
         #expect(try await stored("email", of: ann) == ann.user["email"]?.string)
     }
 
-    // MARK: What hangs on a person
+    // MARK: Logins, identities, roles and mails of a user
 
     @Test("logins are listed with the way to the log; an identity goes, but not the only login method")
     func history() async throws {

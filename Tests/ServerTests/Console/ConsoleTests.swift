@@ -1,12 +1,11 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The console",
-    // Two of them change the application, and are told of each other's changes as operators are.
+    // Two of the tests change the application, and are warned of each other's changes as operators are.
     .serialized,
     .deployed(
         Document(
@@ -23,7 +22,7 @@ struct ConsoleTests {
 
     private static let mapping = "/console/applications/shop/mappings/facebook"
 
-    // MARK: Signing in
+    // MARK: Logging in
 
     @Test("a link signs in once, in one browser, and to look at it uses nothing up")
     func link() async throws {
@@ -133,7 +132,7 @@ struct ConsoleTests {
         let browser = ConsoleBrowser(deployment.service.management)
         try await browser.open("/console/sign-in")
         try await browser.send(formTo: "/console/sign-in", ["token": gil.token ?? ""])
-        // It counts for the session as it did for the token; then it is too long ago for what cannot be undone.
+        // The token's second factor counts for the session; later it is too old for irreversible actions.
         #expect(browser.page.contains("<h1>Overview</h1>"), "\(browser.page)")
         try await deployment.database.psql(
             "update federation.operator_tokens set factor_proved = now() - interval '6 minutes' where operator = 'gil'"
@@ -145,7 +144,7 @@ struct ConsoleTests {
         try await browser.send(formTo: path, ["factor-id": factor, "factor-code": "000000"])
         #expect(browser.status == 401 && browser.page.contains("name=\"role\" value=\"editor\""), "\(browser.page)")
         try await browser.send(formTo: path, ["factor-id": factor, "factor-code": app.code(0)])
-        #expect(browser.page.contains("<option selected>editor</option>"), "\(browser.page)")
+        #expect(browser.page.contains("<option value=\"editor\" selected>editor</option>"), "\(browser.page)")
         try await browser.open(path)
         try await browser.send(formTo: path, ["role": "viewer"])
         try await deployment.database.psql(
@@ -230,7 +229,7 @@ struct ConsoleTests {
         }
     }
 
-    /// What a client says that it is.
+    /// The user agent of a client.
     private static let agent = "Shop, 192.0.2.1 <script>alert(1)</script>\u{202E}"
 
     @Test("what people and providers bring is text on every page, never markup")
@@ -268,7 +267,7 @@ struct ConsoleTests {
         #expect(browser.page.contains("&lt;script&gt;alert"), "what was typed stands there still")
     }
 
-    // MARK: Work
+    // MARK: Tasks
 
     @Test("a viewer sees no button that would be refused, and is refused who presses one nevertheless")
     func viewer() async throws {
@@ -304,7 +303,7 @@ struct ConsoleTests {
         #expect(first.status == 200 && first.page.contains("uppercase"), "\(first.page)")
         let zoe = try await deployment.signIn(deployment.newcomer(profile))
         #expect(zoe.user["city"]?.string == "ZOE")
-        // Who began earlier is told, loses nothing that was typed, and can go on from there.
+        // The operator who began earlier is warned, keeps all typed values, and can continue.
         try await second.send(formTo: Self.mapping, ["do": "save", "entries": #"[{"from": "name", "to": "name"}]"#])
         #expect(second.status == 412 && second.page.contains("changed this mapping meanwhile"), "\(second.page)")
         #expect(second.page.contains("uppercase") && second.page.contains("&quot;to&quot;: &quot;name&quot;"))

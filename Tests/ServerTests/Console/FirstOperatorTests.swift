@@ -1,15 +1,14 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("The first operator")
 struct FirstOperatorTests {
     private static let page = "/console/first-operator"
 
-    /// The path of a new link.
+    /// Returns the path of a new link.
     private func link(_ deployment: Deployment) async throws -> String {
         let said = try await deployment.command("console", "--at", "http://localhost")
         return String(said.replacing("http://localhost", with: "").prefix { $0 != "\n" })
@@ -33,7 +32,7 @@ struct FirstOperatorTests {
             #expect(browser.status == 200 && browser.page.contains("Your name"), "\(browser.page)")
             #expect(try await operators(deployment) == nil)
 
-            // A name that is none uses nothing up.
+            // An invalid name does not use up the link.
             try await browser.send(formTo: Self.page, ["name": "<b>"])
             #expect(browser.status == 400 && !browser.page.contains("<b>"), "\(browser.page)")
             try await browser.send(formTo: Self.page, ["name": "ann"])
@@ -96,7 +95,7 @@ struct FirstOperatorTests {
                 let client = deployment.admin(token: wrong).elsewhere
                 try expectProblem(try await client.send("POST", "setup", json), "operator_token_invalid")
             }
-            // It opens nothing else.
+            // The link gives access to nothing else.
             for (method, path) in [
                 ("GET", "operator"), ("POST", "operators"), ("POST", "operator/sessions"), ("GET", "audit"),
             ] {
@@ -110,7 +109,7 @@ struct FirstOperatorTests {
             )
             try await browser.post(Self.page, ["name": "eve", "link": ""])
             #expect(browser.status == 400 || browser.status == 401, "\(browser.page)")
-            // Nor does a form of another page make anybody, though it has the link.
+            // A form of another site creates no operator, even with the link.
             try await browser.post(
                 Self.page,
                 ["name": "eve", "link": token],
@@ -124,9 +123,9 @@ struct FirstOperatorTests {
             try expectProblem(try await late.send("POST", "setup", json), "operator_token_invalid")
             #expect(try await operators(deployment) == nil)
 
-            // An operator who is made elsewhere ends the link.
+            // An operator created elsewhere invalidates the link.
             let last = String(try await link(deployment).split(separator: "=").last ?? "")
-            try await deployment.command("operator", "create", "ann", "--role", "viewer")
+            try await deployment.command("set", "operators/ann", "role=viewer")
             let client = deployment.admin(token: last).elsewhere
             try expectProblem(try await client.send("POST", "setup", json), "operator_token_invalid")
             #expect(try await operators(deployment) == "ann viewer")

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A login through the server belongs to the browser that began it",
@@ -43,7 +42,7 @@ struct DialogBrowserTests {
         let headers = byPopup ? Self.page : []
         let planted = try await callback(headers: headers, in: attacker, as: mallory)
         let cancelled = try await callback(headers: headers, in: attacker, as: mallory, .cancel)
-        // The victim keeps nothing of ours at first, then something of the own.
+        // The victim's browser has no cookie of ours at first, then one of its own.
         for _ in 0..<2 {
             let requests = try await deployment.simulator.requests {
                 try await deployment.expectNothingWritten {
@@ -145,7 +144,7 @@ struct DialogBrowserTests {
             let reply = try await deployment.client.get(back, headers: kept.map { [("Cookie", $0)] } ?? [])
             expectPage(reply, status: 400)
         }
-        // A cookie that cannot be ours is replaced, a good one stays.
+        // A cookie that cannot be ours is replaced; a valid one stays.
         for (kept, stays) in [(value, true), ("x", false), (String(repeating: "é", count: 22), false)] {
             let again = try await deployment.client.get(target, headers: [("Cookie", "federation-dialog=\(kept)")])
             #expect(again.header("Set-Cookie")?.hasPrefix("federation-dialog=\(kept);") == stays)

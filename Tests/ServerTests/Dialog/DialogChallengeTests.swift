@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Facebook as it forgets the dialog's challenge, and as it holds codes to it",
@@ -17,7 +16,7 @@ struct DialogChallengeTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Sets the policy and waits until it counts.
+    /// Sets the policy and waits until it applies.
     private func set(pkce: String, opensWithChallenge: Bool) async throws {
         try await deployment.admin().ask("PATCH", Self.path, #"{"pkce": "\#(pkce)"}"#)
         try await eventually("the change counts") { try await hasChallenge() == opensWithChallenge }
@@ -27,7 +26,7 @@ struct DialogChallengeTests {
         try await deployment.dialog(body)["code_challenge"] != nil
     }
 
-    /// Where a login ends, by the parameters behind the return URL.
+    /// Logs in and returns the parameters appended to the return URL.
     private func end(_ person: Visitor) async throws -> String {
         let end = try await deployment.login(as: person)
         return String(try #require(end.header("Location")).dropFirst(Self.home.count))

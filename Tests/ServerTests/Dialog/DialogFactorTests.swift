@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Second factors at the end of a dialog",
@@ -47,7 +46,7 @@ struct DialogFactorTests {
         return try await deployment.newcomer(#"{"email": "\#(email)", "first_name": "Dialog Canary"}"#)
     }
 
-    /// Goes through a dialog until the service answers the browser.
+    /// Goes through a dialog up to the service's response to the browser.
     private func comeBack(
         _ person: Visitor,
         byPopup: Bool,
@@ -61,7 +60,7 @@ struct DialogFactorTests {
         return try await deployment.comeBack(to: try await deployment.answer(dialog, as: person), in: browser)
     }
 
-    /// Somebody who has an authenticator app.
+    /// Creates a user with an authenticator app.
     private func enrolled() async throws -> (
         person: Visitor, id: String, app: AuthenticatorApp, factor: String, codes: [String]
     ) {
@@ -109,7 +108,7 @@ struct DialogFactorTests {
         #expect(origin == Self.origin)
         #expect(message["objectId"]?.string == id)
         #expect(message["user-token"]?.string != nil)
-        // Once more, with a code that would be good.
+        // Once more, with a code that would be valid.
         try await deployment.forgetSteps(in: optional)
         let again = try handedOver(try await deployment.answerFactor(wrong, answer, of: optional))
         #expect(again.message.keys == ["fault"], "\(again.message)")
@@ -139,7 +138,7 @@ struct DialogFactorTests {
         #expect(wrong.status == 401)
         #expect(try await deployment.value(codes) == kept, "there is no login code without the factor")
         let answer = [("factor", factor), ("code", app.code())]
-        // The same form twice gives two codes, of which one logs in.
+        // Sending the same form twice gives two codes, one of which logs in.
         let first = try loginCode(try await deployment.answerFactor(asked, answer, of: optional))
         let second = try loginCode(try await deployment.answerFactor(asked, answer, of: optional))
         #expect(try await count("sessions", of: id, in: optional) == before)
@@ -267,7 +266,7 @@ struct DialogFactorTests {
         }
         let id = try #require(user["objectId"]?.string, "\(user)")
         #expect(try await count("factors", of: id, in: required) == "2")
-        // The next time it is asked for, and a recovery code of those that were shown counts.
+        // The next login asks for the factor, and accepts one of the recovery codes that were shown.
         try await deployment.forgetSteps(in: required)
         let again = FormPage(reply: try await comeBack(person, byPopup: true, of: required))
         let recovery = try #require(again.field("choose"))
@@ -338,7 +337,7 @@ struct DialogFactorTests {
         let refused = try await deployment.redeem(try await code(#"{"linking": true}"#), of: optional)
         try expectProblem(refused, "second_factor_required")
 
-        // The one of a login shows a factor, which counts for the session that it is given to.
+        // A login's dialog asks for a factor, which counts for the session of its login code.
         let asked = FormPage(reply: try await comeBack(person, byPopup: false, of: optional))
         let answer = [("factor", try #require(asked.field("factor"))), ("code", app.code())]
         let shown = try loginCode(try await deployment.answerFactor(asked, answer, of: optional))
@@ -356,7 +355,7 @@ struct DialogFactorTests {
                 to: optional
             )
         }
-        // The identity is the user's already: the code authenticates anew.
+        // The identity is linked already: the code only authenticates again.
         let linked = try await link(try await code(#"{"linking": true}"#))
         #expect(linked.status == 200, "\(linked.text)")
         let proofs = """

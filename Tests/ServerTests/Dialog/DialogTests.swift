@@ -1,9 +1,9 @@
+import Domain
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Login through the server",
@@ -32,13 +32,13 @@ struct DialogTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// The code at the end of a login by redirect.
+    /// Returns the login code in the redirect at the end of a login.
     private func loginCode(of end: HTTPReply) throws -> String {
         let location = try #require(end.header("Location"), "\(end.status) \(end.text)")
         return try #require(try Address(location)["loginCode"], "\(location)")
     }
 
-    /// A request with a mapping whose entries have 110 to 120 bytes each.
+    /// Returns a request with a mapping whose entries have 110 to 120 bytes each.
     private static func request(mappedFields: Int) -> String {
         let members = (0..<mappedFields).map {
             #""picture.data.\#(String(repeating: "x", count: 90))\#($0)": "p\#($0)""#
@@ -107,7 +107,7 @@ struct DialogTests {
             #expect(reply.status == 200, "\(reply.text)")
             let address = try Address(reply.text)
             guard address.origin == ownAddress else {
-                // Of a host name of the application's.
+                // The address is on a host name of the application.
                 #expect(address.path == "/api/users/oauth/facebook/start")
                 continue
             }
@@ -221,7 +221,7 @@ struct DialogTests {
                 "https://app.example.com/done?from=login\r\nX-A: b",
                 "https://app.example.com/done?from=login%0d%0a", "javascript:alert(1)",
                 "HTTPS://app.example.com/done?from=login",
-                // Without a challenge a listed scheme of an app's own is refused as well.
+                // Without a challenge a listed custom scheme is refused, too.
                 "com.example.app:/done/", "com.example.app:/done#", " com.example.app:/done", "com.example.app:/done",
             ] {
                 try expectProblem(
@@ -257,7 +257,8 @@ struct DialogTests {
             let dialog = try await deployment.dialog(headers: [header])
             #expect(dialog["redirect_uri"] == ownAddress + deployment.path("users/oauth/facebook/authorize"))
         }
-        // By a host name of the application's, our address has that name, the scheme and the port of the public URL.
+        // A request to a host name of the application gets our address with that name, and scheme and port of the
+        // public URL.
         let port = deployment.client.port
         let reply = try await deployment.client.post(
             "/api/users/oauth/facebook/request_url",
@@ -265,7 +266,7 @@ struct DialogTests {
             headers: [("Host", "Users.Example.com:4711"), ("X-Forwarded-Host", "evil.example")]
         )
         let base = "http://users.example.com:\(port)/api/users/oauth/facebook"
-        // The cookie is for one host, so the browser leaves for the dialog from where it comes back to.
+        // The cookie is for one host, so the browser starts the dialog on the host that it returns to.
         let named = try await deployment.requestURL(#"{"callbackUrlDomain": "users.example.com"}"#)
         for reply in [reply, named] {
             #expect(reply.text.hasPrefix(base + "/start?dialog="), "\(reply.text)")
@@ -301,7 +302,7 @@ struct DialogTests {
             try #require(location.hasPrefix(home), "\(location)")
             let code = String(location.dropFirst(home.count))
             #expect(code.utf8.count == 43)
-            // T-09: not in a URL, not in a form.
+            // T-09: neither in a URL nor in a form.
             let path = deployment.path("users/loginWithFacebook")
             try expectProblem(
                 try await deployment.client.post("\(path)?loginCode=\(code)", json: "{}"),
@@ -313,7 +314,7 @@ struct DialogTests {
                 try await deployment.client.send("POST", path, headers: form, body: Array("loginCode=\(code)".utf8)),
                 "unsupported_media_type"
             )
-            // T-16: of another application it is nothing.
+            // T-16: the code is invalid for another application.
             try expectProblem(try await deployment.redeem(code, of: deployment.documents[1]), "credential_invalid")
             let signedIn = try deployment.signedIn(try await deployment.redeem(code))
             #expect(signedIn.user["email"]?.string == "ann.canary@example.com")
@@ -428,7 +429,7 @@ struct DialogTests {
                 #expect(reply.header("Location") == Self.home + "&error=" + end, "\(query)")
             }
         }
-        // The code of another person's dialog, under this one's state: it was asked for with another challenge.
+        // The code of another user's dialog with this dialog's state: its challenge is a different one.
         let stolen = try await deployment.answer(try await deployment.dialog(), as: ann)
         var callback = try await deployment.answer(try await deployment.dialog(), as: ann)
         callback.query = [("code", try #require(stolen["code"])), ("state", try #require(callback["state"]))]
@@ -581,14 +582,14 @@ struct DialogTests {
             }
         }
         #expect(requests.isEmpty)
-        // Nor does a state of an address that was never opened: it would be nobody's.
+        // The state of an address that was never opened is not accepted either: it belongs to no browser.
         let ticket = try Address(try await deployment.requestURL().text)
         let asState = try await deployment.browser.get(
             "\(path)?state=\(ticket["dialog"] ?? "")&code=c",
             at: deployment.client
         )
         expectPage(asState, status: 400)
-        // The other path of older clients takes the same state; and a POST is no callback.
+        // The path of older clients accepts the same state; a POST is no callback.
         try expectProblem(try await deployment.client.post(path, json: "{}"), "method_not_allowed")
         var social = try Address(deployment.simulator.url + deployment.path("users/social/Facebook/authorize"))
         social.query = callback.query
@@ -619,7 +620,7 @@ struct DialogTests {
         let owner = try await deployment.admin()
         let listed = try #require(try await owner.get(path)["returnUrls"])
         let callback = try await deployment.answer(try await deployment.dialog(), as: ann)
-        /// Changes the list and waits until that counts.
+        /// Changes the list and waits until the change applies.
         func list(_ addresses: String, isListed: Bool) async throws {
             try await owner.ask("PATCH", path, #"{"returnUrls": \#(addresses)}"#)
             let wish = #"{"redirectAfterLoginUrl": "\#(Self.home)"}"#
@@ -670,7 +671,7 @@ struct DialogTests {
         #expect(try await deployment.redeem(code).status == 200)
     }
 
-    // MARK: One person
+    // MARK: One user
 
     @Test(
         "one person, by an access token, a code, an ID token, the dialog by redirect and by popup: one user, the same properties"

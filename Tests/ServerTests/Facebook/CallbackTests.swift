@@ -1,11 +1,10 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// An application of two apps that keeps tokens.
+/// An application with two apps that keeps tokens.
 private let document = Document(
     apps: ["1234567890", "2345678901"],
     options: """
@@ -121,7 +120,7 @@ struct CallbackTests {
         try await deployment.expectNothingWritten(except: ["demo.single_use"]) {
             let replay = try await deployment.deliver("deauthorize", ann)
             #expect(replay.status == 200)
-            // Nobody learns who is known here.
+            // The response does not reveal which users are known.
             let stranger = try await deployment.newcomer()
             let reply = try await deployment.deliver("deauthorize", stranger)
             #expect(reply.status == 200 && reply.body == "{}")
@@ -159,7 +158,7 @@ struct CallbackTests {
     func apps() async throws {
         let ann = try await deployment.newcomer(app: "2345678901")
         let ben = try await deployment.newcomer()
-        // The same number in the other app is somebody else.
+        // The same number for the other app is another user.
         try await deployment.simulator.patch(person: ben.key, #"{"ids": {"1234567890": "\#(ann.id)"}}"#)
         _ = try await deployment.signIn(ann)
         _ = try await deployment.signIn(ben)
@@ -189,7 +188,7 @@ struct CallbackTests {
         ] {
             try expectProblem(try await ask(query), "malformed_request")
         }
-        // An application without a token confirms nothing.
+        // An application without a verify token confirms nothing.
         let witness = deployment.path("users/oauth/facebook/webhook", of: .witness)
         try expectProblem(
             try await deployment.client.get(witness + "?hub.mode=subscribe&hub.challenge=1&hub.verify_token="),
@@ -231,7 +230,7 @@ struct CallbackTests {
         let document = try await owner.get("applications/demo/document")
         #expect(!(read.text + document.text).contains(Canary.mark))
 
-        // As it was read, left out, and as the document names it, it stays what it is.
+        // The value as read, left out, or as in the document keeps the token.
         try await owner.ask("PUT", path, read.text)
         let leftOut = read.members.filter { $0.key != "webhookVerifyToken" }
         try await owner.ask("PUT", path, JSONObject(leftOut).text)
@@ -320,7 +319,7 @@ struct CallbackTests {
         let identity = try #require(try await deployment.identity(of: ann))
         #expect(identity["revoked_by"]?.string == "webhook" && identity["token"]?.isNull == true)
         #expect(try await deployment.get("users/isvalidusertoken/\(session.token)").text == "false")
-        // All of it once more: nothing is left to change, but the revocation of a permission may be written again.
+        // Repeated events change nothing, except that the revocation of a permission may be written again.
         try await deployment.expectNothingWritten(except: ["demo.single_use"]) {
             try await tell("connected", "revoked", at: now + 30)
             try await tell("user_birthday", "granted", at: now + 10)

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let document = Document(
     apps: ["1234567890", "2345678901"],
@@ -19,7 +18,7 @@ struct DeletionTests {
 
     private static let profile = #"{"email": "ann.canary@example.com", "name": "Ann Canary"}"#
 
-    /// The path of the page that a reply leads to.
+    /// Returns the path of the page that a response links to.
     private func path(of reply: CallbackReply) throws -> String {
         let url = try #require(reply.json["url"]?.string)
         let base = "http://127.0.0.1:\(deployment.client.port)"
@@ -54,14 +53,14 @@ struct DeletionTests {
         let found = try await deployment.database.psql("select place from canaries('\(ann.id)', '\(ann.key)') as place")
         #expect(found.isEmpty, "\(found)")
 
-        // The person comes back as somebody new.
+        // The next login creates a new user.
         let again = try await deployment.signIn(try await visitor(again: ann))
         #expect(again.created && again.objectID != session.objectID)
         try await deployment.expectNothingWritten {
             let replay = try await deployment.deliver("deletion", ann, #""issuedAt": \#(issued)"#)
             #expect(replay.status == 200 && replay.body == reply.body)
         }
-        // And another request, signed before the person came back, is about nobody.
+        // A different request that was signed before the new login erases nobody.
         let old = try await deployment.deliver("deletion", ann, #""issuedAt": \#(issued - 3600)"#)
         #expect(old.status == 200 && old.code != reply.code)
         #expect(try await deployment.get("users/isvalidusertoken/\(again.token)").text == "true")
@@ -105,7 +104,7 @@ struct DeletionTests {
         let ann = try await deployment.newcomer(Self.profile)
         let session = try await deployment.signIn(ann)
         let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
-        // Commits as soon as somebody waits for it.
+        // The deletion commits as soon as another transaction waits for it.
         async let deletion = deployment.database.psql(
             """
             begin;
@@ -122,7 +121,7 @@ struct DeletionTests {
             commit
             """
         )
-        // The table that it writes last: the text of the query alone is there before any of it has been done.
+        // Check the lock on the table written last: the query's text is visible before its effects.
         try await eventually("the deletion is under way") {
             try await deployment.value(
                 """
@@ -136,7 +135,7 @@ struct DeletionTests {
         #expect(try await deployment.identity(of: ann) == nil)
     }
 
-    /// The same person with another token, since giving up our permissions ended the first one.
+    /// Returns the same user with another token, since the end of our permissions revoked the first one.
     private func visitor(again ann: Visitor) async throws -> Visitor {
         Visitor(
             key: ann.key,
@@ -250,7 +249,7 @@ struct DeletionTests {
             for (visitor, _) in visitors {
                 for _ in 0..<2 {
                     group.addTask {
-                        // A busy machine takes fewer at once, and refuses the others before anything is done.
+                        // A busy machine accepts fewer at once, and refuses the others before any effect.
                         try await eventually("a delivery is taken") {
                             try await deployment.deliver("deletion", visitor, #""issuedAt": \#(issued)"#).status == 200
                         }
@@ -259,7 +258,7 @@ struct DeletionTests {
             }
             try await group.waitForAll()
         }
-        // What a busy database has hindered is tried again, in its time or when it is told to.
+        // An erasure that a busy database prevented is retried later, or when the test asks for it.
         for (_, session) in visitors {
             try await eventually("the erasure", every: .milliseconds(200)) {
                 if try await deployment.rowCount(of: session.objectID) == "0" { return true }
@@ -349,7 +348,7 @@ struct UnknownAddressTests {
             let reply = try await deployment.deliver("deletion", ann)
             #expect(reply.status == 503 && reply.reason == "provider_misconfigured")
             #expect(reply.body.contains("FEDERATION_PUBLIC_URL"))
-            // Whoever is not Facebook learns nothing of it.
+            // A forger learns nothing of the misconfiguration.
             let forged = try await deployment.deliver("deletion", ann, #""signWith": "none""#)
             #expect(forged.status == 400)
         }

@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Kept tokens",
@@ -52,7 +52,7 @@ struct KeptTokenTests {
         )
     }
 
-    /// A column of a person's identity.
+    /// Returns a column of a user's identity.
     private func identity(_ column: String, _ visitor: Visitor, in schema: String = "demo") async throws -> String? {
         try await deployment.value("select \(column) from \(schema).identities where subject = '\(visitor.id)'")
     }
@@ -66,8 +66,9 @@ struct KeptTokenTests {
         )
     }
 
-    /// Has a token checked until something holds of its identity: a round that is under way may have read the former
-    /// configuration, and then ends with the check of that.
+    /// Makes the token check due until a condition holds for the identity.
+    ///
+    /// A running round may have read the former configuration, and then its check does not count.
     private func checked(
         until what: String,
         _ condition: String,
@@ -143,11 +144,11 @@ struct KeptTokenTests {
         let ann = try await deployment.newcomer(kind: "short")
         let session = try await deployment.withExchangeHanging {
             let session = try await deployment.signIn(ann)
-            // The login was answered although the exchange could not be.
+            // The login succeeded although the exchange hung.
             #expect(JSON.object(try await token(of: session).text)?["token"]?.string == ann.token)
             return session
         }
-        // The exchange that hangs may end only now, and puts the next one off.
+        // The hanging exchange may end only now, and postpones the next one.
         try await checked(
             until: "the token is exchanged",
             "token_expires > now() + interval '50 days' and check_due > now() + interval '22 hours'",
@@ -155,7 +156,7 @@ struct KeptTokenTests {
         )
         let long = try #require(JSON.object(try await token(of: session).text)?["token"]?.string)
         #expect(long != ann.token)
-        // And it works: the profile is read by it.
+        // The profile can be read with the long-lived token.
         #expect(try await refresh(session).status == 200)
     }
 
@@ -275,7 +276,7 @@ struct KeptTokenTests {
         }
         try expectProblem(try await deployment.login(idToken: earlier), "credential_revoked")
         #expect(try await identity("revoked_by", ann, in: "demo") == "check")
-        // Whoever comes back is welcome.
+        // A user who logs in again is accepted.
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "long"}"#)
         let again = try await deployment.signIn(ann)
         #expect(try await token(of: again).status == 200)
@@ -321,7 +322,7 @@ struct KeptTokenTests {
             try await eventually("the token is forgotten") {
                 try await identity("token is null and token_kind is null", bob, in: "strict") == "t"
             }
-            // Our permissions are given up with it.
+            // The expired ID token is kept: it can still give up our permissions.
             #expect(try await identity("token is not null", ann, in: "strict") == "t")
         }
         #expect(asked.filter { $0.values(of: "input_token") == [bob.token] }.isEmpty)
@@ -442,12 +443,12 @@ struct KeptTokenTests {
         _ = try await deployment.signIn(ann)
         _ = try await deployment.signIn(other, to: twoApps)
         try await deployment.simulator.patch(app: "1234567890", #"{"usage": {"call_count": 90}}"#)
-        // A login hears of it, and is not kept from anything.
+        // A login reports the usage, and is not prevented.
         #expect(try await deployment.login(bob).status == 200)
         let asked = try await deployment.simulator.requests {
             try await makeDue(ann)
-            // A round looks at each application once, in any order: between the first and the third check of another
-            // app's person lies a whole round.
+            // A round visits each application once, in any order: a whole round lies between the first and the third
+            // check of another app's user.
             for _ in 0..<3 {
                 try await makeDue(other, in: "twoapps")
                 try await eventually("another app's person is checked") {
@@ -466,7 +467,7 @@ struct KeptTokenTests {
 }
 
 extension Deployment {
-    /// Runs a closure while exchanges of tokens get no answer.
+    /// Runs a closure while exchanges of tokens hang.
     fileprivate func withExchangeHanging<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await simulator.withFault(#"{"effect": "hang", "path": "oauth/access_token"}"#, body)
     }

@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let document = Document(
     options: #""keepTokens": true"#,
@@ -15,13 +15,13 @@ struct PermissionRevocationTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Erases a user as an operator does, which must succeed.
+    /// Erases a user as an operator does, and requires success.
     private func erase(_ session: SignedIn, of application: String = "demo") async throws {
         let path = "applications/\(application)/users/\(session.objectID)?confirm=\(session.objectID)"
         try await deployment.admin().ask("DELETE", path)
     }
 
-    /// What the audit log says of permissions that were given up.
+    /// Returns the outcomes of given-up permissions in audit entries.
     private func outcomes(_ entries: [JSONObject]) -> [String?] {
         entries.filter { $0["action"]?.string == "permissions.remove" }
             .map { $0["details"]?.object?["to"]?.object?["outcome"]?.string }
@@ -29,7 +29,7 @@ struct PermissionRevocationTests {
 
     @Test("erasing a user gives up our permissions with the kept token and its proof, once")
     func erased() async throws {
-        // Making the operator leaves entries of its own.
+        // Create the operator first, since that leaves audit entries of its own.
         _ = try await deployment.admin()
         let ann = try await deployment.newcomer()
         let session = try await deployment.signIn(ann)
@@ -45,7 +45,7 @@ struct PermissionRevocationTests {
         #expect(removals[0].values(of: "appsecret_proof").count == 1)
         #expect(entries.map { $0["action"]?.string } == ["user.erase", "permissions.remove"])
         #expect(outcomes(entries) == ["removed"])
-        // Facebook has ended the token.
+        // Facebook has revoked the token.
         try expectProblem(try await deployment.login(ann), "credential_revoked")
         #expect(try await deployment.rowCount(of: session.objectID) == "0")
     }
@@ -166,7 +166,7 @@ struct PermissionRevocationTests {
         #expect(identity["tokenKept"]?.bool == true && identity["revoked"]?.isNull == true)
         #expect(identity["declinedScopes"]?.array != nil && identity["checked"]?.integer != nil)
         #expect(!reply.text.contains(ann.token))
-        let shown = try await deployment.command("user", "show", "demo", session.objectID)
+        let shown = try await deployment.command("get", "applications/demo/users/\(session.objectID)")
         #expect(shown.contains("TOKEN KEPT") && shown.contains("REVOKED"))
     }
 }

@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Bad input: the reason, code and status of the error table, and nothing written",
@@ -13,7 +13,7 @@ import Vocabulary
     )
 )
 struct BadInputTests {
-    /// Bytes of the largest body.
+    /// The limit of a body in bytes.
     private static let limit = 65_536
 
     let deployment: Deployment
@@ -103,7 +103,7 @@ struct BadInputTests {
             let reply = try await deployment.client.send("POST", path, headers: headers, body: body(of: Self.limit))
             #expect(reply.status == 200, "\(reply.text)")
         }
-        // Announced and never sent: the answer does not wait for it.
+        // A body that is announced and never sent: the response does not wait for it.
         let announced = try await deployment.client.exchange(
             "POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 70000\r\n\r\n{",
             within: .seconds(5)
@@ -146,7 +146,7 @@ struct BadInputTests {
 }
 
 extension String {
-    /// The text with every byte escaped that is not plain in a path.
+    /// Returns the text with every non-ASCII byte percent-encoded.
     fileprivate func addingPercentEncoding() -> String {
         utf8.reduce(into: "") { text, byte in
             text += byte < 0x80 ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16)

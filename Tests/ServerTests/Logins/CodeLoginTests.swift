@@ -1,9 +1,9 @@
+import Domain
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Login by an authorization code of the client's own dialog",
@@ -116,7 +116,7 @@ struct CodeLoginTests {
             try expectProblem(try await login(code, more: verifier), "credential_invalid")
             try expectProblem(try await login(code, more: right), "credential_invalid")
         }
-        // What cannot be a verifier is not sent, so nothing has become of the code.
+        // A malformed verifier is not sent to Facebook, so the code is not used up.
         let last = try await code()
         try expectProblem(try await login(last, more: #", "codeVerifier": "short""#), "credential_invalid")
         _ = try deployment.signedIn(try await login(last, more: right))
@@ -212,7 +212,7 @@ struct CodeLoginTests {
     }
 }
 
-/// Lends the client of a second instance on the same database and the same Facebook.
+/// Lends the client of a second instance on the same database and the same simulator.
 func withSecondInstance(
     of deployment: Deployment,
     environment: [String: String] = [:],
@@ -232,7 +232,7 @@ func withSecondInstance(
     #expect(try await service.process.terminate() == .exited(0))
 }
 
-/// Does something many times at once.
+/// Runs a closure many times concurrently.
 func atOnce<Result: Sendable>(
     _ count: Int,
     _ body: @escaping @Sendable (Int) async throws -> Result

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A credential comes in one place, in one kind, once",
@@ -10,7 +8,7 @@ import Vocabulary
     .deployed(Document(mapping: #"{"email": "email"}"#))
 )
 struct CredentialChannelTests {
-    /// `{"alg":"RS256","typ":"JWT"}`, some claims, some signature.
+    /// A JWT: `{"alg":"RS256","typ":"JWT"}`, some claims, some signature.
     private static let jwt = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJodHRwOi8vMTI3LjAuMC4xOjEifQ.c2lnbmF0dXJl"
 
     let deployment: Deployment
@@ -24,7 +22,7 @@ struct CredentialChannelTests {
         let members = [
             #""accessToken": "\#(Self.jwt)""#, #""idToken": "\#(Self.jwt)""#,
             #""idToken": "\#(Self.jwt)", "nonce": "n""#,
-            // The issuer and audience that Facebook uses, and algorithm none.
+            // Facebook's issuer and audience, with algorithm none.
             #""accessToken": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3d3dy5mYWNlYm9vay5jb20iLCJhdWQiOiIxMjM0NTY3ODkwIn0.AA""#,
         ]
         let requests = try await deployment.simulator.requests {
@@ -153,7 +151,7 @@ struct CredentialChannelTests {
         }
     }
 
-    /// Checks that the request carries the token once and no parameter that is not ours.
+    /// Checks that the request carries the token once and only our own parameters.
     private func expectUnchanged(_ token: String, in request: GraphRequest) {
         let names = request.parameters.map(\.name).filter { $0 != "appsecret_time" }.sorted()
         #expect(request.method == "GET")

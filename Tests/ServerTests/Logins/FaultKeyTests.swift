@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -15,9 +15,9 @@ struct FaultKeyTests {
 
     private var simulator: SimulatorProcess { deployment.simulator }
 
-    /// Lends an instance that knows no keys yet.
+    /// Lends an instance that has not fetched keys yet.
     private func withFreshInstance(_ body: (ServiceProcess) async throws -> Void) async throws {
-        // What Facebook may take is short, and for what the service itself takes on a busy machine there is time.
+        // The limit of calls to Facebook is short; the service itself gets time enough on a busy machine.
         let limits = [
             "FEDERATION_GRAPH_CALL_MILLISECONDS": "1500", "FEDERATION_LOGIN_MILLISECONDS": "30000",
             "FEDERATION_DATABASE_LEASE_MILLISECONDS": "10000",
@@ -62,7 +62,7 @@ struct FaultKeyTests {
                 }
             }
             #expect(count <= 2, "Facebook is not asked at each login")
-            // The token was not used up by it.
+            // The refusals did not use up the token.
             let token = try await deployment.idToken(of: ann)
             try await eventually("the keys are asked for again") {
                 try await deployment.login(idToken: token, at: instance).status == 200
@@ -87,7 +87,7 @@ struct FaultKeyTests {
                 }
                 #expect(count <= 1)
             }
-            // The first unknown key was asked for in vain, and the others came within the minute after that.
+            // The request for the first unknown key failed, and the other keys came within the following minute.
             let lines = instance.process.standardOutput.split(separator: "\n").filter { $0.contains("signing keys") }
             #expect(lines.count == 1)
             #expect(lines.first?.contains(#""level":"warning""#) == true, "\(lines)")
@@ -125,8 +125,7 @@ struct FaultKeyTests {
             let after = try await simulator.rotateKeys()
             #expect(after.first == before.last)
             let count = try await simulator.requestCount {
-                // The oldest is known since before the rotation, and still within the minutes for which keys count
-                // unasked.
+                // The oldest key was fetched before the rotation, and keys are not fetched again for some minutes.
                 for key in [before[0]] + after.reversed() {
                     let status = try await login(ann, signedBy: key, at: instance).status
                     #expect(status == 200)

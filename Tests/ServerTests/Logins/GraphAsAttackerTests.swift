@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Graph's replies are not trusted",
@@ -64,7 +63,7 @@ struct GraphAsAttackerTests {
     func malformed(path: String) async throws {
         let visitor = try await deployment.newcomer(#"{"name": "Ann", "email": "ann.canary@example.com"}"#)
         try await deployment.expectNothingWritten {
-            // An id that is a number is one, so such a profile is judged by its other values.
+            // Graph may write an id as a number, so only the other values of such a profile are wrong.
             let wrongTypes = path == "me" ? [] : [#""wrongTypes""#]
             for effect in wrongTypes + [
                 #""dataNull""#, #""duplicateKeys""#, #""idMissing""#, #""extraKeys", "keys": 20000"#,
@@ -122,7 +121,7 @@ struct GraphAsAttackerTests {
                 try await deployment.simulator.withFault(#"{\#(effect), "path": "\#(path)"}"#) {
                     let began = try deployment.service.process.usage().processorTime
                     let reply = try await deployment.login(visitor)
-                    // The promise is 3 s; this is a debug build. How long it waits is bounded by the limit of a call.
+                    // The promise is 3 s; this is a debug build. The waiting time is bounded by the limit of a call.
                     let time = try deployment.service.process.usage().processorTime - began
                     #expect(time < .seconds(4), "\(effect): \(time)")
                     try expectProblem(reply, oneOf: ["provider_bad_reply", "provider_timeout"], "\(effect)")

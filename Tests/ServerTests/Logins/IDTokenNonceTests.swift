@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The nonce of an ID token, by the application's policy",
@@ -52,7 +51,7 @@ struct IDTokenNonceTests {
         let refreshed = try await token()
         #expect(try await deployment.login(idToken: refreshed, to: loose).status == 200)
         try expectProblem(try await deployment.login(idToken: refreshed, to: loose), "credential_replayed")
-        // Others are held to clientMade there, too.
+        // For other tokens the rules of clientMade apply there, too.
         let plain = try await deployment.idToken(of: ann, #""nonce": "abc""#)
         try expectProblem(try await deployment.login(idToken: plain, nonce: "abd", to: loose), "credential_invalid")
     }

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "ID tokens that do not count",
@@ -14,14 +12,14 @@ struct IDTokenRefusalTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Checks that each of the tokens is refused, that nothing is written, and that nobody is asked about it.
+    /// Checks that each token is refused, that nothing is written, and that nobody is asked about the token.
     private func expectRefused(
         _ wishes: [String],
         _ reason: String = "credential_invalid",
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let ann = try await deployment.newcomer()
-        // The keys are known from here on.
+        // From here on the service knows the keys.
         let warm = try await deployment.login(idToken: try await deployment.idToken(of: ann))
         #expect(warm.status == 200, "\(warm.text)")
         var tokens: [(wish: String, text: String)] = []
@@ -183,7 +181,7 @@ struct IDTokenRefusalTests {
         }
     }
 
-    /// Does something while Facebook's clock is off by so many seconds.
+    /// Runs a closure while Facebook's clock is off by some seconds.
     private func atFacebook<Result>(offset: Int, _ body: () async throws -> Result) async throws -> Result {
         func set(_ offset: Int) async throws {
             let reply = try await deployment.simulator.control.send(

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "An ID token counts once",
@@ -178,5 +176,5 @@ struct IDTokenReplayTests {
     }
 }
 
-/// What is counted here is what is written, not how soon: a debug build on a busy machine gets the time that it needs.
+/// Long limits: the tests check what is written, not how soon, even for a debug build on a busy machine.
 private let busy = ["FEDERATION_LOGIN_MILLISECONDS": "30000", "FEDERATION_DATABASE_LEASE_MILLISECONDS": "10000"]

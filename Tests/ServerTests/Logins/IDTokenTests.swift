@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Limited Login",
@@ -54,7 +54,7 @@ struct IDTokenTests {
         )
         #expect(identities.count == 1)
         #expect(identities[0]["subject"]?.string == ann.id)
-        // The list of an access token stays: the claims only give some permissions away.
+        // The list from the access token stays: the claims reveal only some permissions.
         #expect(identities[0]["granted_scopes"]?.array?.contains(.string("user_location")) == true)
         #expect(identities[0]["token_kind"]?.string == "id")
     }

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Logins at two instances of Facebook, with one app between them",
@@ -28,14 +27,14 @@ struct InstanceLoginTests {
         try await deployment.send("POST", "users/social/\(instance)/login", body)
     }
 
-    /// A dialog of an instance, begun for the usual browser.
+    /// Starts a dialog of a provider in the usual browser.
     private func start(at instance: String) async throws -> Address {
         let reply = try await deployment.requestURL(path: "users/oauth/\(instance)/request_url")
         try #require(reply.status == 200, "\(reply.text)")
         return try Address(reply.text)
     }
 
-    /// The same address at the other instance.
+    /// Returns the same address at another provider.
     private func elsewhere(_ address: Address, from instance: String, to other: String) throws -> Address {
         let path = address.path.replacing("/\(instance)/", with: "/\(other)/")
         try #require(path != address.path)
@@ -77,17 +76,16 @@ struct InstanceLoginTests {
 
     @Test("the program makes an instance, which people log in at, and shows, checks and removes it")
     func commandLine() async throws {
-        let desk = ["--provider", "desk"]
-        let set = ["provider", "set", "demo"] + desk + ["--app-id", "1234567890", "--secret-file"]
         try await Document.withFile(Canary.appSecret(of: "1234567890")) { file in
-            let nothing = try await deployment.federation(set + [file])
-            #expect(nothing.exitStatus == .exited(66), "\(nothing.standardError)")
-            let unknown = try await deployment.federation(set + [file, "--kind", "openid"])
-            #expect(unknown.exitStatus == .exited(66) && unknown.standardError.contains("facebook, twitter"))
-            let made = try await deployment.federation(set + [file, "--kind", "facebook", "--option", "proof=classic"])
+            let set = ["set", "applications/demo/providers/desk", "apps.1234567890.appSecret=@\(file)"]
+            let nothing = try await deployment.federation(set)
+            #expect(nothing.exitStatus == .exited(65) && nothing.standardError.contains("facebook, twitter"))
+            let unknown = try await deployment.federation(set + ["kind=openid"])
+            #expect(unknown.exitStatus == .exited(65) && unknown.standardError.contains("facebook, twitter"))
+            let made = try await deployment.federation(set + ["kind=facebook", "proof=classic"])
             #expect(made.exitStatus == .exited(0), "\(made.standardError)")
             let reserved = try await deployment.federation(
-                ["provider", "set", "demo", "--provider", "oauth", "--kind", "facebook", "--disable"]
+                ["set", "applications/demo/providers/oauth", "kind=facebook", "enabled=false"]
             )
             #expect(reserved.exitStatus == .exited(65), "\(reserved.standardError)")
             #expect(reserved.standardError.contains("is reserved"), "\(reserved.standardError)")
@@ -103,22 +101,19 @@ struct InstanceLoginTests {
                 == "desk"
         )
         let shown = JSON.object(
-            try await deployment.command("provider", "show", "demo", "--provider", "desk", "--json")
+            try await deployment.command("get", "applications/demo/providers/desk", "--json")
         )
         #expect(shown?["kind"]?.string == "facebook" && shown?["proof"]?.string == "classic")
         let checked = try await deployment.command("provider", "check", "demo", "--provider", "desk", "--json")
         #expect(JSON.object(checked)?["apps"]?.array?.first?.object?["ok"]?.bool == true)
         let removed = try await deployment.command(
-            "provider",
-            "remove",
-            "demo",
-            "--provider",
-            "desk",
+            "delete",
+            "applications/demo/providers/desk",
             "--confirm",
-            "demo"
+            "desk"
         )
-        #expect(removed.contains("desk is removed from demo"), "\(removed)")
-        let left = try await deployment.federation("provider", "show", "demo")
+        #expect(removed.contains("desk is removed"), "\(removed)")
+        let left = try await deployment.federation("get", "applications/demo/providers/facebook")
         #expect(left.exitStatus == .exited(0), "the one that is called facebook stays")
     }
 
@@ -174,7 +169,7 @@ struct InstanceLoginTests {
         #expect(again.token == first.token)
     }
 
-    /// Logs a person in at both instances.
+    /// Logs a user in at both providers.
     private func signInEverywhere(_ visitor: Visitor) async throws -> [SignedIn] {
         let credential = #"{"accessToken": "\#(visitor.token)"}"#
         var users: [SignedIn] = []

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -30,7 +29,7 @@ struct InvitedUserTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Invites somebody with a link that is not mailed, and gives its token.
+    /// Creates an invitation without a mail and returns the token of its link.
     private func invite(_ members: String = "", as email: String? = nil) async throws -> String {
         let email = email ?? "x\(UInt64.random(in: 0 ... .max)).canary@example.com"
         let made = try await deployment.admin().ask(

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The paths of logins, and several Facebook apps",
@@ -117,7 +116,7 @@ struct LoginPathTests {
 }
 
 extension String {
-    /// The text with the bytes escaped that are not ASCII.
+    /// The text with every non-ASCII byte percent-encoded.
     fileprivate var escapingNonASCII: String {
         utf8.reduce(into: "") { $0 += $1 < 0x80 ? String(UnicodeScalar($1)) : "%" + String($1, radix: 16) }
     }

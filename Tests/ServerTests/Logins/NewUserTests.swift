@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Where clients may make no new users",
@@ -39,7 +38,7 @@ struct NewUserTests {
         let stranger = try await deployment.newcomer(#"{"name": "Ann"}"#)
         let tweeter = try await deployment.tweeter()
         try await set("closed")
-        // Attempts to register are counted before anything is looked at.
+        // Attempts to register are counted before anything is checked.
         try await deployment.expectNothingWritten {
             try expectProblem(try await deployment.login(stranger), "new_users_closed")
             try expectProblem(try await deployment.login(stranger, mapping: #"{"id": "brought"}"#), "new_users_closed")

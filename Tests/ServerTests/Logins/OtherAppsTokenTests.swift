@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A token of another app is refused",
@@ -53,7 +52,7 @@ struct OtherAppsTokenTests {
                 let fault =
                     #"{"effect": "merge", "path": "debug_token", "json": {"data": {"app_id": \#(JSON.quoted(id))}}}"#
                 try await deployment.simulator.withFault(fault) {
-                    // A text that is no app id at all is no answer of Graph's: refused either way.
+                    // A text that is no app id makes the response malformed; it is refused either way.
                     let reply = try await deployment.login(visitor)
                     try expectProblem(reply, oneOf: ["credential_invalid", "provider_bad_reply"], "app_id \(id)")
                 }

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Who a person is",

@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("What Facebook says of a token decides", .serialized, .deployed(Document(mapping: #"{"email": "email"}"#)))
 struct TokenVerdictTests {
@@ -87,7 +85,7 @@ struct TokenVerdictTests {
             {"effect": "merge", "path": "debug_token", "json": {"data": {"is_valid": true, "app_id": "1234567890",
                 "type": "USER", "expires_at": 0, "data_access_expires_at": 0, "user_id": "\(ann.id)"}}}
             """
-        // The line of the table where nothing is wrong.
+        // The row of the table where everything is right.
         _ = try await deployment.simulator.withFault(allRight) { try await deployment.signIn(ann) }
     }
 }

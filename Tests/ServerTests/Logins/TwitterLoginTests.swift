@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Login with Twitter",

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A client's own mapping, right and wrong",
@@ -54,7 +53,7 @@ struct ClientMappingTests {
                 #expect(!reply.text.contains("Ann") && !reply.text.contains("922337"))
             }
         }
-        // What nobody can store keeps nobody out.
+        // A value that cannot be stored does not prevent the login.
         let nul = #"{"effect": "merge", "path": "me", "json": {"name": "a\u0000b"}}"#
         try await deployment.simulator.withFault(nul) {
             let signedIn = try await deployment.signIn(ann, mapping: #"{"name": "nick"}"#)

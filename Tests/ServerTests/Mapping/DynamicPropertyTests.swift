@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Dynamic properties",
@@ -10,7 +9,7 @@ import Vocabulary
     .deployed(
         Document(settings: #"{"dynamicProperties": true}"#, properties: #"{"score": {"type": "INT"}}"#),
         Document(application: "filling", settings: #"{"dynamicProperties": true}"#),
-        // From now on no table can be changed: a login that tries fails.
+        // From now on tables cannot be changed: a login that tries fails.
         sql: """
             create function refuse_ddl() returns event_trigger language plpgsql as $$ begin raise exception 'DDL'; end $$;
             create event trigger no_ddl on ddl_command_start execute function refuse_ddl();
@@ -35,7 +34,7 @@ struct DynamicPropertyTests {
         let row = try await deployment.row(of: signedIn.objectID)
         #expect(row?["dynamic"] == JSON.value(#"{"age": 21, "range": {"min": 21}, "nickName": "Ann"}"#))
 
-        // A login without the mapping takes nothing away.
+        // A login without the mapping removes nothing.
         let again = try await deployment.signIn(visitor)
         #expect(again.user["nickName"]?.string == "Ann")
     }
@@ -97,7 +96,7 @@ struct DynamicPropertyTests {
             return "{\(pairs.joined(separator: ", "))}"
         }
         for round in 0..<9 { _ = try await deployment.signIn(visitor, mapping: mapping(round), to: filling) }
-        // Nine more make 99; two more would be one too many, however many logins try at once.
+        // Nine more make 99; two more would be one too many, however many logins try concurrently.
         _ = try await deployment.signIn(visitor, mapping: mapping(9, of: 9), to: filling)
         let replies = try await withThrowingTaskGroup(of: HTTPReply.self) { group in
             for number in 0..<8 {
@@ -113,7 +112,7 @@ struct DynamicPropertyTests {
             "select count(*) from federation.dynamic_properties where application_id = 'filling'"
         )
         #expect(names == "100")
-        // Names that are known already go on being filled.
+        // Known names are still written.
         _ = try await deployment.signIn(visitor, mapping: mapping(0), to: filling)
     }
 
@@ -144,7 +143,7 @@ struct DynamicPropertyTests {
             _ = try await deployment.login(visitor, mapping: #"{"name": "nick"}"#)
             return try await deployment.row(of: first.objectID)?["nick"]?.string == "Anna"
         }
-        // A login at an instance that did not know of the column yet has written the old way; nobody sees it twice.
+        // An instance that does not know the column yet writes the old way; the response contains the value once.
         try await deployment.database.psql(
             "update demo.users set dynamic = dynamic || '{\"nick\": \"stale\"}' where object_id = '\(first.objectID)'"
         )

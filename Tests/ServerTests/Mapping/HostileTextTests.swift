@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "T-94: text that is expensive to hash costs no more than other text",
@@ -16,13 +14,14 @@ struct HostileTextTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Swift's `String` needs quadratic time to hash or compare runs of alternating combining marks (decision D5): 60
-    /// KB cost half a second in a release build and many times that in a debug build, in which these tests run.
+    /// Returns alternating combining marks, which Swift's `String` hashes and compares in quadratic time (decision D5).
+    ///
+    /// 60 KB cost half a second in a release build and many times that in a debug build, in which these tests run.
     private static func marks(_ bytes: Int) -> String {
         "e" + String(repeating: "\u{301}\u{323}", count: bytes / 4)
     }
 
-    /// Processor time that one of ten hostile requests may take on average, in a debug build and on a busy machine.
+    /// The average processor time allowed per hostile request, of ten, in a debug build and on a busy machine.
     private static let bound = Duration.milliseconds(60)
 
     private func expectCheap(

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Mapped values from Facebook to the row and the reply",
@@ -48,7 +47,7 @@ struct MappedValueTests {
 
     init() async throws {
         deployment = try Deployment.current
-        // The simulator knows fields that Facebook lacks once somebody has them.
+        // The simulator accepts fields that Facebook lacks once a user has them.
         try await deployment.simulator.put(person: "exemplar", Self.exemplar)
     }
 
@@ -77,7 +76,7 @@ struct MappedValueTests {
         )
         try await deployment.simulator.patch(person: ann.key, #"{"age_range": {"max": null, "min": 21}}"#)
         #expect(try await deployment.signIn(ann).user["oldest"]?.integer == 19)
-        // Without the permission nothing is known of the range.
+        // Without the permission the range is unknown.
         try await deployment.simulator.patch(person: ann.key, #"{"permissions": {"user_age_range": "declined"}}"#)
         #expect(try await deployment.signIn(ann).user["age"]?.integer == 21)
     }

@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "A client's mapping writes what the operator allows and nothing else",
@@ -23,7 +23,7 @@ struct MappingAttackTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Sends each mapping with a good token and expects every one to be refused with 400 and without a trace.
+    /// Sends each mapping with a valid token and expects a refusal with 400 that writes nothing.
     private func expectRefused(
         _ mappings: [String],
         as reasons: [String] = ["mapping_target_not_allowed"],
@@ -134,7 +134,7 @@ struct MappingAttackTests {
             names.map { #"{"name": "\#($0)"}"# },
             as: ["mapping_target_not_allowed", "mapping_invalid"]
         )
-        // As keys they do not even pass the gate.
+        // As keys these names are malformed.
         let visitor = try await deployment.newcomer()
         try await deployment.expectNothingWritten {
             let reply = try await deployment.login(visitor, mapping: "{\"na\u{301}me\": \"nick\"}")

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "What does not fit of a profile is stored nowhere",
@@ -43,7 +42,7 @@ struct ProfileBoundaryTests {
             {"effect": "merge", "path": "me", "json": {"name": "Ann\u0000", "location": {"name": "\ud800"},
              "picture": {"data": {"u\u0000rl": "x", "url": "https://graph.facebook.com/7/picture", "height": 50}}}}
             """#
-        // The simulator writes what its own reader takes.
+        // The simulator's own parser must accept the fault, so the surrogate becomes a NUL.
         try await deployment.simulator.withFault(fault.replacing("\\ud800", with: "x\\u0000y")) {
             let signedIn = try await deployment.signIn(visitor)
             #expect(signedIn.created)
@@ -121,7 +120,7 @@ struct ProfileBoundaryTests {
         }
     }
 
-    /// What the log's lines about logins with a name that is too long say of what was left out.
+    /// Returns the fields left out according to the log, of logins with a name that is too long.
     private func leftOut() throws -> [String] {
         deployment.service.process.standardOutput.utf8.split(separator: 0x0A)
             .compactMap { JSON.object(String(decoding: $0, as: UTF8.self))?["leftOut"]?.string }

@@ -1,11 +1,9 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// What a session stores is read by each of its later requests, as PostgreSQL writes it: `1e131071` are 131,072 digits
-/// there.
+/// Each later request of a session reads what it stored, in PostgreSQL's text form: `1e131071` has 131,072 digits.
 @Suite(
     "Numbers from outside are stored in their bounds",
     .serialized,
@@ -27,7 +25,7 @@ struct StoredNumberTests {
         try await deployment.send("PUT", "users/\(session.objectID)", json, token: session.token)
     }
 
-    /// Bytes of the user's row as PostgreSQL writes it.
+    /// Returns the size of the user's row in PostgreSQL's text form, in bytes.
     private func size(of session: SignedIn) async throws -> Int {
         let size = try await deployment.value(
             "select octet_length(u::text) from demo.users u where object_id = '\(session.objectID)'"
@@ -81,7 +79,7 @@ struct StoredNumberTests {
     @Test("the size counts that PostgreSQL stores, not the one that was sent")
     func storedSize() async throws {
         let ann = try await deployment.signIn(try await deployment.newcomer())
-        // 309 digits each: 154 KB in 3 KB.
+        // Each number has 309 digits: 154 KB in 3 KB.
         let numbers = "[" + Array(repeating: "1e308", count: 500).joined(separator: ",") + "]"
         try expectProblem(try await put(ann, #"{"undeclared": \#(numbers)}"#), "payload_too_large")
         #expect(try await size(of: ann) < 1000)
@@ -130,7 +128,7 @@ struct StoredNumberTests {
                         }
                 }
             }
-            // As docs/operations/users-table.md tells an operator to find and mend it.
+            // The query by which docs/operations/users-table.md tells operators to find and repair such values.
             let found = try await deployment.database.psql(
                 """
                 select object_id from demo.users where octet_length(\(column)::text) > 262144 or \(column) @?

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Repeated logins update the row by each sync mode",
@@ -53,7 +52,7 @@ struct SyncModeTests {
         let second = try await deployment.signIn(ann)
         try await expect(["always": "Anna", "first": "x", "empty": "Anna", "kept": "x"], of: second)
 
-        // Edited stays edited, also when Facebook's value changes again.
+        // An edited value stays, even when Facebook's value changes again.
         try await deployment.simulator.patch(person: ann.key, #"{"name": "Anneliese"}"#)
         let third = try await deployment.signIn(ann)
         try await expect(["always": "Anneliese", "first": "x", "empty": "Anna", "kept": "x"], of: third)

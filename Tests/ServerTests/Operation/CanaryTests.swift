@@ -1,8 +1,6 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "T-110: secrets and personal values stay where they belong",
@@ -35,7 +33,7 @@ struct CanaryTests {
         try await failEveryWay()
         _ = try await deployment.get("users/logout", token: session.token)
 
-        // The rest of the log is looked through when the suite ends; a session's token is known here only.
+        // The rest of the log is searched when the suite ends; the session token is known only here.
         #expect(!deployment.service.process.standardOutput.contains(session.token))
         #expect(
             deployment.service.process.standardOutput.contains(#""message":"login""#),
@@ -51,13 +49,13 @@ struct CanaryTests {
         #expect(places.contains([expected[1]]), "what is there is found")
     }
 
-    /// Sends what ends in an error, with canaries in it; every reply is looked through.
+    /// Sends requests with canaries that fail in every way, and searches every response.
     private func failEveryWay() async throws {
         let ann = try await deployment.newcomer(Self.profile)
         let login = deployment.path("users/loginWithFacebook")
         try expectProblem(try await deployment.login(ann), "constraint_violation")
         try expectProblem(try await deployment.login(ann, mapping: #"{"name": "score"}"#), "value_not_convertible")
-        // The reply names the entry at fault, which is the client's own text.
+        // The response names the wrong entry, which is the client's own text.
         try expectProblem(
             try await deployment.login(ann, mapping: #"{"name": "canary"}"#),
             oneOf: ["mapping_target_not_allowed"],
@@ -99,7 +97,7 @@ struct CanaryTests {
                 #expect(!reply.text.lowercased().contains(Canary.mark), "\(reply.text)")
             }
         }
-        // What the database itself complains about repeats values in its own words.
+        // PostgreSQL's own error messages repeat values.
         try await deployment.database.psql("alter table demo.sessions rename to sessions_away")
         let broken = try await deployment.login(try await deployment.newcomer(#"{"email": "eve.canary@example.com"}"#))
         try await deployment.database.psql("alter table demo.sessions_away rename to sessions")

@@ -1,11 +1,10 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// On a coordinator with workers, which `scripts/test --citus` starts where PostgreSQL offers the extension.
+/// The suite needs a coordinator with workers, which `scripts/test --citus` starts if the Citus extension is available.
 @Suite(
     "Applications on nodes of Citus",
     .enabled(if: CitusWorkers.named != nil, "scripts/test --citus runs it"),
@@ -23,7 +22,7 @@ import Vocabulary
             mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name", "sync": "untilEdited"}]"#
         ),
         Document(application: "demo", mapping: #"{"email": "email"}"#),
-        // The patience is that of docs/citus.md.
+        // The timeouts are those of docs/citus.md.
         environment: [
             "FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "1000", "FEDERATION_DATABASE_LOCK_MILLISECONDS": "5000",
             "FEDERATION_DATABASE_STATEMENT_MILLISECONDS": "6000",
@@ -35,7 +34,7 @@ struct CitusTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// The ports of the nodes that have tables of an application.
+    /// Returns the ports of the nodes that have tables of an application.
     private func ports(of application: String) async throws -> Set<String> {
         let rows = try await deployment.database.psql(
             "select distinct nodeport from citus_shards where table_name::text like '\(application).%'"
@@ -50,7 +49,7 @@ struct CitusTests {
         }
     }
 
-    /// Has Citus do something; once more where it takes two of its own steps for a deadlock, as docs/citus.md advises.
+    /// Calls a function of Citus, with a retry after Citus reports a deadlock of two steps of its own (docs/citus.md).
     private func step(_ call: String) async throws {
         do {
             try await deployment.database.psql("select \(call)")
@@ -60,7 +59,7 @@ struct CitusTests {
         }
     }
 
-    /// How many users of the shop have an id.
+    /// Counts the shop's users with an id.
     private func users(_ id: String) async throws -> String? {
         try await deployment.value("select count(*) from shop.users where object_id = '\(id)'")
     }
@@ -204,11 +203,11 @@ struct CitusTests {
     @Test("an application is made on the node that is named, and on no other")
     func node() async throws {
         for port in try await workers {
-            try await deployment.command("application", "create", "app\(port)", "--node", "127.0.0.1:\(port)")
+            try await deployment.command("set", "applications/app\(port)", "node=127.0.0.1:\(port)")
             #expect(try await ports(of: "app\(port)") == [port])
-            try await deployment.command("application", "delete", "app\(port)", "--confirm", "app\(port)")
+            try await deployment.command("delete", "applications/app\(port)", "--confirm", "app\(port)")
         }
-        let refused = try await deployment.federation("application", "create", "nowhere", "--node", "127.0.0.1:1")
+        let refused = try await deployment.federation("set", "applications/nowhere", "node=127.0.0.1:1")
         #expect(refused.exitStatus != .exited(0))
         #expect(refused.standardError.contains("127.0.0.1:1"), "\(refused.standardError)")
         #expect(try await deployment.value("select count(*) from federation.applications where id = 'nowhere'") == "0")
@@ -243,7 +242,7 @@ struct CitusTests {
         try await step("citus_schema_distribute('shop')")
         #expect(try await ports(of: "shop").count == 1)
         try await goesOn()
-        // Behind the service's back, so that what it knows of the columns is wrong at once.
+        // A change that the service does not notice makes its knowledge of the columns wrong at once.
         try await deployment.database.psql("alter table shop.users alter locale type varchar(40)")
         try await goesOn()
         try await deployment.database.psql("alter table shop.users alter locale type text")
@@ -265,7 +264,7 @@ struct CitusTests {
         #expect(try await copies() == [])
         try await step("citus_schema_distribute('shop')")
         #expect(try await copies() == ["shop"])
-        // The statement of docs/citus.md.
+        // The statement is that of docs/citus.md.
         try await deployment.database.psql(
             """
             select truncate_local_data_after_distributing_table(c.oid)
@@ -307,7 +306,7 @@ struct CitusTests {
         #expect(before.count >= 24 && before.allSatisfy { $0[2] == "t" }, "all are distributed")
         try await deployment.command("migrate")
         #expect(try await tables() == before)
-        // As a former version would have made it.
+        // The state that a former version leaves.
         try await deployment.database.psql("drop table shop.trusted_devices, shop.attempts")
         try await deployment.database.psql("drop index shop.sessions_user")
         try await deployment.database.psql("alter table shop.identities drop column refreshed")
@@ -322,8 +321,8 @@ struct CitusTests {
     func heldUp() async throws {
         let ann = try await deployment.newcomer()
         _ = try await deployment.signIn(ann)
-        // What Citus itself takes then, in the mode "exclusive", until it finds the copy to be complete: it looks once
-        // a second (Citus 13.2, WaitForGroupedLogicalRepTargetsToCatchUp).
+        // The lock that Citus takes, in the mode "exclusive", until it finds the copy complete, which it checks once a
+        // second (Citus 13.2, WaitForGroupedLogicalRepTargetsToCatchUp).
         let lock = """
             select lock_shard_metadata(7, array_agg(shardid)) from pg_dist_shard
             where logicalrelid::text like 'shop.%'
@@ -367,7 +366,7 @@ struct CitusTests {
         for ofOne in sessions {
             #expect(ofOne.count > 1)
             #expect(Set(ofOne.map(\.objectID)).count == 1 && ofOne.filter(\.created).count == 1)
-            // Of one who logs in again and again the last three sessions are left.
+            // A user who logs in repeatedly keeps the last three sessions.
             for session in ofOne.suffix(3) { #expect(try await deployment.isValid(session.token)) }
         }
     }

@@ -1,11 +1,11 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
 @Suite("The file of FEDERATION_CONFIG_FILE")
 struct ConfigurationFileTests {
-    /// `federation migrate` with a file of these contents.
+    /// Runs `federation migrate` with a configuration file of these contents.
     private func migrate(_ contents: String, _ further: [String: String] = [:]) async throws -> ManagedProcess {
         try await Document.withFile(contents) { path in
             try await runFederation(
@@ -42,6 +42,8 @@ struct ConfigurationFileTests {
             ("{", "is not JSON (at line 1, column 2)"), ("[]", "must hold an object"),
             (#"{"federation": {"listen": ["127.0.0.1:8080"]}}"#, "federation.listen must be a text, a number"),
             (#"{"federation.log": {"level": null}}"#, "federation.log.level must be a text, a number"),
+            (#"{"federation.log": {"levle": "canary"}}"#, "federation.log.levle is no variable of the service (did"),
+            (#"{"log": {"level": "canary"}}"#, "log.level is no variable of the service (did you mean federation.log."),
         ]
     )
     func problems(contents: String, text: String) async throws {
@@ -49,6 +51,7 @@ struct ConfigurationFileTests {
         #expect(run.exitStatus == .exited(78))
         #expect(run.standardError.contains("FEDERATION_CONFIG_FILE: "))
         #expect(run.standardError.contains(text), "\(run.standardError)")
+        #expect(!run.standardError.contains("canary"))
     }
 
     @Test("a file that is not there is said")

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "The doctor",
@@ -21,7 +20,7 @@ struct DoctorTests {
         Deployment.environment(database: deployment.database).merging(deployment.simulator.environment) { $1 }
     }
 
-    /// What the command finds, each as `severity subject name: text`, and how it ends.
+    /// Returns the command's findings, each as `severity subject name: text`, and its exit status.
     private func examine(
         _ arguments: [String] = [],
         _ further: [String: String] = [:]
@@ -40,8 +39,9 @@ struct DoctorTests {
         )
     }
 
-    /// What is found besides what the tests' own server and environment are told of: it is one that forgets all in a
-    /// crash, its role is a superuser, and it has no mail server.
+    /// Returns the findings except those that the test environment always causes.
+    ///
+    /// Its server may lose data in a crash, its role is a superuser, and it has no mail server.
     private func news(
         _ arguments: [String] = [],
         _ further: [String: String] = [:]
@@ -81,7 +81,7 @@ struct DoctorTests {
         #expect(!brief.standardOutput.contains("ok  "))
         let all = try await runFederation(["doctor", "--offline", "--all"], environment: environment)
         #expect(all.standardOutput.contains("ok  schema: The schema has version"))
-        // Every subject of the help is there, also where all is well.
+        // Every subject of the help appears, also without findings.
         let well = try await runFederation(
             ["doctor", "--all"],
             environment: environment.merging(
@@ -101,7 +101,7 @@ struct DoctorTests {
     func provider() async throws {
         try await withDatabase(.empty) { database in
             let wrong = Deployment.environment(database: database).merging(deployment.simulator.environment) { $1 }
-            for arguments in [["migrate"], ["application", "create", "shop"], ["key", "create", "shop", "ios"]] {
+            for arguments in [["migrate"], ["set", "applications/shop"], ["set", "applications/shop/keys/ios"]] {
                 #expect(try await runFederation(arguments, environment: wrong).exitStatus == .exited(0))
             }
             let file = FileManager.default.temporaryDirectory.appending(
@@ -110,7 +110,7 @@ struct DoctorTests {
             try "0123456789abcdef0123456789abcdef\n".write(to: file, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(at: file) }
             let set = try await runFederation(
-                ["provider", "set", "shop", "--app-id", "1234567890", "--secret-file", file.path],
+                ["set", "applications/shop/providers/facebook", "apps.1234567890.appSecret=@\(file.path)"],
                 environment: wrong
             )
             #expect(set.exitStatus == .exited(0), "\(set.standardError)")
@@ -124,7 +124,7 @@ struct DoctorTests {
     func rights() async throws {
         try await withDatabase(.empty) { database in
             let environment = Deployment.environment(database: database)
-            for arguments in [["migrate"], ["application", "create", "shop"], ["key", "create", "shop", "ios"]] {
+            for arguments in [["migrate"], ["set", "applications/shop"], ["set", "applications/shop/keys/ios"]] {
                 #expect(try await runFederation(arguments, environment: environment).exitStatus == .exited(0))
             }
             let role = "doctor_\(UInt32.random(in: .min ... .max))"
@@ -145,7 +145,7 @@ struct DoctorTests {
             #expect(!found.contains { $0.contains("select on") })
             try await database.psql("revoke select on federation.master_keys from \(role)")
             let refused = try await runFederation(
-                ["application", "list"],
+                ["list", "applications"],
                 environment: environment.merging(["FEDERATION_DATABASE_URL": String(url)]) { $1 }
             )
             #expect(refused.exitStatus == .exited(70))
@@ -159,7 +159,7 @@ struct DoctorTests {
     func database() async throws {
         try await withDatabase(.empty) { database in
             let environment = Deployment.environment(database: database)
-            for arguments in [["migrate"], ["application", "create", "shop"], ["key", "create", "shop", "ios"]] {
+            for arguments in [["migrate"], ["set", "applications/shop"], ["set", "applications/shop/keys/ios"]] {
                 #expect(try await runFederation(arguments, environment: environment).exitStatus == .exited(0))
             }
             try await database.psql(
@@ -185,7 +185,7 @@ struct DoctorTests {
         let unset = try await news(["--offline"], ["FEDERATION_TRUSTED_PROXIES": ""])
         #expect(unset.count == 1 && unset[0].contains("FEDERATION_TRUSTED_PROXIES is not set"), "\(unset)")
         let away = try await examine([], ["FEDERATION_DATABASE_URL": "postgres://canary:canary@127.0.0.1:1/none"])
-        // That the configuration is right comes first.
+        // The finding that the configuration is valid comes first.
         let found = away.findings.filter { !$0.hasPrefix("ok") }
         #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("error database: It cannot be looked at") })
         #expect(away.status == .exited(1))

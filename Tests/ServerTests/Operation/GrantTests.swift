@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("Two database roles, as the operations manual makes them")
 struct GrantTests {
@@ -14,7 +13,7 @@ struct GrantTests {
         mapping: #"{"email": "email", "name": "nick"}"#
     )
 
-    /// The two blocks of SQL under "Database roles" of docs/operations/install.md.
+    /// Returns the two blocks of SQL under "Database roles" of docs/operations/install.md.
     private static func manual() throws -> (roles: String, grants: String) {
         let page = try String(contentsOfFile: PackageLayout.path("docs/operations/install.md"), encoding: .utf8)
         let start = try #require(page.firstRange(of: "\n## Database roles\n")).upperBound
@@ -26,7 +25,7 @@ struct GrantTests {
         return (blocks[0], blocks[1])
     }
 
-    /// The manual's roles, under names of this test's: roles belong to the whole cluster.
+    /// The manual's roles under unique names, since roles belong to the whole cluster.
     private struct Roles {
         let owner: String
         let server: String
@@ -36,13 +35,16 @@ struct GrantTests {
             (owner, server) = ("grant_test_owner_\(word)", "grant_test_\(word)")
         }
 
-        /// A statement of the manual's about them; the word for the schema stands in front of a table or ends a list.
+        /// Returns a statement of the manual with the unique names.
+        ///
+        /// The schema is called `federation`, too; its name stands in front of a table or ends a list, where nothing is
+        /// replaced.
         func named(in sql: String) -> String {
             sql.replacing("federation_owner", with: owner).replacing("role federation ", with: "role \(server) ")
                 .replacing("to federation;", with: "to \(server);").replacing("'…'", with: "'secret'")
         }
 
-        /// The database as a role sees it.
+        /// Returns the URL of the database for a role.
         func url(_ role: String, _ database: TestDatabase) throws -> String {
             let scheme = try #require(database.url.firstRange(of: "://"))
             let host = try #require(database.url.lastIndex(of: "@"))
@@ -50,15 +52,16 @@ struct GrantTests {
         }
     }
 
-    /// Lends a service that runs as the serving role, on a database that the other role has set up, by the manual
-    /// alone.
+    /// Lends a service that runs as the serving role.
+    ///
+    /// The owner role has set up its database by the manual alone.
     private func withTwoRoles(_ body: (Deployment) async throws -> Void) async throws {
         let (manual, roles) = (try Self.manual(), Roles())
         try await withDatabase(.empty) { database in
             let statements = roles.named(in: manual.roles).split(separator: "\n")
             let creations = statements.filter { $0.hasPrefix("create role ") }
             try #require(creations.count == 2 && statements.count == 3, "\(statements)")
-            // The third makes the database, which is there already.
+            // The third statement creates the database, which exists already.
             try await database.psql(
                 (creations + ["alter database \(database.name) owner to \(roles.owner)"]).joined(separator: "\n")
             )
@@ -118,7 +121,7 @@ struct GrantTests {
         )
         try await body(deployment)
         try await deployment.end()
-        // Whatever the work in the background was not allowed to do is there, too.
+        // The log would also show what the background work was not permitted to do.
         #expect(!service.process.standardOutput.contains("42501"), "\(service.process.standardOutput)")
         try await simulator.process.kill()
     }
@@ -141,7 +144,7 @@ struct GrantTests {
                     """
                 )
             }
-            // Logins: with a property that nobody declared, by an ID token, again; then reading and leaving.
+            // Logins: with an undeclared property, with an ID token, repeated; then reading and logout.
             let ann = try await deployment.newcomer(Self.profile)
             let first = try await deployment.signIn(ann, mapping: #"{"first_name": "givenName"}"#)
             #expect(first.created && first.user["givenName"]?.string == "Ann")
@@ -152,7 +155,7 @@ struct GrantTests {
             #expect(try await deployment.get("users/logout", token: second.token).status == 200)
             #expect(try await deployment.get("users/isvalidusertoken/\(second.token)").text == "false")
 
-            // In the background: a check that reads the profile, a revocation, and the end of a token and of a session.
+            // Background work: a check that reads the profile, a revocation, the expiry of a token and of a session.
             let (bob, cem) = (try await deployment.newcomer(Self.profile), try await deployment.newcomer(Self.profile))
             for visitor in [bob, cem] { _ = try await deployment.signIn(visitor) }
             try await makeDue(bob)
@@ -179,14 +182,14 @@ struct GrantTests {
                 return left == "0"
             }
 
-            // What Facebook calls.
+            // Facebook's callbacks.
             let dora = try await deployment.newcomer(Self.profile)
             _ = try await deployment.signIn(dora)
             #expect(try await deployment.deliver("deauthorize", dora).status == 200)
             #expect(try await identity("revoked is not null and revoked_by = 'deauthorize'", dora))
             let reply = try await deployment.deliver("deletion", ann)
             #expect(reply.status == 200, "\(reply.body)")
-            // Who erases may be the work in the background, ten times a second here, for which the reply does not wait.
+            // The background work may erase the user, ten times a second here; the response does not wait for that.
             try await eventually("the user is erased") { try await deployment.rowCount(of: first.objectID) == "0" }
             let page = try await deployment.get("users/oauth/facebook/deletion/\(reply.code)")
             #expect(page.status == 200)

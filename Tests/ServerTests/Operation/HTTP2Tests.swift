@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -9,7 +9,7 @@ struct HTTP2Tests {
         "FEDERATION_HTTP_READ_MILLISECONDS": "1500", "FEDERATION_HTTP_WRITE_MILLISECONDS": "1500",
     ]
 
-    /// What a client sends again and again, made of the number of the round.
+    /// The frames that a client sends repeatedly, made from the number of the round.
     private struct Flood: Sendable {
         let name: String
         let frames: @Sendable (UInt32) -> [Frame]
@@ -73,7 +73,7 @@ struct HTTP2Tests {
                 let wire = try await TLSWire.open(port: service.port)
                 await wire.send(Frame.preface)
                 var (number, isTaken) = (UInt32(0), true)
-                // Forty times as much as is allowed at once.
+                // Forty times the allowed burst.
                 while isTaken, number < 40_000 {
                     let batch = (0..<200).flatMap { flood.frames(number + $0).flatMap(\.bytes) }
                     number += 200
@@ -110,7 +110,7 @@ struct HTTP2Tests {
             let before = try service.process.usage().residentBytes
             let rubbish = [UInt8](repeating: 0xAA, count: 1 << 20)
             var sent = 0
-            // Until the end of TLS bytes are taken and thrown away.
+            // Until the end of TLS bytes are read and discarded.
             while sent < 3000, await wire.send(rubbish) { sent += 1 }
             #expect(sent < 3000, "the connection takes everything")
             try await eventually("it has ended") { wire.isClosed }
@@ -175,7 +175,7 @@ struct HTTP2Tests {
         let malformed = [("connection", "close")]
         let cases: [(String, [Frame])] = [
             ("a request", [Frame.request("/nothing", stream: 1)]),
-            // NIO makes no stream of it.
+            // NIO creates no stream for it.
             ("a request that is malformed", [Frame.request("/nothing", stream: 1, fields: malformed)]),
             ("many of them", (UInt32(0)..<50).map { Frame.request("/", stream: 2 * $0 + 1, fields: malformed) }),
             (
@@ -217,8 +217,8 @@ struct HTTP2Tests {
 
     @Test("a reader who takes nothing is ended, by either protocol, and little is kept for it")
     func stalled() async throws {
-        // Nothing else may end it: neither the time of a request, of which the last one that is read may be a part, nor
-        // a pause, nor resets of more streams than are kept for who takes nothing.
+        // Only the stalled reader may end the connection: not the time of a request, of which the last one read may be
+        // a part, nor a pause, nor resets of more streams than are kept for such a reader.
         let limits = [
             "FEDERATION_HTTP_READ_MILLISECONDS": "60000", "FEDERATION_HTTP_IDLE_MILLISECONDS": "60000",
             "FEDERATION_HTTP_WRITE_MILLISECONDS": "1500",
@@ -258,7 +258,7 @@ struct HTTP2Tests {
             for (number, (method, path, fields)) in wrong.enumerated() {
                 let stream = UInt32(number * 2 + 1)
                 let head = Frame.request(path, stream: stream, method: method, fields: fields)
-                // Longer than one frame may be.
+                // The head is longer than a frame may be.
                 let (first, rest) = (head.payload.prefix(16_000), head.payload.dropFirst(16_000))
                 await wire.send(
                     Frame(kind: .headers, flags: rest.isEmpty ? 5 : 1, stream: stream, payload: Array(first)).bytes
@@ -283,7 +283,7 @@ struct HTTP2Tests {
         }
     }
 
-    /// As wide as windows get, of the connection and of each stream.
+    /// The frames that open the windows of the connection and of each stream to the maximum.
     private static let openWindows =
         Frame(kind: .settings, payload: [0, 4] + Frame.big(0x7FFF_FFFF)).bytes
         + Frame(kind: .windowUpdate, payload: Frame.big(0x7FFE_FFFF)).bytes

@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("The two listeners", .serialized, .deployed(Document(mapping: #"{"name": "name"}"#)))
 struct ListenerTests {
@@ -66,7 +65,7 @@ struct ListenerTests {
             #expect(JSON.object(reply.text)?["status"]?.string == (path == "/health/live" ? "live" : "ready"))
             #expect(reply.header("X-Request-Id") != nil)
         }
-        // The console shows who has no session where to get one.
+        // Without a session the console redirects to its login page.
         let console = try await management.get("/console")
         #expect(console.status == 303 && console.header("Location") == "/console/sign-in" && console.body.isEmpty)
         let token = try await deployment.newcomer().token
@@ -92,12 +91,12 @@ struct ListenerTests {
         }
     }
 
-    /// Both listeners, and a path of each that answers 200.
+    /// Both listeners, each with a path that returns 200.
     private var listeners: [(client: HTTPClient, path: String)] {
         [(deployment.client, "/openapi.json"), (deployment.service.management, "/health/live")]
     }
 
-    /// Statuses and reasons of all that comes back for the bytes, as `200 400 malformed_request`.
+    /// Returns the statuses and reasons of all responses to the bytes, such as `200 400 malformed_request`.
     private func answers(of client: HTTPClient, to text: String) async throws -> String {
         let reply = try await client.exchange(text)
         let statuses = reply.text.matches(of: /HTTP\/1\.1 (\d+)/).map { $0.1 }
@@ -140,7 +139,7 @@ struct ListenerTests {
             for (request, expected) in requests {
                 let first = "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n"
                 #expect(try await answers(of: client, to: request + "\r\n") == expected, "\(request.prefix(80))")
-                // In the order of the requests, and nothing behind it.
+                // Responses come in the order of the requests, and none after the refused one.
                 let middle = try await answers(of: client, to: first + request + "\r\n" + first)
                 let (status, reason) = (expected.prefix(3), expected.dropFirst(3))
                 #expect(middle == "200 \(status)\(reason)", "\(request.prefix(80))")
@@ -159,7 +158,7 @@ struct ListenerTests {
             }
             for field in ["Connection: close", "Proxy-Connection: x", "Content-Length: 1", "Transfer-Encoding: x"] {
                 let answers = try await answers(of: client, to: "\(chunked)\(field)\r\n\r\n\(last)")
-                // Who reads no body may have answered before it breaks.
+                // A route that reads no body may respond before the trailer is refused.
                 #expect(["", "200"].contains(answers), "\(field): \(answers)")
             }
         }

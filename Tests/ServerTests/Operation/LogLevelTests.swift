@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("The level of an instance's log, while it runs", .serialized, .deployed())
 struct LogLevelTests {
@@ -11,7 +10,7 @@ struct LogLevelTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// What became of each login that is in the log.
+    /// The outcomes of the logins in the log.
     private var outcomes: [String] {
         deployment.service.process.standardOutput.split(separator: "\n").compactMap { JSON.object(String($0)) }
             .filter { $0["message"]?.string == "login" }.compactMap { $0["outcome"]?.string }
@@ -39,7 +38,7 @@ struct LogLevelTests {
         }
         try await admin.ask("PUT", "log-level", #"{"level": "info"}"#)
         #expect(try await deployment.login(visitor).status == 200)
-        // Lines keep their order: the first login's would be in front of this one's.
+        // Lines keep their order: a line of the first login would precede this one.
         try await eventually("the second login is in the log") { !outcomes.isEmpty }
         #expect(outcomes != ["created"] && outcomes.count == 1, "\(outcomes)")
     }

@@ -1,8 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("T-119: one login is one line of the log", .serialized, .deployed(Document(mapping: #"{"name": "name"}"#)))
 struct LogTests {
@@ -12,7 +12,7 @@ struct LogTests {
 
     @Test("T-119: whatever is in names, headers and bodies, each login writes one JSON line, and nobody else's")
     func oneLineEach() async throws {
-        // What has control characters in it is not stored.
+        // Values with control characters are not stored.
         let controls = [
             "a\r\nb", "a\n{\"level\":\"info\",\"message\":\"login\",\"outcome\":\"created\"}",
             "\u{1B}[2J\u{1B}]0;x\u{07}", "\u{2028}\u{2029}",
@@ -52,7 +52,7 @@ struct LogTests {
         #expect(bytes.allSatisfy { $0 >= 0x20 || $0 == 0x0A }, "no control characters")
     }
 
-    /// The log's lines about logins.
+    /// Returns the log's lines about logins.
     private func events() throws -> [JSONObject] {
         deployment.service.process.standardOutput.utf8.split(separator: 0x0A)
             .compactMap { JSON.object(String(decoding: $0, as: UTF8.self)) }

@@ -1,17 +1,15 @@
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A page of metrics, as a scraper reads it.
+/// A metrics page as parsed by a scraper.
 private struct Page {
-    /// Types by the names of families.
+    /// The types by family name.
     private(set) var types: [String: String] = [:]
-    /// Numbers by name and labels, such as `a_total{l="x"}`.
+    /// The values by name and labels, such as `a_total{l="x"}`.
     private(set) var values: [String: Double] = [:]
-    /// Names of labels by the names of families.
+    /// The label names by family name.
     private(set) var labels: [String: Set<String>] = [:]
 
     init(_ text: String) throws {
@@ -40,7 +38,7 @@ private struct Page {
 
     subscript(name: String) -> Double { values[name] ?? 0 }
 
-    /// The sum of all values that begin so and have all these labels.
+    /// Returns the sum of all values whose name has this prefix and that have all these labels.
     func sum(_ name: String, _ labels: String...) -> Double {
         values.filter { key, _ in key.hasPrefix(name) && labels.allSatisfy(key.contains) }.map(\.value).reduce(0, +)
     }
@@ -69,7 +67,7 @@ struct MetricsTests {
 
     private func page() async throws -> Page { try Page(try await text()) }
 
-    /// What a login that ends so adds.
+    /// Returns the number of logins with these labels that a closure adds, and expects no other logins.
     private func added(_ labels: String..., by body: () async throws -> Void) async throws -> Double {
         let before = try await page()
         try await body()
@@ -244,7 +242,7 @@ struct MetricsTests {
         }
         #expect(Set(listed.keys) == Set(page.types.keys))
         for (name, type) in page.types { #expect(listed[name]?.type == type, "\(name)") }
-        // What has happened shows its labels.
+        // A metric shows its labels once it has a value.
         for (name, labels) in page.labels { #expect(listed[name]?.labels == labels, "\(name)") }
         #expect(page.labels.count > 20, "most have happened")
     }

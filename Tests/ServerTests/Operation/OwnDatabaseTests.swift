@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "An application with a database of its own",
@@ -32,7 +31,7 @@ struct OwnDatabaseTests {
 
     private var demo: Document { deployment.documents[1] }
 
-    /// The one value of a query in the application's own database.
+    /// Returns the single value of a query in the application's own database.
     private func value(_ sql: String) async throws -> String? {
         try await own.database.psql(sql).first?.first.flatMap(\.self)
     }
@@ -108,7 +107,7 @@ struct OwnDatabaseTests {
         let actions = entries.compactMap { $0["action"]?.string }
         #expect(actions.contains("user.erase"), "\(entries)")
         #expect(try await value("select count(*) from federation.audit_log") == "0")
-        // The log of logins, which is in the main database, forgets them, too.
+        // The login log, which is in the main database, forgets the user, too.
         let forgotten = "select count(*) from federation.login_log_erasures where object_id = '\(user.objectID)'"
         #expect(try await deployment.value(forgotten) == "1")
     }
@@ -230,7 +229,7 @@ struct OwnDatabaseTests {
         let problem = try expectProblem(refused, "store_unavailable")
         #expect(!refused.text.contains("DATABASE_URL"), "\(problem)")
         #expect(refused.status == 503 && refused.header("Retry-After") != nil)
-        // Who waits for a connection has another cause in the log: that none can be had, or came free in time.
+        // Other causes in the log are that no connection can be opened, or that none came free in time.
         let request = try #require(refused.header("X-Request-Id"))
         try await eventually("it is said that the database was known to be away") {
             deployment.service.process.standardOutput.split(separator: "\n").contains {
@@ -238,7 +237,7 @@ struct OwnDatabaseTests {
             }
         }
         #expect(try await deployment.signIn(bob, to: demo).created)
-        // What is not about its users can be changed all the same.
+        // Changes that do not concern the application's users are still possible.
         let owner = try await deployment.admin()
         try await owner.ask("PATCH", "applications/shop", #"{"name": "The shop"}"#)
         try await owner.ask("PATCH", "applications/shop", #"{"settings": {"multipleLogins": false}}"#)
@@ -277,7 +276,7 @@ struct OwnDatabaseTests {
         try await eventually("it is used again") { try await deployment.login(ann).status == 200 }
     }
 
-    /// Another instance, which takes something else for the application's database.
+    /// Lends another instance, with a different URL of the application's database.
     private func instance(
         _ url: String?,
         _ body: (ServiceProcess) async throws -> Void
@@ -426,14 +425,14 @@ struct OwnDatabaseTests {
             try await deployment.login(ann, to: document).status == 200
         }
         let first = try await deployment.signIn(ann, to: document)
-        // What its index is made by has to be there before; a dump of one schema does not bring it.
-        try await deployment.command("property", "change", "mover", "name", "--indexed")
-        // The service may be building it already; the command refuses then.
+        // The index needs an extension, which a dump of one schema does not contain.
+        try await deployment.command("patch", "applications/mover/properties/name", "indexed=true")
+        // The service may be building the index already; the command then refuses.
         try await eventually("the index is there") {
             try await deployment.federation(["property", "index", "mover"]).exitStatus == .exited(0)
         }
         try await own.database.psql("create extension if not exists pg_trgm with schema federation")
-        let move = ["application", "set", "mover", "--database", Deployment.OwnDatabase.variable]
+        let move = ["patch", "applications/mover", "database.env=\(Deployment.OwnDatabase.variable)"]
         let early = try await deployment.federation(move)
         #expect(early.exitStatus == .exited(65) && early.standardError.contains("copy it there first"))
 
@@ -452,14 +451,14 @@ struct OwnDatabaseTests {
         #expect(behind.exitStatus == .exited(65) && behind.standardError.contains("copy the schema anew"))
         try await own.database.psql("drop schema mover cascade")
         try await copy(main, own.database)
-        try await deployment.command("application", "set", "mover", "--database", Deployment.OwnDatabase.variable)
+        try await deployment.command("patch", "applications/mover", "database.env=\(Deployment.OwnDatabase.variable)")
         #expect(try await deployment.value("select to_regclass('mover.users') is null") == "t")
         try await eventually("the service has heard of it") {
             try await deployment.login(ann, to: document).status == 200
         }
         let moved = try await deployment.signIn(ann, to: document)
         #expect(!moved.created && moved.objectID == first.objectID)
-        // A document that says nothing of it leaves the users where they are.
+        // A document that does not mention the database leaves the users where they are.
         try await document.apply(to: main, own.environment)
         #expect(try await deployment.value("select database from federation.applications where id = 'mover'") != nil)
         #expect(try await deployment.federation("migrate").exitStatus == .exited(0))
@@ -467,7 +466,7 @@ struct OwnDatabaseTests {
 
         try await copy(own.database, main)
         try await main.psql("drop schema moved_mover cascade")
-        try await deployment.command("application", "set", "mover", "--main-database")
+        try await deployment.command("patch", "applications/mover", "database=")
         try await eventually("the service has heard of it") {
             try await deployment.login(ann, to: document).status == 200
         }

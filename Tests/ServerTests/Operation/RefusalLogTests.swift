@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -19,7 +18,7 @@ struct RefusalLogTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Sends something from an address of its own, and finds the one line that this left.
+    /// Sends a request from a unique address and returns the single line that it leaves in the log.
     private func line(
         _ comment: Comment = "",
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -251,7 +250,7 @@ struct RefusalLogTests {
             }
             try await group.waitForAll()
         }
-        // Other tests of the suite cause a few.
+        // Other tests of the suite cause a few more.
         try await eventually("all are in the log") {
             let refused = logged.filter { $0["reason"]?.string == "server_key_required" }.count
             let leftOut = logged.filter {

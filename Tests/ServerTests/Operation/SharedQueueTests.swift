@@ -1,10 +1,8 @@
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// What all applications share, while one of them, or one source of one, takes as much of it as it can.
+/// The queues that all applications share, while one application, or one source of one, uses as much as it can.
 @Suite(
     "Shared queues",
     .serialized,
@@ -28,7 +26,7 @@ struct SharedQueueTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Does something again and again, so many times at once, until the body ends.
+    /// Sends a request repeatedly and concurrently until the body ends.
     private func hammering(
         _ count: Int,
         _ request: @escaping @Sendable (Int) async throws -> HTTPReply,
@@ -63,8 +61,9 @@ struct SharedQueueTests {
         )
     }
 
-    /// Hashing gives way to whatever else the machine does, so one login may take too long; a client that tries once
-    /// more is not kept out.
+    /// Expects that a login succeeds, if necessary at a retry.
+    ///
+    /// Hashing has a low priority, so a login on a busy machine may take too long.
     private func expectLogin(_ email: String, from source: String, to document: Document? = nil) async throws {
         var reply = try await logIn(email, from: source, to: document)
         if reply.status == 503 { reply = try await logIn(email, from: source, to: document) }
@@ -77,7 +76,7 @@ struct SharedQueueTests {
         for number in 0..<12 { _ = try await deployment.register("hammer\(number).canary@example.com") }
         _ = try await deployment.register("quiet.canary@example.com")
         _ = try await deployment.register("customer.canary@example.com", to: shop)
-        // Two at once for each account: more would be taken for guesses.
+        // Two concurrent logins per account: more would count as guesses.
         let statuses = try await hammering(24) { number in
             try await logIn("hammer\(number % 12).canary@example.com", from: "203.0.113.7")
         } while: {

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -33,7 +33,7 @@ struct TLSTests {
                 let lost = try await service.curl([option], "/nothing")
                 #expect(lost.status == 404)
                 #expect(lost.head.contains("strict-transport-security"))
-                // The management listener shares its host with others, which such a header would change as well.
+                // The management listener shares its host with others, which such a header would affect, too.
                 let health = try await service.curl([option])
                 #expect(health.status == 200)
                 #expect(!health.head.contains("strict-transport-security"))
@@ -73,7 +73,7 @@ struct TLSTests {
                     #expect(codes.split(separator: "\n").count == 400)
                 }
             }
-            // Without a signal, too.
+            // New files are also read without a signal.
             try await folder.issue("last")
             try folder.put("last", over: "server")
             try await eventually("the certificate is the last one") {
@@ -198,7 +198,7 @@ struct TLSTests {
             #expect(try await answer(pin).status == 200)
             #expect(try await answer(pin, backup).status == 200)
             #expect(try await answer(backup).exit == .exited(90), "CURLE_SSL_PINNEDPUBKEYNOTMATCH")
-            // A new certificate of the same key breaks no pin.
+            // A new certificate for the same key keeps the pin valid.
             try await folder.issue("server", sameKey: true)
             try await eventually("it is read") { service.process.standardOutput.contains("certificate read") }
             #expect(try await answer(pin).status == 200)

@@ -1,11 +1,10 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A collector in a process of its own: takes OTLP over HTTP, and prints each body on a line.
+/// A collector of traces in a process of its own, which accepts OTLP over HTTP and prints each body on a line.
 private struct Collector {
     let process: ManagedProcess
     let port: Int
@@ -34,7 +33,7 @@ private struct Collector {
         return Collector(process: process, port: port)
     }
 
-    /// Every span that came.
+    /// The spans received so far.
     var spans: [JSONObject] {
         let lines = process.standardOutput.split(separator: "\n").dropFirst()
         let documents = lines.compactMap { try? JSONParser.parse(Array($0.utf8), limits: .stored).object }

@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
@@ -16,7 +16,7 @@ struct WaitingStreamsTests {
         Frame.all(in: wire.received).filter { $0.stream == stream }.map { ($0.kind, $0.flags, $0.payload) }
     }
 
-    /// Streams that have been reset with that reason.
+    /// Counts the streams that were reset with that error code.
     private static func resets(_ wire: TLSWire, _ reason: UInt32) -> Int {
         Frame.all(in: wire.received).count {
             $0.kind == Frame.Kind.resetStream.rawValue && $0.payload == Frame.big(reason)
@@ -35,7 +35,7 @@ struct WaitingStreamsTests {
             try await eventually("it serves") { Self.isServed(3, first) }
             let before = try service.process.usage().residentBytes
             var wires: [TLSWire] = []
-            // All that fit: 100 take some 240 KB of the 4 MiB of a source.
+            // The maximum that fits: 100 take some 240 KB of the 4 MiB of a source.
             for _ in 0..<16 {
                 let wire = try await TLSWire.open(port: service.port)
                 await wire.send(Self.waiting(100) + Frame(kind: .ping, payload: Array(repeating: 7, count: 8)).bytes)
@@ -47,7 +47,7 @@ struct WaitingStreamsTests {
                 }
             }
             let grown = try service.process.usage().residentBytes - before
-            // Some 2 KiB for a stream, and 60 for a connection; as requests they took over 40 MiB.
+            // Some 2 KiB per stream, and 60 per connection; as requests they took over 40 MiB.
             #expect(grown < 12 << 20, "\(grown >> 20) MiB more")
             for wire in wires + [first] { await wire.close() }
         }
@@ -66,7 +66,7 @@ struct WaitingStreamsTests {
             await second.send(Self.waiting(44))
             try await eventually("streams are refused") { Self.resets(second, 7) > 4 }
             #expect(Self.frames(second, of: 1).isEmpty, "the latest are refused, not the first")
-            // What comes of those that were refused is no error.
+            // Further frames of refused streams are no error.
             await second.send(Frame(kind: .data, flags: 1, stream: 87, payload: [1]).bytes)
             await second.send(Frame.request("/nothing", stream: 1001).bytes)
             try await eventually("a whole request is served") { Self.isServed(1001, second) }
@@ -90,7 +90,7 @@ struct WaitingStreamsTests {
                     Frame.request("/nothing", stream: 2 * number + 1, method: "POST", ends: false).bytes
                 }
                 await fourth.send(requests)
-                // What is sent to a connection that has ended takes with it what was not read of it yet.
+                // Sending to an ended connection discards data that was not read yet.
                 try await eventually("some are refused") { fourth.isClosed || Self.resets(fourth, 7) > refused }
                 number += 5
             }
@@ -124,7 +124,7 @@ struct WaitingStreamsTests {
             await begin(5)
             await wire.send(Frame(kind: .headers, flags: 5, stream: 5, payload: Frame.block([("x", "y")])).bytes)
             await begin(7)
-            // Longer than what waits: answered before its end.
+            // Longer than the bytes kept for a waiting stream: the response comes before the end of the body.
             for _ in 0..<2 {
                 await wire.send(Frame(kind: .data, stream: 7, payload: Array(repeating: 0, count: 12_000)).bytes)
             }
@@ -135,7 +135,7 @@ struct WaitingStreamsTests {
             try await eventually("it is told to go on") { !Self.frames(wire, of: 9).isEmpty }
             await wire.send(Frame(kind: .data, flags: 1, stream: 9, payload: [1]).bytes)
             try await eventually("9: an answer") { Self.isServed(9, wire) }
-            // Of a stream that waits, nothing that the client says of it is an error.
+            // Frames about a waiting stream are no error.
             await begin(11)
             await wire.send(Frame(kind: .windowUpdate, stream: 11, payload: Frame.big(7)).bytes)
             await wire.send(Frame(kind: .resetStream, stream: 11, payload: Frame.big(8)).bytes)
@@ -153,7 +153,7 @@ struct WaitingStreamsTests {
             let closedWindow = Frame(kind: .settings, payload: [0, 4, 0, 0, 0, 0]).bytes
             let requests = (0..<UInt32(20)).flatMap { Frame.request("/nothing", stream: 2 * $0 + 1).bytes }
             await wire.send(Array(Frame.preface.prefix(24)) + closedWindow + requests)
-            // Six of 40 KiB are a quarter of 1 MiB.
+            // Six responses of 40 KiB are a quarter of 1 MiB.
             try await eventually("the others have ended") { Self.resets(wire, 8) == 14 }
             await wire.send(Frame(kind: .settings, payload: [0, 4, 0, 1, 0, 0]).bytes)
             try await eventually("six are taken") { (0..<UInt32(20)).count { Self.isServed(2 * $0 + 1, wire) } == 6 }

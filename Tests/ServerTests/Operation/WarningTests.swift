@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite("What an operator should change is said by log and readiness, and keeps nobody from serving")
 struct WarningTests {
@@ -21,7 +20,7 @@ struct WarningTests {
             #expect(body?["status"]?.string == "ready")
             let warnings = body?["warnings"]?.array?.compactMap(\.string) ?? []
             #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("FEDERATION_TRUSTED_PROXIES") })
-            // A busy machine has other warnings besides.
+            // A busy machine causes other warnings, too.
             try await eventually("the log has it") {
                 Self.warnings(of: deployment.service.process).filter { $0.contains("FEDERATION") } == warnings
             }
@@ -58,7 +57,7 @@ struct WarningTests {
         }
     }
 
-    /// The messages that the service has logged as warnings.
+    /// Returns the messages that the service has logged as warnings.
     private static func warnings(of process: ManagedProcess) -> [String] {
         process.standardOutput.split(separator: "\n").compactMap { JSON.object(String($0)) }
             .filter { $0["level"]?.string == "warning" }.compactMap { $0["message"]?.string }

@@ -1,11 +1,10 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
-/// Who waits for a gateway waits no longer than this.
+/// The environment, with a short timeout of the SMS gateway.
 private let environment = mails.environment.merging(["FEDERATION_SMS_CALL_MILLISECONDS": "1500"]) { $1 }
 
 private func settings(_ sms: String = "") -> String {
@@ -32,7 +31,7 @@ struct DeliveredCodeTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Somebody with a telephone or a mailbox for a second factor.
+    /// A user with a telephone or a mailbox as second factor.
     private struct Holder {
         let visitor: Visitor
         let session: SignedIn
@@ -52,12 +51,12 @@ struct DeliveredCodeTests {
         return (visitor, try await deployment.signIn(visitor, to: document))
     }
 
-    /// The latest code that was sent to a telephone.
+    /// Returns the latest code that was sent to a telephone.
     private func code(to number: String) async throws -> String {
         try #require(try await deployment.simulator.messages(to: number).last?["code"]?.string)
     }
 
-    /// The code of the next mail to an address.
+    /// Returns the code of the next mail to an address.
     private func mailedCode(to address: String) async throws -> String {
         let mail = try await mails.next(to: address)
         let lines = mail.split(whereSeparator: \.isNewline)
@@ -94,7 +93,7 @@ struct DeliveredCodeTests {
         try deployment.putOff(try await deployment.login(holder.visitor, to: document))
     }
 
-    /// The code of a login that waits, sent for it.
+    /// Requests a code for a pending login and returns the code.
     private func code(of waiting: PutOff, _ holder: Holder, at client: HTTPClient? = nil) async throws -> String {
         let started = try await deployment.startFactor(waiting, holder.factor, at: client)
         try #require(started.status == 200, "\(started.text)")
@@ -105,7 +104,7 @@ struct DeliveredCodeTests {
         #""factorId": "\#(holder.factor)", "code": "\#(code)""#
     }
 
-    /// Checks that what is told and kept of a number or an address is masked.
+    /// Checks that responses, the log and the database contain a number or an address only masked.
     private func expectMasked(_ secret: String, _ said: [HTTPReply]) async throws {
         for reply in said {
             let wire = reply.headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n") + reply.text
@@ -210,7 +209,7 @@ struct DeliveredCodeTests {
         let started = try await deployment.startFactor(waiting, factor)
         #expect(started.status == 200, "\(started.text)")
         let sent = try await mailedCode(to: other)
-        // The code of one mailbox is none of the other.
+        // The code of one mailbox is invalid for the other.
         let ofOther = #""factorId": "\#(waiting.id(of: "email") ?? "")", "code": "\#(sent)""#
         try expectProblem(try await deployment.finishFactor(waiting, ofOther), "second_factor_invalid")
         let finished = try await deployment.finishFactor(waiting, #""factorId": "\#(factor)", "code": "\#(sent)""#)
@@ -274,7 +273,7 @@ struct DeliveredCodeTests {
                 try await deployment.finishFactor(elsewhere, answer(code, holder)),
                 "second_factor_invalid"
             )
-            // Nobody else's factor is started by it.
+            // A pending login cannot start another user's factor.
             let stranger = try await self.holder()
             try expectProblem(try await deployment.startFactor(elsewhere, stranger.factor), "not_found")
             #expect(try await deployment.simulator.messages(to: stranger.target).count == 1)
@@ -328,7 +327,7 @@ struct DeliveredCodeTests {
             }
             let byNumber = try document("number")
             let (bySource, byDay) = (try document("source"), try document("day"))
-            // By number: a login, sent three times; enrolments have a count of their own.
+            // Limit per number: a login's code is sent three times; enrolments have a limit of their own.
             let holder = try await holder(in: byNumber)
             let waiting = try await putOff(holder, to: byNumber)
             let (_, stranger) = try await newcomer(to: byNumber)
@@ -356,7 +355,7 @@ struct DeliveredCodeTests {
             }
             #expect(statuses.count { $0 == 200 } == 3, "\(statuses)")
             #expect(try await deployment.simulator.messages(to: number).count == 3)
-            // One user enrols ten numbers a day at most.
+            // A user may enrol ten numbers a day.
             let (_, collector) = try await newcomer(to: byNumber)
             var taken = 0
             for _ in 0..<12 {
@@ -365,7 +364,7 @@ struct DeliveredCodeTests {
             }
             #expect(taken == 10)
 
-            // By source, which a header does not change.
+            // Limit per source, which a header does not change.
             let (_, person) = try await newcomer(to: bySource)
             let source = "127.3.\(Int.random(in: 1...254)).\(Int.random(in: 1...254))"
             for port in [deployment.client.port, instance.client.port, deployment.client.port] {
@@ -384,7 +383,7 @@ struct DeliveredCodeTests {
             #expect(try await deployment.simulator.messages(to: refused).isEmpty)
             #expect(try await begin(refused, person, bySource, from: deployment.client).status == 200)
 
-            // By application and day, wherever they come from; a fifth of them enrols.
+            // Limit per application and day, for all sources together; a fifth of the messages may be for enrolments.
             let enrolled = try await self.holder(in: byDay)
             let (_, another) = try await newcomer(to: byDay)
             try expectProblem(
@@ -482,7 +481,7 @@ struct DeliveredCodeTests {
             }
         }
         #expect(try await deployment.simulator.messages(to: holder.target).count == 1)
-        // Three were counted, though none was taken.
+        // The three attempts counted, though the gateway accepted none.
         try expectProblem(
             try await deployment.startFactor(waiting, holder.factor, in: byNumber),
             "too_many_attempts"

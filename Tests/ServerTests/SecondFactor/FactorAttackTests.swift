@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Attacks on second factors",
@@ -37,7 +36,7 @@ struct FactorAttackTests {
         let codes: [String]
     }
 
-    /// Makes a user with factors; of the network that all tests come from no guesses of before count.
+    /// Creates a user with factors, and resets the guesses counted for the tests' common source.
     private func holder() async throws -> Holder {
         try await deployment.database.psql("delete from demo.attempts")
         let email = "h\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
@@ -59,7 +58,7 @@ struct FactorAttackTests {
         try deployment.putOff(try await logIn(holder))
     }
 
-    /// As if the person had shown everything so many seconds ago.
+    /// Makes the session's authentication that many seconds old.
     private func age(_ session: SignedIn, _ column: String = "factor_proved", _ seconds: Int = 360) async throws {
         try await deployment.database.psql(
             """
@@ -80,9 +79,9 @@ struct FactorAttackTests {
             reasons[reason, default: 0] += 1
         }
         #expect(reasons["second_factor_invalid"] == 5 && reasons["pending_sign_in_invalid"] == 3, "\(reasons)")
-        // The right one is too late.
+        // The right code comes too late.
         try expectProblem(try await deployment.finish(first, code: holder.app.code(1)), "pending_sign_in_invalid")
-        // Waits are over at once; what remains is the count of the day.
+        // The waits are ended by SQL; only the daily count remains.
         var looked = 5
         try await deployment.withSecondInstance { second in
             for round in 0..<40 {
@@ -99,7 +98,7 @@ struct FactorAttackTests {
             }
         }
         #expect(looked == 20)
-        // Another factor is not locked with it.
+        // Another factor is not locked out.
         let waiting = try await putOff(holder)
         try expectProblem(try await deployment.finish(waiting, code: holder.app.code(1)), "too_many_attempts")
         let rescued = try await deployment.finish(waiting, "recoveryCode", code: holder.codes[3])
@@ -173,11 +172,11 @@ struct FactorAttackTests {
             try await deployment.finish(waiting, code: holder.app.code(1), to: other),
             "pending_sign_in_invalid"
         )
-        // The thief's own factor is none of this user's.
+        // The attacker's factor is no factor of this user.
         let own = try await putOff(thief)
         let mixed = PutOff(pending: waiting.pending, factors: own.factors)
         try expectProblem(try await deployment.finish(mixed, code: thief.app.code(1)), "second_factor_invalid")
-        // Another key is another client.
+        // Another API key is another client.
         try await deployment.database.psql(
             """
             insert into federation.api_keys (application_id, key_hash, label)
@@ -236,7 +235,7 @@ struct FactorAttackTests {
                 "select count(*) from demo.sessions where object_id = '\(holder.session.objectID)' and factor_kind = 'totp' and created > (select min(created) from demo.sessions where object_id = '\(holder.session.objectID)')"
             #expect(try await deployment.database.psql(sessions) == [["0"]], "\(what)")
         }
-        // By a provider: unlinked, revoked, and a password that was set anew.
+        // Logins with a provider: unlinked, revoked, and after a password reset.
         for (what, sql) in [
             ("unlinked", "delete from demo.identities where object_id = '%'"),
             ("revoked", "update demo.identities set revoked = now() where object_id = '%'"),
@@ -255,7 +254,7 @@ struct FactorAttackTests {
         }
     }
 
-    /// Sends an answer for what waits, whose other members are as written.
+    /// Sends the second factor of a pending login, with other members as written.
     private func send(
         _ endpoint: String,
         _ answer: String,
@@ -275,7 +274,7 @@ struct FactorAttackTests {
         let first = try deployment.signedIn(try await deployment.finish(waiting, code: code, headers: key))
         let again = try deployment.signedIn(try await deployment.finish(waiting, code: code, headers: key))
         #expect(again.token == first.token && !first.token.isEmpty)
-        // The same key with another body is another request: it is not told what came of the first.
+        // The same key with another body is another request, which does not get the first response.
         let recovery = try #require(waiting.id(of: "recoveryCode"))
         let others = [
             #""factorId": "\#(recovery)", "code": "\#(code)""#,
@@ -331,7 +330,7 @@ struct FactorAttackTests {
             )
             try expectProblem(link, "second_factor_reauthentication_required")
         }
-        // Everything else goes on.
+        // All other changes are still possible.
         let nick = try await deployment.send("PUT", "users/\(id)", #"{"nick": "n"}"#, token: holder.session.token)
         #expect(nick.status == 200, "\(nick.text)")
         let begun = try await deployment.send("POST", "users/secondFactor/start", token: holder.session.token)
@@ -340,7 +339,7 @@ struct FactorAttackTests {
             pending: data["pending"]?.string ?? "",
             factors: data["factors"]?.array?.compactMap(\.object) ?? []
         )
-        // Nobody else's session is served by it, and it opens none.
+        // The step-up cannot be finished without its session or with another one, and opens no session.
         for token in [nil, try await self.holder().session.token] {
             let reply = try await deployment.finish(waiting, code: holder.app.code(1), token: token)
             try expectProblem(reply, "pending_sign_in_invalid")
@@ -354,7 +353,7 @@ struct FactorAttackTests {
             token: holder.session.token
         )
         #expect(changed.status == 200, "\(changed.text)")
-        // The factor alone is not who somebody is.
+        // The second factor alone does not authenticate the user.
         try await age(holder.session, "proved")
         for (method, endpoint, body) in requests.dropFirst(2) {
             let reply = try await deployment.send(method, endpoint, body, token: holder.session.token)

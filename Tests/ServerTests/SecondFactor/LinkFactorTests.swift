@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -72,7 +71,7 @@ struct LinkFactorTests {
         }
         try expectProblem(try await reset(token, more(app.wrongCode)), "second_factor_invalid")
         #expect(try await deployment.isValid(session.token), "nothing has ended yet")
-        // What was begun for one link is nothing to another, and no login.
+        // A pending factor of one link is invalid for another, and is no login.
         let other = try await link(to: email)
         let elsewhere = try deployment.putOff(try await reset(other))
         try expectProblem(
@@ -119,7 +118,7 @@ struct LinkFactorTests {
         #expect(left == "9")
     }
 
-    /// Enrols a code by mail.
+    /// Enrols a mailbox for codes by mail.
     ///
     /// - Returns: The recovery codes that come with the first factor.
     private func enrolMail(_ address: String?, of session: SignedIn, reading mailbox: String) async throws -> [String] {
@@ -186,7 +185,7 @@ struct LinkFactorTests {
 
     @Test("a reversal asks for a factor of before the change, and for none where only the thief's are left")
     func reversal() async throws {
-        // The thief, in a session, adds a factor to an account that had none.
+        // With a stolen session a thief adds a factor to an account that had none.
         let (email, session) = try await person()
         _ = try await deployment.enrolApp(of: session)
         let token = try await mails.token(to: email, page: "undo-change")
@@ -196,10 +195,10 @@ struct LinkFactorTests {
         #expect(undone.reply.status == 200, "\(undone.text)")
         #expect(try await logInStatus(email, Self.sentence) == "200", "the thief's factor is gone")
 
-        // An account that has one changes something else.
+        // On an account with a factor, something else changes.
         let back = try await deployment.logIn(email, password: Self.sentence)
         let (app, factor, _) = try await deployment.enrolApp(of: back)
-        // The mail about the first one has come, so the next link is that of the renewal.
+        // Wait for the mail about the first factor, so that the next link is that of the renewal.
         _ = try await mails.token(to: email, page: "undo-change")
         try await deployment.forgetSteps()
         let renewed = try await deployment.send(

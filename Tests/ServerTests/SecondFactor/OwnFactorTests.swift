@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -44,7 +43,7 @@ struct OwnFactorTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Somebody with a password and an authenticator app.
+    /// A user with a password and an authenticator app.
     private struct Holder {
         let email: String
         let session: SignedIn
@@ -53,18 +52,18 @@ struct OwnFactorTests {
         let codes: [String]
     }
 
-    /// Where mails of before are on their way meanwhile.
+    /// The table in which earlier mails may change while they are sent.
     private var sent: Set<String> { ["demo.mails"] }
 
     private func document(_ application: String) throws -> Document {
         try #require(deployment.documents.first { $0.application == application })
     }
 
-    /// Somebody with a password, whose address is confirmed.
+    /// Creates a user with a password and a confirmed address.
     private func person(in document: Document? = nil) async throws -> (email: String, session: SignedIn) {
         let schema = (document ?? deployment.documents[0]).application
         let email = "o\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
-        // Of the network that all tests come from no guesses of before count.
+        // Reset the guesses counted for the tests' common source.
         try await deployment.database.psql("delete from \(schema).attempts")
         _ = try await deployment.register(email, to: document)
         try await deployment.database.psql("update \(schema).users set email_verified = true where email = '\(email)'")
@@ -93,7 +92,7 @@ struct OwnFactorTests {
         try deployment.putOff(try await logIn(holder.email, to: document))
     }
 
-    /// Shows the app for what waits, though its code may have been shown before.
+    /// Shows the app's code for a pending login, even if the code was used before.
     private func show(
         _ holder: Holder,
         for waiting: PutOff,
@@ -134,7 +133,7 @@ struct OwnFactorTests {
         try #require(JSON.object(reply.text)?["id"]?.string, "\(reply.text)")
     }
 
-    /// As if it had been so many seconds ago.
+    /// Makes the session's authentication that many seconds old.
     private func age(_ session: SignedIn, _ column: String, _ seconds: Int, in schema: String = "demo") async throws {
         try await deployment.database.psql(
             """
@@ -148,7 +147,7 @@ struct OwnFactorTests {
         try await deployment.value("select count(*) from \(schema).\(table) where object_id = '\(user)'")
     }
 
-    /// Changes what the operator says of second factors, and waits until it is known.
+    /// Changes the operator's settings of second factors, and waits until the service has loaded them.
     private func change(_ document: Document, to secondFactor: String) async throws {
         var changed = document
         changed.settings = #"{"secondFactor": {\#(secondFactor)}, "registration": {"confirmEmail": false}}"#
@@ -164,7 +163,7 @@ struct OwnFactorTests {
         }
     }
 
-    // MARK: - What it takes
+    // MARK: - Requirements of changes
 
     @Test("factors come and go by sessions that have shown of late who they are, and a factor where there is one")
     func proofs() async throws {
@@ -179,7 +178,7 @@ struct OwnFactorTests {
         let added = try await confirm(early, session)
         let factor = try id(added)
         #expect(try await deployment.shownFactor(of: session.objectID) == ["totp", "t"])
-        // Confirming has shown it: the next one may come at once.
+        // Confirming counts as showing the factor: the next factor may follow at once.
         let next = try await begin(session)
         try await age(session, "factor_proved", 303)
         let codes = #"{"kind": "recoveryCode"}"#
@@ -313,7 +312,7 @@ struct OwnFactorTests {
             #expect(statuses.count { $0 == 200 } == 1, "\(statuses)")
         }
         #expect(try await count("factors", of: session.objectID) == "3")
-        // A removed one does not come back by its draft.
+        // A removed factor does not come back by its draft.
         let factors = try await deployment.factors(of: session)
         #expect(try await remove(try #require(factors.last?["id"]?.string), session).status == 204)
         #expect(try await confirm(draft, session).status != 200)
@@ -340,7 +339,7 @@ struct OwnFactorTests {
         let recovered = try deployment.signedIn(used)
         #expect(try await deployment.shownFactor(of: session.objectID)[0] == "recoveryCode")
         #expect(try await left() == 9)
-        // Another factor brings no other codes; new ones are given by who asks for them.
+        // A further factor brings no new recovery codes; those must be requested.
         let second = try await begin(recovered)
         let added = try await confirm(second, recovered)
         #expect(added.status == 200 && JSON.object(added.text)?["recoveryCodes"] == nil, "\(added.text)")
@@ -362,7 +361,7 @@ struct OwnFactorTests {
         #expect(try await deployment.factors(of: recovered).isEmpty)
         #expect(try await logIn(holder.email).status == 200)
         try expectProblem(try await deployment.beginFactor("recoveryCode", of: recovered), "factor_not_offered")
-        // Where the application has none, none are given.
+        // An application without recovery codes issues none.
         let bare = try document("bare")
         let plain = try await self.holder(in: bare)
         #expect(plain.codes.isEmpty)
@@ -407,7 +406,7 @@ struct OwnFactorTests {
         #expect(try await deployment.factors(of: back).isEmpty)
         #expect(try await mails.next(to: email).contains("has just been changed"))
         #expect(try await remove(thief.id, back).status == 404)
-        // Who has confirmed no address gets no link.
+        // A user without a confirmed address gets no link.
         let other = "u\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
         _ = try await deployment.register(other)
         let unconfirmed = try await deployment.logIn(other)
@@ -420,12 +419,12 @@ struct OwnFactorTests {
     @Test("a mail tells of a factor that has gone, and its link brings it back, as it was, and ends what came since")
     func removed() async throws {
         let holder = try await holder()
-        // That of the enrolment.
+        // The mail about the enrolment.
         _ = try await mails.token(to: holder.email, page: "undo-change")
         #expect(try await remove(holder.factor, holder.session).status == 204)
         let token = try await mails.token(to: holder.email, page: "undo-change")
         let thief = try await deployment.enrolApp(of: holder.session)
-        // The factors of then are asked for, not the thief's.
+        // The link asks for the factors before the change, not for the thief's.
         let asked = try deployment.putOff(try await undo(token))
         #expect(asked.factors.map { $0["kind"]?.string } == ["totp", "recoveryCode"])
         try await deployment.forgetSteps()
@@ -453,9 +452,9 @@ struct OwnFactorTests {
         try deployment.putOff(try await logIn(email, password: Self.words))
     }
 
-    // MARK: - What changes between the two steps
+    // MARK: - Changes while a login is pending
 
-    /// The factor that a login without one enrols.
+    /// Begins the enrolment of a factor within a pending login that requires one.
     private func beginPending(_ waiting: PutOff, in document: Document) async throws -> AuthenticatorApp {
         let body = #"{"kind": "totp", "pending": "\#(waiting.pending)"}"#
         let begun = try await deployment.send("POST", "users/factors", body, to: document)
@@ -620,7 +619,7 @@ struct OwnFactorTests {
 
     // MARK: - Trusted devices
 
-    /// Logs in by a factor, on a device that is to be trusted.
+    /// Logs in with a factor and makes the device trusted.
     private func trust(_ holder: Holder, in document: Document? = nil) async throws -> (SignedIn, device: String) {
         let waiting = try await putOff(holder, to: document)
         let reply = try await show(holder, for: waiting, more: #", "trustDevice": true"#, in: document)

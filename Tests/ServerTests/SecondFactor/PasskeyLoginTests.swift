@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Passkeys as a login method",
@@ -17,14 +16,14 @@ struct PasskeyLoginTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// The challenge of options for the browser.
+    /// Decodes the challenge of WebAuthn options.
     private func challenge(_ options: JSONObject?) throws -> [UInt8] {
         try #require(options?["challenge"]?.string.flatMap { Base64URL.decode($0.utf8) })
     }
 
     /// Enrols a passkey.
     ///
-    /// - Returns: The id of its factor.
+    /// - Returns: The passkey, and the id of its factor.
     private func enrol(
         of session: SignedIn,
         in document: Document? = nil
@@ -81,7 +80,7 @@ struct PasskeyLoginTests {
     func lastWayIn() async throws {
         let byFacebook = try await deployment.signIn(try await deployment.newcomer())
         var (key, id) = try await enrol(of: byFacebook)
-        // Whether this one logs in has not been seen yet.
+        // The passkey has not logged in yet, so it does not count as a login method.
         try expectProblem(try await unlink(byFacebook), "last_way_in")
         let session = try await logIn(by: &key)
         #expect(session.objectID == byFacebook.objectID)
@@ -97,7 +96,7 @@ struct PasskeyLoginTests {
         try expectProblem(try await remove(id, by: session), "last_way_in")
         #expect(try await logIn(by: &key).objectID == session.objectID)
 
-        // Another passkey is a way in when it has logged in.
+        // Another passkey is a login method once it has logged in.
         var (other, otherID) = try await enrol(of: session)
         try expectProblem(try await remove(id, by: session), "last_way_in")
         let byOther = try await logIn(by: &other)
@@ -113,7 +112,7 @@ struct PasskeyLoginTests {
         let byPasskey = try await logIn(by: &key)
         #expect(try await remove(id, by: byPasskey).status == 204)
         #expect(try await loginMethods(of: byPasskey).map { $0["provider"]?.string } == ["facebook"])
-        // What is gone is none, even in the session that it has opened.
+        // A removed passkey is no login method, even in the session that it opened.
         try expectProblem(try await unlink(byPasskey), "last_way_in")
     }
 

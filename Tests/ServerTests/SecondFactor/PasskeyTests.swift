@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let android = "android:apk-key-hash:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 
@@ -54,7 +53,7 @@ struct PasskeyTests {
 
     private typealias Assertion = SoftAuthenticator.AssertionDraft
 
-    /// Somebody with a passkey.
+    /// A user with a passkey.
     private struct Holder {
         let visitor: Visitor
         let session: SignedIn
@@ -71,7 +70,7 @@ struct PasskeyTests {
         return (visitor, try await deployment.signIn(visitor, to: document))
     }
 
-    /// Begins to make a passkey.
+    /// Begins the registration of a passkey.
     private func begin(
         _ session: SignedIn,
         in document: Document? = nil
@@ -86,7 +85,7 @@ struct PasskeyTests {
         try #require(options["challenge"]?.string.flatMap { Base64URL.decode($0.utf8) })
     }
 
-    /// An authenticator that does as options say, at the first page of an application.
+    /// Returns an authenticator that follows the options, with the first origin of an application.
     private func authenticator(
         _ options: JSONObject,
         _ algorithm: SoftAuthenticator.Algorithm = .es256,
@@ -106,7 +105,7 @@ struct PasskeyTests {
         counts: Bool = true,
         in document: Document? = nil
     ) async throws -> Holder {
-        // Of the network that all tests come from no guesses of before count.
+        // Reset the guesses counted for the tests' common source.
         try await deployment.database.psql("delete from demo.attempts")
         let (visitor, session) = try await newcomer(to: document)
         let (draft, options) = try await begin(session, in: document)
@@ -120,7 +119,7 @@ struct PasskeyTests {
         return Holder(visitor: visitor, session: session, passkey: passkey, factor: factor)
     }
 
-    /// A login of the holder that waits for the passkey, and its challenge.
+    /// Starts a login of the holder that waits for the passkey, and returns its challenge.
     private func putOff(
         _ holder: Holder,
         to document: Document? = nil
@@ -131,7 +130,7 @@ struct PasskeyTests {
         return (waiting, try challenge(options))
     }
 
-    /// A login by a passkey that waits for it, and its challenge.
+    /// Starts a login with a passkey alone, and returns its challenge.
     private func startLogin(
         in document: Document? = nil,
         session: SignedIn? = nil
@@ -168,7 +167,7 @@ struct PasskeyTests {
         try await deployment.finishFactor(waiting, #""credential": \#(credential)"#, in: document, at: client)
     }
 
-    /// Checks that what is tried is refused, opens no session and writes nothing.
+    /// Expects that an attempt is refused, opens no session and writes nothing.
     private func expectRefused(
         _ passkey: String?,
         _ reason: String = "second_factor_invalid",
@@ -244,7 +243,7 @@ struct PasskeyTests {
             ("wrong_user", { $0.userHandle = handle }),
             ("cloned", { $0.data.signCount = 0 }),
             ("invalid_signature", { $0.rewriteSigned = { [$0[0] ^ 1] + $0.dropFirst() } }),
-            // Of no factor of this user's.
+            // The credential belongs to no factor of this user.
             ("", { $0.credentialID = [1, 2, 3] }),
         ]
         for (name, change) in changes {
@@ -258,7 +257,7 @@ struct PasskeyTests {
             let right = try holder.passkey.assert(challenge: challenge)
             #expect(try await finish(waiting, right).status == 200, "\(name): the right one still counts")
         }
-        // What the stranger shows is right, and none of this user's; nor is it a login's challenge.
+        // The stranger's assertion is valid, but for no factor of this user; and another login has another challenge.
         let (waiting, challenge) = try await putOff(holder)
         let theirs = try stranger.passkey.assert(challenge: challenge)
         try await expectRefused(nil) { try await finish(waiting, theirs) }
@@ -337,7 +336,7 @@ struct PasskeyTests {
                 let sessions = try await deployment.sessions(of: holder.session.objectID)
                 #expect(sessions.flatMap { Int($0) } == before.flatMap { Int($0) }.map { $0 + 1 }, comment)
             }
-            // The counter of one that counts, and the login itself of one that does not.
+            // The counter decides for a passkey that counts, the single-use login for one that does not.
             var before = try await deployment.sessions(of: holder.session.objectID)
             var attempts: [(PutOff, String)] = []
             for _ in 0..<6 {
@@ -380,7 +379,7 @@ struct PasskeyTests {
                 try await deployment.confirmFactor(draft, #""credential": \#(credential)"#, of: session)
             }
         }
-        // The credential of somebody else, with a key of one's own, and with theirs.
+        // Another user's credential id, with one's own key and with theirs.
         let id = holder.passkey.credentialID
         for key in [passkey.key, holder.passkey.key] {
             var taken = SoftAuthenticator(
@@ -403,13 +402,13 @@ struct PasskeyTests {
         try await expectRefused(nil, "passkey_invalid") {
             try await deployment.confirmFactor(second, #""credential": \#(again)"#, of: holder.session)
         }
-        // Another application's users have passkeys of their own.
+        // Users of another application have passkeys of their own.
         let (_, elsewhere) = try await newcomer(to: other)
         let (third, theirs) = try await begin(elsewhere, in: other)
         let same = holder.passkey.register(challenge: try challenge(theirs))
         let answer = #""credential": \#(same)"#
         #expect(try await deployment.confirmFactor(third, answer, of: elsewhere, in: other).status == 200)
-        // A code is no passkey.
+        // A code is no passkey response.
         try await expectRefused(nil, "malformed_request") {
             try await deployment.confirmFactor(draft, #""code": "123456""#, of: session)
         }
@@ -429,7 +428,7 @@ struct PasskeyTests {
         #expect(try await deployment.shownFactor(of: user) == ["passkey", "t"])
         let claims = try await claims(signedIn)
         #expect(claims["amr"]?.text == #"["pop","mfa"]"# && claims["acr"]?.string == "aal2")
-        // It is both: who logged in by it changes factors at once.
+        // A passkey is both factors: the session may change factors at once.
         #expect(try await deployment.beginFactor("totp", of: signedIn).status == 200)
         try await expectRefused("cloned") { try await logIn(waiting, credential) }
         let fresh = try holder.passkey.assert(challenge: challenge)
@@ -487,7 +486,7 @@ struct PasskeyTests {
         try await expectRefused(nil, "malformed_request") {
             try await deployment.send("POST", "users/passkey/finish", code)
         }
-        // Of another login, of another application, of another API key.
+        // A response for another login, another application, another API key.
         let another = try await startLogin()
         let elsewhere = try holder.passkey.assert(challenge: another.challenge)
         try await expectRefused("wrong_challenge") { try await logIn(waiting, elsewhere) }
@@ -496,7 +495,7 @@ struct PasskeyTests {
         let theirs = try await startLogin(in: other)
         let shown = try holder.passkey.assert(challenge: theirs.challenge)
         try await expectRefused(nil) { try await logIn(theirs.waiting, shown, in: other) }
-        // Nothing of it was used up: the right one still logs in.
+        // The refusals used up nothing: the valid response still logs in.
         #expect(try deployment.signedIn(try await logIn(waiting, right)).objectID == holder.session.objectID)
     }
 
@@ -521,7 +520,7 @@ struct PasskeyTests {
             let (waiting, challenge) = try await startLogin()
             try await deployment.database.psql(sql(holder))
             let credential = try holder.passkey.assert(challenge: challenge)
-            // The statement of the login uses the pending sign-in up before it knows who is disabled.
+            // The login's statement uses up the pending login before it reads the user's status.
             try await expectRefused(nil, reason, "\(what)", except: ["demo.single_use"]) {
                 try await logIn(waiting, credential)
             }
@@ -531,7 +530,7 @@ struct PasskeyTests {
             try await deployment.send("POST", "users/passkey/start", to: strict),
             "factor_not_offered"
         )
-        // The pending sign-in of a second factor is bound to its user, whichever path it comes by.
+        // The pending login of a second factor is bound to its user, whichever endpoint finishes it.
         let (waiting, challenge) = try await putOff(holder, to: strict)
         let credential = try holder.passkey.assert(challenge: challenge)
         let finished = try deployment.signedIn(try await logIn(waiting, credential, in: strict))

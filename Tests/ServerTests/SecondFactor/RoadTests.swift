@@ -1,8 +1,7 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 @Suite(
     "Second factors on every road",
@@ -24,7 +23,7 @@ struct RoadTests {
         try #require(deployment.documents.first { $0.application == application })
     }
 
-    /// Somebody who has an account, by each road's own means, with an authenticator app.
+    /// Creates a user with an account for this way to log in, and with an authenticator app.
     private func enrolled(
         _ road: Road,
         in document: Document
@@ -43,14 +42,14 @@ struct RoadTests {
         return (traveller, app, session, codes)
     }
 
-    /// Comes in by a road, and has to wait: nothing is written of it, and nothing told.
+    /// Logs in up to the second factor, and expects that nothing is written or revealed before it.
     private func waitsTracelessly(
         _ road: Road,
         _ traveller: Traveller,
         to document: Document,
         _ reason: String = "second_factor_required"
     ) async throws -> Waiting {
-        // What counts once is used up, and a guest is made on the way.
+        // Single-use values are used up, and some ways to log in create a guest first.
         var changing: Set<String> = ["attempts", "single_use"]
         if road.isGuest { changing.formUnion(["users", "sessions"]) }
         var waiting: Waiting?
@@ -125,7 +124,7 @@ struct RoadTests {
                     in: document
                 )
             }
-            // The code was shown: another login needs another one.
+            // The code was used: another login needs another code.
             let next = try deployment.waiting(
                 try await deployment.travel(road, traveller, to: document, at: second),
                 on: road
@@ -179,7 +178,7 @@ struct RoadTests {
             "pending_sign_in_invalid",
             in: document
         )
-        // At the beginning of a second, so that the login begins in the same one.
+        // Start at the beginning of a second, so that the login starts in the same one.
         try await deployment.database.psql(
             "select pg_sleep(1.01 - (extract(epoch from clock_timestamp()) % 1)::float8); \(ending)"
         )
@@ -202,11 +201,11 @@ struct RoadTests {
                 "second_factor_enrolment_required"
             )
             let (app, finished) = try await enrol(waiting, on: road, in: document, at: second)
-            // A popup's page has no header that tells.
+            // The page of a popup has no header about a created user.
             #expect(finished.created == !(road.isPassword || road.isGuest || road == .popup))
             let factors = try await deployment.get("users/factors", token: finished.token, of: document)
             #expect(factors.status == 200 && factors.text.contains("totp"), "\(factors.text)")
-            // From now on it is asked for, and the last one stays.
+            // From now on the factor is asked for, and the last one cannot be removed.
             let next = try deployment.waiting(
                 try await deployment.travel(road.back, traveller, to: document),
                 on: road.back
@@ -223,7 +222,7 @@ struct RoadTests {
         }
     }
 
-    /// Enrols an authenticator app for a login that waits for it.
+    /// Enrols an authenticator app for a pending login.
     private func enrol(
         _ waiting: Waiting,
         on road: Road,
@@ -242,7 +241,7 @@ struct RoadTests {
         at second: ServiceProcess
     ) async throws -> (AuthenticatorApp, SignedIn) {
         #expect(waiting.factors.map { $0["kind"]?.string } == ["totp"])
-        // It opens nothing else.
+        // The pending login gives access to nothing else.
         for endpoint in ["users/factors", "users/sessions", "users/identities"] {
             let reply = try await deployment.get(endpoint, token: String(waiting.pending.prefix(43)), of: document)
             try expectProblem(reply, "session_invalid")
@@ -353,7 +352,7 @@ struct RoadTests {
             #expect(done.status == 200, "\(done.text)")
             let linked = try await link(at: second)
             #expect(linked.status == 200, "\(linked.text)")
-            // From now on it is a way in, which waits for the factor like every other one.
+            // From now on the identity is a login method, which asks for the factor, too.
             let asked = try await deployment.travel(.twitter, other, to: document)
             let factors = waiting.factors.compactMap { $0["id"]?.string }
             #expect(try deployment.waiting(asked, on: .twitter).factors == factors)

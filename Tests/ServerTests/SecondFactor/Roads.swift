@@ -1,30 +1,29 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// By what somebody comes in.
+/// The ways to log in.
 enum Road: String, CaseIterable, CustomTestStringConvertible {
     case password, accessToken, idToken, code, guest, guestLinks, pathOfEveryProvider, simpleRegister, twitter
     case popup, redirect
 
-    /// Where the page lives that opens popups.
+    /// The origin of the page that opens popups.
     static let origin = "https://page.example.com"
 
     var testDescription: String { rawValue }
 
-    /// Whether a user can be there before.
+    /// Whether the user can exist before the login.
     var isPassword: Bool { self == .password }
     var isFacebook: Bool { self != .password && self != .twitter }
     var isGuest: Bool { self == .guest || self == .guestLinks }
-    /// Whether the service itself asks for the factor, on a page in the browser.
+    /// Whether the service itself asks for the second factor, on a page in the browser.
     var isDialog: Bool { self == .popup || self == .redirect }
-    /// By what the same person comes the next time: an identity is linked once.
+    /// The way of the user's next login: an identity is linked only once.
     var back: Road { self == .guestLinks ? .accessToken : self }
 }
 
-/// Somebody with what it takes to come by each road.
+/// A user with the credentials for every way to log in.
 struct Traveller: Sendable {
     static let name = "Traveller Canary"
 
@@ -32,11 +31,11 @@ struct Traveller: Sendable {
     let bird: TwitterVisitor
     let email: String
 
-    /// What nobody but them has.
+    /// The values that only this user has.
     var words: [String] { [email, visitor.id, bird.id] }
 }
 
-/// A login that waits for a second factor: as its client holds it, or as the page in the browser of a dialog.
+/// A pending login: as held by its client, or as the page in the browser of a dialog.
 enum Waiting: Sendable {
     case client(PutOff)
     case page(FormPage)
@@ -60,9 +59,9 @@ extension Deployment {
         )
     }
 
-    /// Comes in by a road.
+    /// Logs in up to the second factor.
     ///
-    /// - Returns: The reply of the login; of a dialog the one to the browser that comes back from the provider.
+    /// - Returns: The response of the login; for a dialog, the response to the browser that returns from the provider.
     func travel(
         _ road: Road,
         _ traveller: Traveller,
@@ -121,7 +120,7 @@ extension Deployment {
         }
     }
 
-    /// Takes what a road has led to for a login that waits.
+    /// Requires that a response is a pending login.
     func waiting(
         _ reply: HTTPReply,
         on road: Road,
@@ -132,8 +131,9 @@ extension Deployment {
         return .page(FormPage(reply: reply))
     }
 
-    /// Shows a code for a login that waits: of an authenticator app, or a recovery code, which the page offers as the
-    /// other one.
+    /// Shows a code for a pending login.
+    ///
+    /// The code is that of an authenticator app, or a recovery code, which the page offers as the alternative.
     func show(
         _ code: String,
         of factor: String = "totp",
@@ -154,9 +154,9 @@ extension Deployment {
         }
     }
 
-    /// Follows a road to its end.
+    /// Finishes a login.
     ///
-    /// - Returns: The user in a session; nil when there is none.
+    /// - Returns: The user with a session; `nil` if the login failed.
     func arrival(
         of reply: HTTPReply,
         on road: Road,
@@ -175,13 +175,13 @@ extension Deployment {
             let redeemed = try await redeem(code, of: document, at: instance?.client)
             return redeemed.status == 200 ? try signedIn(redeemed) : nil
         default:
-            // A user whom `register` has made is 201.
+            // The status is 201 for a user created by `register`.
             let user = [200, 201].contains(reply.status) ? JSON.object(reply.text) : nil
             return user.map { SignedIn(user: $0, reply: reply) }
         }
     }
 
-    /// Checks that what was shown opens nothing.
+    /// Expects that the shown factor opens no session.
     func expectRefusal(
         _ reply: HTTPReply,
         on road: Road,

@@ -1,9 +1,8 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 private let mails = MailsFolder()
 
@@ -166,7 +165,7 @@ struct WayAroundTests {
         let login = try await deployment.finish(try await putOff(holder.email), code: holder.app.code())
         #expect(login.status == 200, "\(login.text)")
         #expect(try await guess(12) == 5, "what the owner has shown takes back nothing but itself")
-        // What nobody guesses is not shut by who tries.
+        // Wrong attempts do not lock out recovery codes, which nobody can guess.
         #expect(try await guess(24, at: "recoveryCode") == 20)
         try await deployment.forgetSteps()
         let rescued = try await deployment.finish(
@@ -175,7 +174,7 @@ struct WayAroundTests {
             code: holder.codes[2]
         )
         #expect(try deployment.signedIn(rescued).objectID == holder.session.objectID)
-        // Nor are sessions, whose guesses are counted by themselves.
+        // Sessions are not locked out either: their guesses are counted separately.
         let stepUp = try await deployment.stepUp(holder.session)
         let answer = #""factorId": "\#(holder.factor)", "code": "\#(holder.app.code())""#
         #expect(try await deployment.finishFactor(stepUp, answer, session: holder.session).status == 200)
@@ -195,7 +194,7 @@ struct WayAroundTests {
             try await deployment.send("POST", "users/factors", passkey, to: strict),
             "factor_not_offered"
         )
-        // The same authenticator, for two people.
+        // The same authenticator, for two users.
         var owner: String?
         let authenticator = try SoftAuthenticator.Key(.es256)
         var credentialID: [UInt8]?
@@ -315,7 +314,7 @@ struct WayAroundTests {
         #expect(try await deployment.value(names) == "1")
     }
 
-    // MARK: - The way back
+    // MARK: - Reversal of changes
 
     @Test("a reversal asks for factors that were taken away since; an operator who takes them ends the link")
     func reversal() async throws {
@@ -330,7 +329,8 @@ struct WayAroundTests {
                 return try await deployment.send("POST", "users/undochange", body)
             }
             if byOperator {
-                try await deployment.command("user", "factor", "remove", "demo", holder.session.objectID, "--all")
+                let user = holder.session.objectID
+                try await deployment.command("delete", "applications/demo/users/\(user)/factors", "--confirm", user)
                 try expectProblem(try await undo(), "link_invalid")
                 continue
             }

@@ -1,22 +1,21 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A browser of somebody who has an account.
+/// The browser of a user with an account.
 final class AccountBrowser: FormBrowser {
-    /// Where browsers reach the service.
+    /// The origin at which browsers reach the service.
     static let origin = "https://users.example.com"
 
     init(_ http: HTTPClient, cookies: [String: String] = [:]) {
         super.init(http, at: Self.origin, cookies: cookies)
     }
 
-    /// The token of the session.
+    /// Returns the session token in the browser's cookie.
     func session(of application: String = "demo") -> String? { cookies["__Host-federation-account-\(application)"] }
 
-    /// Loads a page as another site's link has it loaded: cookies of ours alone do not come along.
+    /// Loads a page by a link of another site: only the cookies of dialogs are sent.
     @discardableResult
     func arrive(at path: String) async throws -> HTTPReply {
         try await open(path, with: cookies.filter { $0.key.contains("dialog") })
@@ -24,7 +23,7 @@ final class AccountBrowser: FormBrowser {
 }
 
 extension Deployment {
-    /// The path of a new link to the account page, for the user of a session.
+    /// Returns the path of a new link to the account page, for the user of a session.
     func accountLink(
         of token: String,
         in document: Document? = nil,
@@ -37,7 +36,7 @@ extension Deployment {
         return String(url.dropFirst(AccountBrowser.origin.count))
     }
 
-    /// A browser in which the user of a session has opened the account page by a link.
+    /// Returns a browser in which the user of a session has opened the account page by a link.
     func accountBrowser(
         of token: String,
         in document: Document? = nil,

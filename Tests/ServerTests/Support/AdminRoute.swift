@@ -1,29 +1,28 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A route of the administration API, as a test that walks all of them needs it.
+/// A route of the administration API, for tests that walk over all routes.
 struct AdminRoute: Sendable, CustomStringConvertible {
     let method: String
-    /// Behind `/admin/v1/`; names in braces are filled in from ``Walk/names``, and a query may follow.
+    /// The path below `/admin/v1/`; ``Walk/names`` fills in names in braces, and a query may follow.
     let path: String
-    /// The role that it takes.
+    /// The least role that the route needs.
     let role: Role
-    /// A body that is right, with names in braces as in the path.
+    /// A valid body, with names in braces as in the path.
     var json: String?
     var status = 200
-    /// The entries that it adds to the audit log when it succeeds, by their action.
+    /// The actions of the entries that a success adds to the audit log.
     var audited: [String] = []
 
     var description: String { "\(method) \(path)" }
 
-    /// The path as the document of the API has it, whatever its parameters are called.
+    /// The path as in the OpenAPI document, without the names of parameters.
     var pattern: String { "\(method) \(Self.anonymous(path.prefix { $0 != "?" }))" }
 
-    /// A path with nameless parameters, and as such also whatever a route of this table has in their place.
+    /// Returns a path with nameless parameters, also in place of the constants that this table has for parameters.
     static func anonymous(_ path: some StringProtocol) -> String {
         var parts = path.split(separator: "/").map { $0.hasPrefix("{") ? "{}" : String($0) }
         for index in parts.indices.dropFirst()
@@ -63,9 +62,9 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", "operator", .viewer),
         AdminRoute("POST", "operator/sessions", .viewer, audited: ["operator.session.open"]),
         AdminRoute("GET", "operator/sessions", .viewer),
-        // The token that calls is no session.
+        // The calling token is no session.
         AdminRoute("DELETE", "operator/sessions/current", .viewer, status: 404),
-        // Of who has no factor, and begins to enrol one.
+        // The operator has no factor, and begins to enrol one.
         AdminRoute("GET", "operator/factors", .viewer),
         AdminRoute("POST", "operator/factors", .viewer, #"{"kind": "totp"}"#),
         AdminRoute("POST", "operator/factors/{factor}/confirm", .viewer, #"{"code": "000000"}"#, status: 404),
@@ -78,7 +77,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             #"{"pending": "", "factorId": "{factor}", "code": "000000"}"#,
             status: 401
         ),
-        // There are operators: nobody is the first one.
+        // Operators exist, so nobody can become the first.
         AdminRoute("POST", "setup", .viewer, #"{"name": "{operator}.first"}"#, status: 401),
         AdminRoute("GET", "operators", .viewer),
         AdminRoute("GET", "operators/{operator}", .viewer),
@@ -124,7 +123,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
         AdminRoute("POST", application + "/providers/twitter/check", .editor),
-        // No token is kept of this user.
+        // The service keeps no token of this user.
         AdminRoute("POST", user + "/refresh", .editor, status: 409),
     ]
 
@@ -176,7 +175,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             audited: ["user.create"]
         ),
         AdminRoute("PATCH", user + "/properties", .editor, #"{"name": "Walked"}"#, audited: ["user.update"]),
-        // A user who came by a provider has no password.
+        // A user who logs in with a provider has no password.
         AdminRoute("POST", user + "/mails", .editor, #"{"mail": "passwordReset"}"#, status: 409),
         AdminRoute("DELETE", user + "/sessions/{session}", .editor, status: 204, audited: ["user.session.end"]),
         AdminRoute("DELETE", user + "/sessions", .editor, status: 204, audited: ["user.sessions.end"]),
@@ -189,7 +188,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             status: 201,
             audited: ["invitation.create"]
         ),
-        // One that names an identity has no link.
+        // An invitation for an identity has no link.
         AdminRoute("POST", application + "/invitations/{invitation}/send", .editor, status: 409),
         AdminRoute(
             "DELETE",
@@ -234,7 +233,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             status: 201,
             audited: ["key.add"]
         ),
-        // The variable that a document named for the key goes with it to its new label.
+        // The variable that a document named for the key moves to the new label.
         AdminRoute(
             "PATCH",
             application + "/keys/{key}",
@@ -353,24 +352,24 @@ struct AdminRoute: Sendable, CustomStringConvertible {
     ]
 }
 
-/// Things for a walk over all routes to work on: an application with a user, and an operator.
+/// The data of a walk over all routes: an application with a user, and an operator.
 struct Walk: Sendable {
-    /// What stands for each name in braces.
+    /// The values of the names in braces.
     var names: [String: String]
 
-    /// Fills in the names of a text.
+    /// Fills in the names in a text.
     func fill(_ text: String) -> String {
         names.reduce(text) { $0.replacing("{\($1.key)}", with: $1.value) }
     }
 
-    /// Takes a route.
+    /// Sends the request of a route.
     func send(_ route: AdminRoute, by admin: AdminClient) async throws -> HTTPReply {
         try await admin.send(route.method, fill(route.path), route.json.map(fill))
     }
 }
 
 extension Deployment {
-    /// Makes what a walk needs, in an application of the deployment.
+    /// Creates the data of a walk, in an application of the deployment.
     func walk(in document: Document) async throws -> Walk {
         let application = document.application
         let name = "of-\(application)-\(UInt32.random(in: 0 ... .max))"
@@ -378,7 +377,7 @@ extension Deployment {
         let user = try await signIn(visitor, to: document)
         _ = try await signIn(visitor, to: document)
         let (banned, factor, invitation) = (UUID().uuidString, UUID().uuidString, UUID().uuidString)
-        // A second identity, so that one of them can be taken away; a ban, so that it can be lifted; and an invitation.
+        // A second identity, so that one can be removed; a ban, so that it can be lifted; and an invitation.
         try await database.psql(
             """
             insert into \(application).identities (provider, provider_app, subject, object_id)

@@ -1,17 +1,16 @@
 import Crypto
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// An authenticator app: what it shows by RFC 6238, written a second time.
+/// An authenticator app, with an independent implementation of RFC 6238.
 struct AuthenticatorApp: Sendable {
     let id: String
     let seed: [UInt8]
 
-    /// The app that has scanned the address of a reply.
+    /// Makes an app from the `otpauth` address in a response.
     init(_ begun: JSONObject) throws {
         id = try #require(begun["id"]?.string)
         let address = try #require(begun["otpauth"]?.string)
@@ -30,7 +29,7 @@ struct AuthenticatorApp: Sendable {
         self.seed = seed
     }
 
-    /// The code so many steps from now.
+    /// Returns the code that many time steps from now.
     func code(_ offset: Int64 = 0) -> String {
         let step = UInt64(Int64(Date().timeIntervalSince1970) / 30 + offset)
         let counter = withUnsafeBytes(of: step.bigEndian) { Array($0) }
@@ -41,14 +40,14 @@ struct AuthenticatorApp: Sendable {
         return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
-    /// A code that is none of those that are taken now.
+    /// A code that is not valid now.
     var wrongCode: String {
         let right = (-2...2).map { code(Int64($0)) }
         return ["000000", "111111", "222222", "333333", "444444", "555555"].first { !right.contains($0) } ?? "666666"
     }
 }
 
-/// A login that waits for a second factor, as a client holds it.
+/// A pending login as its client holds it.
 struct PutOff: Sendable {
     let pending: String
     let factors: [JSONObject]
@@ -59,9 +58,9 @@ struct PutOff: Sendable {
 }
 
 extension Deployment {
-    /// Enrols an authenticator app for the user of a session, which must succeed.
+    /// Enrols an authenticator app for the user of a session and requires success.
     ///
-    /// - Returns: The app, the id of its factor, and recovery codes if there are any.
+    /// - Returns: The app, the id of its factor, and the recovery codes if there are any.
     func enrolApp(
         of session: SignedIn,
         in document: Document? = nil
@@ -82,7 +81,7 @@ extension Deployment {
         return (app, try #require(factor["id"]?.string), codes)
     }
 
-    /// Takes a reply for a login that waits for a second factor.
+    /// Requires that a response is a pending login.
     func putOff(_ reply: HTTPReply, _ reason: String = "second_factor_required") throws -> PutOff {
         let data = try expectProblem(reply, reason)
         #expect(data.keys == ["reason", "requestId", "pending", "factors", "expires"])
@@ -92,7 +91,7 @@ extension Deployment {
         )
     }
 
-    /// Shows a code for what was put off.
+    /// Shows a code for a pending login.
     func finish(
         _ putOff: PutOff,
         _ kind: String = "totp",
@@ -115,7 +114,7 @@ extension Deployment {
         )
     }
 
-    /// Lets the codes of before be shown once more, as if so much time had passed.
+    /// Makes used codes valid again, as if enough time had passed.
     func forgetSteps(in document: Document? = nil) async throws {
         try await database.psql("update \((document ?? documents[0]).application).factors set step = -1")
     }

@@ -1,32 +1,30 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// What the service answered to a call of Facebook's.
+/// The service's response to a callback of Facebook.
 struct CallbackReply: Sendable {
     let status: Int
     let body: String
 
     var json: JSONObject { JSON.object(body) ?? JSONObject() }
-    /// The reason of a failure.
     var reason: String? { json["errorData"]?.object?["reason"]?.string }
-    /// Of the reply to a request for deletion.
+    /// The confirmation code in the response to a deletion request.
     var code: String { json["confirmation_code"]?.string ?? "" }
 }
 
 extension Deployment {
-    /// Lets Facebook call the service about a person (docs/simulator.md, "When Facebook calls the app").
+    /// Makes Facebook call the service about a user (docs/simulator.md, "When Facebook calls the app").
     ///
     /// - Parameters:
     ///   - kind: `deauthorize`, `deletion` or `webhook`.
-    ///   - visitor: The person.
-    ///   - members: Further members of `POST /deliver`, such as `"issuedAt": 1700000000`.
+    ///   - visitor: The user.
+    ///   - members: Additional members of `POST /deliver`, such as `"issuedAt": 1700000000`.
     ///   - app: The app that is called.
     ///   - document: The application that is called.
-    /// - Returns: What the service answered.
-    /// - Throws: When it did not answer.
+    /// - Returns: The service's response.
+    /// - Throws: An error without a response.
     func deliver(
         _ kind: String,
         _ visitor: Visitor,
@@ -47,7 +45,7 @@ extension Deployment {
         )
     }
 
-    /// The `signed_request` of a call about a person, from the simulator's log of a call that it made to itself.
+    /// Returns the `signed_request` of a callback about a user, which the simulator sends to itself and logs.
     func signedRequest(_ kind: String, _ visitor: Visitor) async throws -> String {
         let requests = try await simulator.requests {
             let order = #"{"kind": "\#(kind)", "url": "\#(simulator.url)/callback", "person": "\#(visitor.key)""#
@@ -56,7 +54,6 @@ extension Deployment {
         return try #require(requests.first?.values(of: "signed_request").first)
     }
 
-    /// Posts a form to an endpoint.
     func post(form: String, to endpoint: String, of document: Document? = nil) async throws -> HTTPReply {
         try await client.send(
             "POST",
@@ -66,7 +63,7 @@ extension Deployment {
         )
     }
 
-    /// The identity of a person as operators see it; nil when there is none.
+    /// Returns a user's identity as a row of its table; `nil` without an identity.
     func identity(of visitor: Visitor, app: String = "1234567890", in schema: String = "demo") async throws
         -> JSONObject?
     {
@@ -78,7 +75,7 @@ extension Deployment {
         ).first
     }
 
-    /// How many rows of users, identities and sessions there are of a person.
+    /// Counts a user's rows of users, identities and sessions.
     func rowCount(of objectID: String, in schema: String = "demo") async throws -> String? {
         try await value(
             """

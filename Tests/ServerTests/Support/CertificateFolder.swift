@@ -1,12 +1,12 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
-/// A folder of certificates and keys in PEM form, made by `openssl` for one test: `NAME.pem` and `NAME.key`.
+/// A folder of certificates and keys in PEM form, made with `openssl` for one test: `NAME.pem` and `NAME.key`.
 struct CertificateFolder: Sendable {
     let path: String
 
-    /// A folder with an authority called `authority` and another one called `stranger`.
+    /// Makes a folder with an authority called `authority` and another called `stranger`.
     static func make() async throws -> CertificateFolder {
         let folder = CertificateFolder(path: FileManager.default.temporaryDirectory.path + "/federation-tls-\(UUID())")
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
@@ -27,11 +27,11 @@ struct CertificateFolder: Sendable {
     /// Makes a certificate for 127.0.0.1 and localhost.
     ///
     /// - Parameters:
-    ///   - name: What its files are called.
-    ///   - authority: Who signs it.
-    ///   - days: How long it counts.
-    ///   - sameKey: Whether the key that is there already is the new certificate's, too.
-    /// - Throws: When openssl fails.
+    ///   - name: The name of the files.
+    ///   - authority: The name of the signing authority.
+    ///   - days: The validity in days.
+    ///   - sameKey: Whether the certificate is for the existing key.
+    /// - Throws: An error when openssl fails.
     func issue(_ name: String, by authority: String = "authority", days: Int = 30, sameKey: Bool = false) async throws {
         let keyOptions = sameKey ? ["-key", key(name)] : ["-keyout", key(name)] + Self.newKey
         try await Self.openssl(["req", "-new", "-subj", "/CN=\(name)", "-out", "\(path)/\(name).csr"] + keyOptions)
@@ -43,7 +43,7 @@ struct CertificateFolder: Sendable {
         try chmod(key(name), to: 0o600)
     }
 
-    /// Puts the files of one name in the place of another's, each in one step.
+    /// Replaces the files of one name by those of another, each atomically.
     func put(_ name: String, over target: String, certificate: Bool = true, key: Bool = true) throws {
         let pairs =
             (certificate ? [(self.certificate(name), self.certificate(target))] : [])
@@ -60,7 +60,7 @@ struct CertificateFolder: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
-    /// The `pin-sha256` of a key: the hash of its public half (RFC 7469 §2.4).
+    /// Returns the `pin-sha256` of a key: the hash of its public half (RFC 7469 §2.4).
     func pin(_ name: String) async throws -> String {
         let ended = try await run(
             "bash",

@@ -1,12 +1,10 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 /// An operator who works on a database by the command line.
 struct CommandLineOperator: Sendable {
-    /// The variables of the operator's shell.
     var environment: [String: String]
 
     init(database: TestDatabase) {
@@ -14,14 +12,14 @@ struct CommandLineOperator: Sendable {
         environment["USER"] = "tester"
     }
 
-    /// Runs a command, its words separated by spaces.
+    /// Runs a command whose words are separated by spaces.
     ///
     /// - Parameters:
-    ///   - words: Such as `property list demo`.
-    ///   - more: Further words, which may hold spaces.
-    ///   - input: What standard input has.
+    ///   - words: The words, such as `list applications/demo/properties`.
+    ///   - more: Additional words, which may contain spaces.
+    ///   - input: The standard input.
     /// - Returns: The ended process.
-    /// - Throws: When the command cannot be run to its end.
+    /// - Throws: An error when the command cannot be run to its end.
     func run(_ words: String, _ more: String..., input: String = "") async throws -> ManagedProcess {
         let arguments = words.split(separator: " ").map(String.init) + more
         guard !input.isEmpty else { return try await runFederation(arguments, environment: environment) }
@@ -34,9 +32,9 @@ struct CommandLineOperator: Sendable {
         }
     }
 
-    /// Runs a command that must succeed.
+    /// Runs a command and expects success.
     ///
-    /// - Returns: What it printed.
+    /// - Returns: The standard output.
     @discardableResult
     func succeed(
         _ words: String,
@@ -48,9 +46,9 @@ struct CommandLineOperator: Sendable {
         return process.standardOutput
     }
 
-    /// Runs a command that must end with a code and print nothing but why.
+    /// Runs a command and expects an exit code and no output but the error.
     ///
-    /// - Returns: What it said.
+    /// - Returns: The error message.
     @discardableResult
     func fail(
         _ words: String,
@@ -69,7 +67,7 @@ struct CommandLineOperator: Sendable {
         return process.standardError
     }
 
-    /// Runs a command with `--json`, which must succeed and print one JSON object and nothing else.
+    /// Runs a command with `--json` and expects success and exactly one JSON object.
     func json(
         _ words: String,
         input: String = "",
@@ -79,7 +77,7 @@ struct CommandLineOperator: Sendable {
         return try #require(JSON.object(text), "\(words): \(text)", sourceLocation: sourceLocation)
     }
 
-    /// The elements of a list that a command prints with `--json`.
+    /// Returns the elements of a list that a command prints with `--json`.
     func items(_ words: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> [JSONObject] {
         try await json(words, sourceLocation: sourceLocation)["items"]?.array?.compactMap(\.object) ?? []
     }

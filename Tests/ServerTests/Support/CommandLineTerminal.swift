@@ -1,13 +1,13 @@
 import Glibc
 import NIOConcurrencyHelpers
-import TestSupport
 import Testing
+import TestSupport
 
-/// A terminal with a program on it: we type, and read what is on the screen.
+/// A pseudoterminal with a program on it: the test types and reads the screen.
 final class CommandLineTerminal: Sendable {
     let process: ManagedProcess
     private let keyboard: Int32
-    /// Held open so that the terminal outlives the program and can be looked at.
+    /// The terminal, held open so that its settings can be read after the program's end.
     private let line: Int32
     private let shown = NIOLockedValueBox<[UInt8]>([])
 
@@ -49,7 +49,7 @@ final class CommandLineTerminal: Sendable {
         close(line)
     }
 
-    /// Everything that has been on the screen.
+    /// The complete output to the screen so far.
     var screen: String {
         shown.withLockedValue { shown in
             var chunk = [UInt8](repeating: 0, count: 4096)
@@ -58,7 +58,6 @@ final class CommandLineTerminal: Sendable {
         }
     }
 
-    /// Waits until a text is on the screen.
     func waitFor(_ text: String) async throws {
         try await eventually("\(text) is on the screen", every: .milliseconds(10)) {
             screen.contains(text)
@@ -71,7 +70,7 @@ final class CommandLineTerminal: Sendable {
         #expect(write(keyboard, keys, keys.count) == keys.count)
     }
 
-    /// Whether what is typed appears on the screen.
+    /// Whether typed text appears on the screen.
     var echoes: Bool {
         var settings = termios()
         return tcgetattr(line, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
@@ -79,7 +78,7 @@ final class CommandLineTerminal: Sendable {
 
     /// Waits for the program's end.
     ///
-    /// - Returns: All that was on the screen.
+    /// - Returns: The complete output to the screen.
     func end(with status: ProcessEnd, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         let ended = try await process.waitForExit()
         let screen = screen

@@ -1,15 +1,14 @@
+import Encodings
 import FoundationEssentials
-import Synchronization
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Synchronization
+import Testing
+import TestSupport
 
-/// A login through the server, driven without a browser: what a client asks, what a person does at Facebook, and where
-/// the browser goes.
+/// A login through the server without a real browser: the client's requests, the user's actions at Facebook, and the
+/// browser's redirects.
 extension Deployment {
-    /// Asks for the address of the dialog.
+    /// Requests the address of the dialog.
     func requestURL(
         _ body: String = "{}",
         path: String = "users/oauth/facebook/request_url",
@@ -19,12 +18,12 @@ extension Deployment {
         try await client.post(self.path(path, of: document), json: body, headers: headers)
     }
 
-    /// The browser of whoever has no other.
+    /// The default browser.
     var browser: Browser { .usual(of: client.port) }
 
-    /// Opens a dialog, which must succeed.
+    /// Opens a dialog and requires success.
     ///
-    /// - Returns: The address of Facebook's dialog at which the browser has arrived.
+    /// - Returns: The address of Facebook's dialog to which the browser was redirected.
     func dialog(
         _ body: String = "{}",
         headers: [(String, String)] = [],
@@ -37,7 +36,7 @@ extension Deployment {
         return try await open(Address(reply.text), in: browser, sourceLocation: sourceLocation)
     }
 
-    /// Opens what `requestURL` gave in a browser.
+    /// Opens the address from `requestURL` in a browser.
     func open(
         _ address: Address,
         in browser: Browser? = nil,
@@ -49,15 +48,15 @@ extension Deployment {
         return try Address(try #require(reply.header("Location"), sourceLocation: sourceLocation))
     }
 
-    /// What a person does in the dialog.
+    /// The user's action in the dialog.
     enum Answer {
         case allow([String])
         case cancel
     }
 
-    /// Lets a person answer the dialog.
+    /// Completes the dialog as a user.
     ///
-    /// - Returns: Where Facebook sends the browser.
+    /// - Returns: The address that Facebook redirects the browser to.
     func answer(_ dialog: Address, as person: Visitor, _ answer: Answer = .allow(["email"])) async throws -> Address {
         var form = dialog.query + [("person", person.key)]
         switch answer {
@@ -84,7 +83,7 @@ extension Deployment {
         try await (browser ?? self.browser).get(callback, at: client ?? self.client)
     }
 
-    /// Begins a login through the server, lets the person answer, and follows the browser to the end.
+    /// Starts a login through the server, completes the dialog as a user, and returns the last response.
     func login(
         through body: String = "{}",
         headers: [(String, String)] = [],
@@ -95,7 +94,6 @@ extension Deployment {
         return try await comeBack(to: try await self.answer(dialog, as: person, answer))
     }
 
-    /// Exchanges a login code.
     func redeem(
         _ code: String,
         verifier: String? = nil,
@@ -111,7 +109,7 @@ extension Deployment {
         )
     }
 
-    /// An authorization code of the simulator, as if the person had been through a dialog of the client's own.
+    /// Returns an authorization code of the simulator, as from a dialog of the client's own.
     func code(of person: Visitor, redirectURI: String, scopes: [String] = ["email"]) async throws -> String {
         let scopes = scopes.map(JSON.quoted).joined(separator: ", ")
         let reply = try await simulator.control.post(
@@ -123,12 +121,12 @@ extension Deployment {
     }
 }
 
-/// A browser as far as logins through the server need one: it keeps the cookies of one site.
+/// A minimal browser for logins through the server, which keeps the cookies of one site.
 actor Browser {
     private var cookies: [String: String] = [:]
     private static let usual = Mutex<[Int: Browser]>([:])
 
-    /// The one browser of a site on that port.
+    /// Returns the default browser for a site on that port.
     static func usual(of port: Int) -> Browser {
         usual.withLock { browsers in
             let browser = browsers[port] ?? Browser()
@@ -137,12 +135,12 @@ actor Browser {
         }
     }
 
-    /// Goes to an address of the site.
+    /// Requests an address of the site.
     func get(_ address: Address, at client: HTTPClient) async throws -> HTTPReply {
         try await get(address.path + "?" + Address.encode(address.query), at: client)
     }
 
-    /// Goes to a path of the site, with its query as it is.
+    /// Requests a path of the site, with the query unchanged.
     func get(_ target: String, at client: HTTPClient) async throws -> HTTPReply {
         try await send("GET", target, at: client)
     }
@@ -171,14 +169,14 @@ actor Browser {
     }
 }
 
-/// A URL in its parts, the query decoded.
+/// The parts of a URL, with the query decoded.
 struct Address: Sendable {
     /// Scheme, host and port.
     let origin: String
     let path: String
     var query: [(name: String, value: String)]
 
-    /// Takes a whole URL; a fragment is left away, as browsers do with a request.
+    /// Parses a URL; the fragment is dropped, as browsers do in requests.
     init(_ text: String) throws {
         let whole = text.prefix { $0 != "#" }
         let parts = whole.split(separator: "?", maxSplits: 1)
@@ -194,7 +192,7 @@ struct Address: Sendable {
         }
     }
 
-    /// The value of a parameter that is there once.
+    /// The value of a parameter that occurs exactly once.
     subscript(name: String) -> String? {
         let values = query.filter { $0.name == name }
         return values.count == 1 ? values[0].value : nil
@@ -233,8 +231,9 @@ enum ProofKey {
     static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 }
 
-/// Checks that a reply is a page for a person, that holds nothing of a request and runs nothing but what its policy
-/// admits.
+/// Expects that a response is a page for the user.
+///
+/// The page repeats nothing of the request and runs only what its policy admits.
 func expectPage(
     _ reply: HTTPReply,
     status: Int,
@@ -257,7 +256,7 @@ func expectPage(
     #expect(reply.text.contains("<script") == scripts, comment, sourceLocation: sourceLocation)
 }
 
-/// The message and the target of the page that hands a login over to its opener.
+/// Returns the message and the target origin in the page that hands a login over to its opener.
 func handedOver(_ reply: HTTPReply) throws -> (message: JSONObject, origin: String) {
     func element(_ id: String) throws -> String {
         let start = try #require(reply.text.firstRange(of: #"id="\#(id)">"#), "\(reply.text)")

@@ -1,20 +1,19 @@
+import Encodings
 import FoundationEssentials
-import TestSupport
-import Testing
-import Vocabulary
-
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A page of ours with forms, as a person's browser has it.
+/// A page of the service with forms, as received by a browser.
 struct FormPage: Sendable {
     let reply: HTTPReply
 
     var text: String { reply.text }
 
-    /// The value of the first field of a name.
+    /// Returns the value of the first field with a name.
     func field(_ name: String) -> String? { value(after: #"name="\#(name)" value=""#) }
 
-    /// The JSON text of an element that no browser runs.
+    /// Returns the JSON in a script element that contains only data.
     func element(_ id: String) throws -> JSONObject {
         let start = try #require(text.firstRange(of: #"id="\#(id)">"#), "\(text)")
         let rest = text[start.upperBound...]
@@ -22,12 +21,11 @@ struct FormPage: Sendable {
         return try #require(JSON.object(String(rest[..<end.lowerBound])))
     }
 
-    /// The recovery codes that it shows.
     var recoveryCodes: [String] {
         text.split(separator: "<li><code>").dropFirst().map { String($0.prefix { $0 != "<" }) }
     }
 
-    /// The authenticator app that has scanned what it shows.
+    /// An authenticator app that has scanned the code shown.
     var app: AuthenticatorApp {
         get throws {
             let address = try #require(value(after: #"<a href=""#)?.replacing("&amp;", with: "&"))

@@ -1,11 +1,10 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 extension Deployment {
-    /// Begins to enrol a factor; members are JSON text.
+    /// Begins the enrolment of a factor; members are JSON text.
     func beginFactor(
         _ kind: String,
         _ members: String = "",
@@ -21,7 +20,7 @@ extension Deployment {
         )
     }
 
-    /// Shows that a factor is the person's; the answer is JSON text.
+    /// Confirms the enrolment of a factor; the answer is JSON text.
     func confirmFactor(
         _ id: String,
         _ answer: String,
@@ -36,14 +35,14 @@ extension Deployment {
         )
     }
 
-    /// The factors of a session's user.
+    /// Returns the factors of a session's user.
     func factors(of session: SignedIn, in document: Document? = nil) async throws -> [JSONObject] {
         let reply = try await get("users/factors", token: session.token, of: document)
         try #require(reply.status == 200, "\(reply.text)")
         return JSON.object(reply.text)?["factors"]?.array?.compactMap(\.object) ?? []
     }
 
-    /// The kinds that can be enrolled.
+    /// Returns the kinds of factors that can be enrolled.
     func offeredKinds(
         to session: SignedIn,
         in document: Document? = nil,
@@ -55,7 +54,7 @@ extension Deployment {
         return JSON.object(reply.text)?["kinds"]?.array?.compactMap(\.string) ?? []
     }
 
-    /// Asks for a factor of a login that waits.
+    /// Starts a factor of a pending login.
     func startFactor(
         _ waiting: PutOff,
         _ factor: String,
@@ -68,7 +67,7 @@ extension Deployment {
         )
     }
 
-    /// Shows a factor for what waits; the answer is JSON text.
+    /// Shows a factor for a pending login or step-up; the answer is JSON text.
     func finishFactor(
         _ waiting: PutOff,
         _ answer: String,
@@ -83,7 +82,7 @@ extension Deployment {
         )
     }
 
-    /// Begins to ask the person of a session for a factor, which must succeed.
+    /// Starts a step-up in a session and requires success.
     func stepUp(_ session: SignedIn, in document: Document? = nil) async throws -> PutOff {
         let reply = try await send("POST", "users/secondFactor/start", token: session.token, to: document)
         try #require(reply.status == 200, "\(reply.text)")
@@ -95,12 +94,12 @@ extension Deployment {
         )
     }
 
-    /// How many sessions a user has.
+    /// Counts a user's sessions.
     func sessions(of user: String, in application: String = "demo") async throws -> String? {
         try await value("select count(*) from \(application).sessions where object_id = '\(user)'")
     }
 
-    /// What the latest session of a user was opened with: `factor_kind` and whether it was just shown.
+    /// Returns the second factor of a user's latest session: `factor_kind`, and whether it was shown just now.
     func shownFactor(of user: String, in application: String = "demo") async throws -> [String?] {
         try await database.psql(
             """
@@ -112,7 +111,7 @@ extension Deployment {
 }
 
 extension SimulatorProcess {
-    /// What a telephone has got, oldest first.
+    /// Returns the messages to a telephone, oldest first.
     func messages(to number: String) async throws -> [JSONObject] {
         let inbox = try await control.get("/sms")
         return (JSON.value(inbox.text)?.array ?? []).compactMap(\.object).filter { $0["to"]?.string == number }

@@ -1,18 +1,18 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A browser without scripts, as far as our pages need one: it keeps cookies, sends forms as they stand in a page and
-/// says where they come from.
+/// A browser without scripts for the service's pages.
+///
+/// It keeps cookies, sends the forms of a page, and sends the headers `Origin` and `Sec-Fetch-Site`.
 class FormBrowser {
     private let http: HTTPClient
-    /// Where it believes to have the pages from.
+    /// The origin of the pages.
     private let origin: String
-    /// By name.
+    /// The cookies by name.
     private(set) var cookies: [String: String]
-    /// The last reply.
+    /// The last response.
     private(set) var reply: HTTPReply?
 
     init(_ http: HTTPClient, at origin: String, cookies: [String: String] = [:]) {
@@ -23,10 +23,10 @@ class FormBrowser {
 
     var page: String { reply?.text ?? "" }
     var status: Int? { reply?.status }
-    /// What the forms of the page are protected by.
+    /// The token that protects the page's forms against forgery.
     var formToken: String? { PageForms.fields(in: page[...])["form"] }
 
-    /// Loads a page, and whatever of ours it leads to; with all cookies, or those that are given.
+    /// Loads a page and follows redirects within the site, with all cookies or the given ones.
     @discardableResult
     func open(
         _ path: String,
@@ -36,9 +36,9 @@ class FormBrowser {
         try await follow(try await send("GET", path, headers, cookies: cookies))
     }
 
-    /// Sends the first form of the page that goes to a path, with what is filled in and the button that is pressed.
+    /// Sends the page's first form with a path as its action.
     ///
-    /// Its other fields are sent as they stand there. A value of nil unticks a box.
+    /// The values are filled in, with the pressed button; a `nil` value unticks a box. Other fields are sent unchanged.
     @discardableResult
     func send(
         formTo path: String,
@@ -55,7 +55,7 @@ class FormBrowser {
         return try await post(path, fields)
     }
 
-    /// Sends a form, with the headers that a browser has for one of the same origin unless others are given.
+    /// Sends a form, by default with a browser's headers for the same origin.
     @discardableResult
     func post(
         _ path: String,
@@ -65,7 +65,7 @@ class FormBrowser {
         try await post(path, pairs: fields.map { ($0.key, $0.value) }, headers: headers)
     }
 
-    /// The same with fields that may be there several times.
+    /// Sends a form whose fields may occur several times.
     @discardableResult
     func post(
         _ path: String,

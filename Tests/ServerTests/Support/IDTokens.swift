@@ -1,34 +1,33 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
 /// The simulator's ID tokens and their keys (docs/simulator.md).
 extension SimulatorProcess {
-    /// The path of the keys, as the request log and faults name it.
+    /// The path of the key set in the request log and in faults.
     static let keysPath = ".well-known/oauth/openid/jwks"
 
     /// Makes an ID token.
     ///
-    /// - Parameter members: Of `POST /id-tokens`, such as `"nonce": "n", "iatOffset": -7200`.
+    /// - Parameter members: The members of `POST /id-tokens`, such as `"nonce": "n", "iatOffset": -7200`.
     /// - Returns: The token.
-    /// - Throws: What the simulator has against it.
+    /// - Throws: An error of the simulator.
     func idToken(_ members: String) async throws -> String {
         let reply = try await control.post("/id-tokens", json: "{\(members)}")
         try #require(reply.status == 201, "\(members): \(reply.text)")
         return try #require(JSON.object(reply.text)?["token"]?.string)
     }
 
-    /// Publishes a key and takes the oldest away.
+    /// Publishes a new key and removes the oldest.
     ///
-    /// - Returns: The keys that are published then, the oldest in front.
+    /// - Returns: The ids of the published keys, the oldest first.
     @discardableResult
     func rotateKeys() async throws -> [String] {
         try Self.keys(in: try await control.post("/keys/rotate", json: "{}"))
     }
 
-    /// The published keys, the oldest in front.
+    /// The ids of the published keys, the oldest first.
     var keys: [String] {
         get async throws { try Self.keys(in: try await control.get("/keys")) }
     }
@@ -40,22 +39,22 @@ extension SimulatorProcess {
 }
 
 extension Deployment {
-    /// An ID token of a person for the first app, with further members of `POST /id-tokens`.
+    /// Returns an ID token of a user for the first app, with additional members of `POST /id-tokens`.
     func idToken(of visitor: Visitor, _ members: String = "") async throws -> String {
         try await simulator.idToken(#""person": "\#(visitor.key)""# + (members.isEmpty ? "" : ", " + members))
     }
 
-    /// Logs in by an ID token.
+    /// Logs in with an ID token.
     ///
     /// - Parameters:
     ///   - idToken: The token.
-    ///   - nonce: What the request says of its nonce.
-    ///   - members: Further members of the body.
+    ///   - nonce: The nonce in the request.
+    ///   - members: Additional members of the body.
     ///   - document: The application.
-    ///   - headers: Further headers.
+    ///   - headers: Additional headers.
     ///   - instance: Another instance than the deployment's.
-    /// - Returns: The reply, whatever it is.
-    /// - Throws: When there was none.
+    /// - Returns: Any response.
+    /// - Throws: An error without a response.
     func login(
         idToken: String,
         nonce: String? = nil,
@@ -77,7 +76,7 @@ extension Deployment {
         return try #require(JSON.object(reply.text)?["nonce"]?.string)
     }
 
-    /// Lends a second instance on the same database, with the same Facebook.
+    /// Lends a second instance on the same database and the same simulator.
     func withSecondInstance(
         environment: [String: String] = [:],
         _ body: (ServiceProcess) async throws -> Void

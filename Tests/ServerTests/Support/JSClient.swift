@@ -1,16 +1,16 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// The JS SDK of Backendless, version 8, as far as the wire shows it: its requests byte for byte, and what it makes of
-/// replies (docs/protocols/backendless.md §1.2, §2.1, §2.2).
+/// The JS SDK of Backendless, version 8, at the level of HTTP (docs/protocols/backendless.md §1.2, §2.1, §2.2).
+///
+/// Its requests are equal byte for byte, and it interprets responses in the same way.
 struct JSClient {
     let http: HTTPClient
-    /// What stands in front of every path.
+    /// The prefix of every path.
     let base: String
-    /// What the SDK sends from the moment on that a reply had one.
+    /// The session token, which the SDK sends once a response contained one.
     private(set) var userToken: String?
     private(set) var objectID: String?
 
@@ -19,15 +19,16 @@ struct JSClient {
         self.base = base
     }
 
-    /// An error as the SDK hands it to the app.
+    /// An error as the SDK passes it to the app.
     struct Fault: Error, Equatable {
         let code: Int64?
         let message: String?
         let status: Int
     }
 
-    /// Sends what the SDK sends under node: `user-token` if it has one, then the type and length of a body, then host
-    /// and connection.
+    /// Sends a request as the SDK does under node.
+    ///
+    /// The headers are `user-token` if there is one, then type and length of a body, then host and connection.
     func send(_ method: String, _ path: String, body: String? = nil) async throws -> HTTPReply {
         var headers: [(String, String)] = userToken.map { [("user-token", $0)] } ?? []
         if let body {
@@ -38,7 +39,7 @@ struct JSClient {
         return try await http.send(method, base + path, headers: headers, body: Array((body ?? "").utf8))
     }
 
-    /// What a call resolves to: JSON if the body parses, else text; nil for nothing.
+    /// Returns the result of a call: JSON if the body parses, else text; `nil` for an empty body.
     static func value(_ reply: HTTPReply) throws(Fault) -> JSONValue? {
         let body = JSON.value(reply.text) ?? (reply.text.isEmpty ? nil : JSONValue.string(reply.text))
         guard (200..<300).contains(reply.status) else {
@@ -52,7 +53,7 @@ struct JSClient {
         return body
     }
 
-    /// A call that gives a user and makes it the current one.
+    /// Makes a call that returns a user, who becomes the current one.
     mutating func logIn(_ path: String, body: String?) async throws -> JSONObject {
         let user = try #require(
             try Self.value(try await send("POST", path, body: body))?.object,
@@ -63,8 +64,9 @@ struct JSClient {
         return user
     }
 
-    /// Forgets the session after a logout, as the SDK does, and after the faults that tell that there is no session any
-    /// more; it throws these, too.
+    /// Logs out and forgets the session, as the SDK does.
+    ///
+    /// The SDK also forgets the session after faults that report its end; it throws these faults nevertheless.
     mutating func logOut() async throws {
         do {
             _ = try Self.value(try await send("GET", "users/logout"))

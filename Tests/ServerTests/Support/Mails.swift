@@ -1,12 +1,12 @@
 import FoundationEssentials
-import TestSupport
 import Testing
+import TestSupport
 
-/// The folder into which a service of tests puts its mails.
+/// The folder into which a test's service writes its mails.
 struct MailsFolder: Sendable {
     let path = FileManager.default.temporaryDirectory.path + "/federation-test-mails-\(UUID())"
 
-    /// What a service needs so that its mails end up here.
+    /// The variables that make a service write its mails to this folder.
     var environment: [String: String] {
         [
             "FEDERATION_MODE": "development", "FEDERATION_MAIL_FOLDER": path,
@@ -14,12 +14,12 @@ struct MailsFolder: Sendable {
         ]
     }
 
-    /// Takes the next mail to an address out of the folder; waits for it.
+    /// Waits for the next mail to an address and removes it from the folder.
     func next(to address: String) async throws -> String {
         try await eventually("a mail to \(address)") { try take(to: address).first }
     }
 
-    /// Takes all mails to an address that are there.
+    /// Removes and returns all present mails to an address.
     func take(to address: String) throws -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return [] }
         var mails: [String] = []
@@ -33,7 +33,7 @@ struct MailsFolder: Sendable {
         return mails
     }
 
-    /// The token of the next link to a page that is mailed to an address; takes the mails before it out as well.
+    /// Waits for a mail with a link to a page and returns the link's token; earlier mails are removed, too.
     func token(to address: String, page: String, of application: String = "demo") async throws -> String {
         let start = "https://users.example.com/\(application)/\(page)?token="
         return try await eventually("a link to \(page) for \(address)") {

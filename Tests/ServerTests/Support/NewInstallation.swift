@@ -1,15 +1,16 @@
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ServerTestSupport
 
-/// Runs a closure against what an operator has after `federation migrate` and `federation serve`: a database with the
-/// schema and nothing in it, a service that runs, and Facebook, which knows the app 1234567890.
+/// Runs a closure against a new installation, as after `federation migrate` and `federation serve`.
+///
+/// It has a database with an empty schema, a running service, and a simulator with the app 1234567890.
 ///
 /// - Parameters:
-///   - environment: Further variables of the service.
-///   - body: What to do with it.
-/// - Throws: What the body throws.
+///   - environment: Additional variables of the service.
+///   - body: Uses the installation.
+/// - Throws: The body's error.
 func withNewInstallation(
     environment: [String: String] = [:],
     _ body: (Deployment) async throws -> Void

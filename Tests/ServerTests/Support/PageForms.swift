@@ -1,17 +1,15 @@
-import Vocabulary
-
-/// The forms of a page, as a browser reads them that runs no script.
+/// The forms of a page, as parsed by a browser without scripts.
 enum PageForms {
-    /// The first form of a page that goes to a path; nil where there is none.
+    /// Returns the first form of a page with a path as its action; `nil` without such a form.
     static func form(to path: String, in page: String) -> Substring? {
         guard let start = page.firstRange(of: "action=\"\(path)\"") else { return nil }
         let rest = page[start.upperBound...]
         return rest.firstRange(of: "</form>").map { rest[..<$0.lowerBound] } ?? rest
     }
 
-    /// What the fields of a form, or of a whole page, hold, by their names.
+    /// Returns the values of the fields of a form, or of a whole page, by name.
     ///
-    /// Ticked boxes and chosen options are there as browsers send them.
+    /// Ticked boxes and selected options are included as browsers send them.
     static func fields(in form: Substring) -> [String: String] {
         var fields: [String: String] = [:]
         var lastSelect: String?
@@ -29,7 +27,7 @@ enum PageForms {
             guard let name = attribute("name", of: tag) else { continue }
             switch kind {
             case "select": lastSelect = name
-            // A line break at the beginning is none of the text.
+            // A line break at the beginning does not belong to the text.
             case "textarea": fields[name] = unescaped(String(content.first == "\n" ? content.dropFirst() : content))
             case _ where tag.contains("type=\"checkbox\""):
                 if tag.contains(" checked") { fields[name] = attribute("value", of: tag) ?? "on" }

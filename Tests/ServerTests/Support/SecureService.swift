@@ -1,23 +1,22 @@
-import TestSupport
-import Testing
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import Testing
+import TestSupport
 
-/// A running `federation serve` with TLS, without a schema in its database.
+/// A running `federation serve` with TLS, on a database without a schema.
 struct SecureService: Sendable {
     let process: ManagedProcess
     let folder: CertificateFolder
     let port: Int
     let managementPort: Int
 
-    /// Runs a closure against an instance whose listeners show the certificate `server`.
+    /// Runs a closure against an instance whose listeners use the certificate `server`.
     ///
     /// - Parameters:
-    ///   - environment: Further variables.
-    ///   - clients: The authority of the certificates that the management listener wants of clients.
-    ///   - body: What to do with it; `folder` is where certificates may be made anew.
-    /// - Throws: What the body throws.
+    ///   - environment: Additional variables.
+    ///   - clients: The authority of client certificates, which the management listener then requires.
+    ///   - body: Uses the instance; `folder` can issue new certificates.
+    /// - Throws: The body's error.
     static func with(
         _ environment: [String: String] = [:],
         clients: String? = nil,
@@ -58,25 +57,25 @@ struct SecureService: Sendable {
         try folder.remove()
     }
 
-    /// What curl has to say of a request.
+    /// The result of a request by curl.
     struct Answer {
-        /// 0 when curl was content.
+        /// The exit status; 0 on success.
         let exit: ProcessEnd?
         let status: Int
-        /// `1.1` or `2`.
+        /// The HTTP version, `1.1` or `2`.
         let version: String
         let head: String
         let body: String
         let error: String
     }
 
-    /// Sends a request by curl, which trusts the authority of the folder.
+    /// Sends a request by curl, which trusts the folder's authority.
     ///
     /// - Parameters:
-    ///   - options: Further ones.
-    ///   - path: Of the public listener; nil for health on the management listener.
-    /// - Returns: What came of it.
-    /// - Throws: When curl cannot be started.
+    ///   - options: Additional options.
+    ///   - path: A path on the public listener; `nil` for health on the management listener.
+    /// - Returns: The result.
+    /// - Throws: An error when curl cannot be started.
     func curl(_ options: [String] = [], _ path: String? = nil) async throws -> Answer {
         let url = path.map { "https://127.0.0.1:\(port)\($0)" } ?? "https://127.0.0.1:\(managementPort)/health/live"
         let ended = try await run(
@@ -98,7 +97,7 @@ struct SecureService: Sendable {
         )
     }
 
-    /// What `openssl s_client` says of a handshake.
+    /// Returns the output of `openssl s_client` about a handshake.
     func handshake(_ options: [String], port: Int? = nil) async throws -> String {
         let ended = try await run(
             "bash",
@@ -108,7 +107,7 @@ struct SecureService: Sendable {
         return ended.standardOutput
     }
 
-    /// What readiness warns of.
+    /// Returns the warnings of the readiness check.
     func warnings(_ options: [String] = []) async throws -> [String] {
         let ended = try await run(
             "curl",
@@ -118,7 +117,7 @@ struct SecureService: Sendable {
         return JSON.object(ended.standardOutput)?["warnings"]?.array?.compactMap(\.string) ?? []
     }
 
-    /// Sends bytes as they are, without TLS, and collects what comes.
+    /// Sends raw bytes without TLS and collects the response.
     func exchange(_ bytes: [UInt8], within limit: Duration) async throws -> RawReply {
         try await HTTPClient(port: port).exchange([bytes], within: limit)
     }

@@ -1,11 +1,11 @@
-import Testing
-import Vocabulary
-
+import Domain
+import Encodings
 @testable import ServerTestSupport
+import Testing
 
-/// What a reply looks like: JSON in which some texts stand for any value of a kind.
+/// The expected shape of a response: JSON in which some texts stand for any value of a kind.
 ///
-/// Everything else has to be there as it is, members in their order and no others.
+/// All other values must be equal, with the same members in the same order.
 struct Shape: Sendable, ExpressibleByStringLiteral {
     private let pattern: JSONValue?
 

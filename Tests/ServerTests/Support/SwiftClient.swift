@@ -1,18 +1,17 @@
-import TestSupport
-import Vocabulary
-
+import Encodings
 @testable import ServerTestSupport
+import TestSupport
 
-/// What the Swift SDK of Backendless makes of replies (docs/protocols/backendless.md §2.3).
+/// The interpretation of responses by the Swift SDK of Backendless (docs/protocols/backendless.md §2.3).
 enum SwiftClient {
     struct Fault: Error, Equatable {
         let code: Int64?
         let message: String?
     }
 
-    /// A call of which a user is expected.
+    /// Interprets the response of a call that expects a user.
     ///
-    /// - Returns: The user; nil where the SDK calls neither of the app's handlers.
+    /// - Returns: The user; `nil` where the SDK calls neither of the app's handlers.
     static func user(_ reply: HTTPReply) throws(Fault) -> JSONObject? {
         guard !reply.body.isEmpty else { return nil }
         guard let object = try process(reply)?.object else { throw Fault(code: nil, message: reply.text) }
@@ -23,13 +22,13 @@ enum SwiftClient {
         return object
     }
 
-    /// A call that expects nothing: any text but `null` is a fault.
+    /// Interprets the response of a call that expects nothing: any text but `null` is a fault.
     static func nothing(_ reply: HTTPReply) throws(Fault) {
         _ = try process(reply)
         guard reply.body.isEmpty || reply.text == "null" else { throw Fault(code: nil, message: reply.text) }
     }
 
-    /// A call that expects a list, or a fragment.
+    /// Interprets the response of a call that expects a list, or a fragment.
     static func value(_ reply: HTTPReply) throws(Fault) -> JSONValue? { try process(reply) }
 
     private static func process(_ reply: HTTPReply) throws(Fault) -> JSONValue? {

@@ -5,7 +5,7 @@ import NIOPosix
 import NIOSSL
 import TestSupport
 
-/// A TLS connection on which a test sends bytes as they are, and sees what comes.
+/// A TLS connection on which a test sends and receives raw bytes.
 final class TLSWire: Sendable {
     private struct State {
         var received: [UInt8] = []
@@ -21,7 +21,7 @@ final class TLSWire: Sendable {
         self.state = state
     }
 
-    /// Opens a connection to a server on this machine, whoever it is.
+    /// Opens a connection to a server on this machine, without verifying its certificate.
     static func open(port: Int, protocols: [String] = ["h2"]) async throws -> TLSWire {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.certificateVerification = .none
@@ -41,39 +41,39 @@ final class TLSWire: Sendable {
         return TLSWire(channel: channel, state: state)
     }
 
-    /// What has come so far.
+    /// The bytes received so far.
     var received: [UInt8] { state.withLockedValue { $0.received } }
 
     /// Whether the server has ended the connection.
     var isClosed: Bool { state.withLockedValue { $0.isClosed } }
 
-    /// Whether the server has closed the connection without TLS' end (RFC 8446 §6.1), and so waits for none.
+    /// Whether the server closed the connection without TLS' end (RFC 8446 §6.1), and so waits for none.
     var isCut: Bool { state.withLockedValue { $0.isCut } }
 
-    /// Whether the server holds the connection no more, which a client who takes nothing is not told: as the kernel of
-    /// both has it.
+    /// Whether the server has released the connection, according to the kernel.
+    ///
+    /// A client that does not read is not notified of that.
     var isLeft: Bool {
         get throws {
-            // Neither port is so low that its hexadecimal number would have fewer than four digits.
+            // Both ports are high enough that their hexadecimal numbers have four digits.
             guard let client = channel.localAddress?.port, let server = channel.remoteAddress?.port else { return true }
             let ends = [server, client].map { ":" + String($0, radix: 16, uppercase: true) }
-            // The table does not come in one piece, so a row may be missed once, and more than its first page has to be
-            // asked for.
+            // The table is not read atomically, so a row may be missed once; and it may be longer than its first page.
             return try (0..<3).allSatisfy { _ in
                 let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/net/tcp"))
                 let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
                 return !table.split(separator: "\n").contains { line in
                     let row = line.split(separator: " ")
-                    // Local and remote address, and the inode, which is 0 when no process has it open.
+                    // Local and remote address, and the inode, which is 0 when no process has the socket open.
                     return row.count > 9 && row[1].hasSuffix(ends[0]) && row[2].hasSuffix(ends[1]) && row[9] != "0"
                 }
             }
         }
     }
 
-    /// Sends bytes, and waits until the kernel has taken them.
+    /// Sends bytes and waits until the kernel has accepted them.
     ///
-    /// - Returns: Whether it has; false for a connection that has ended.
+    /// - Returns: Whether the kernel has; false for a connection that has ended.
     @discardableResult
     func send(_ bytes: [UInt8]) async -> Bool {
         do {
@@ -84,8 +84,9 @@ final class TLSWire: Sendable {
         }
     }
 
-    /// Takes nothing any more of what comes, as soon as something has: a handshake that does not go on has a limit of
-    /// its own, so HTTP/1.1 needs a request in front.
+    /// Stops reading after the first bytes.
+    ///
+    /// An incomplete handshake has a timeout of its own, so HTTP/1.1 needs a request first.
     func stopReading() async throws {
         try await eventually("something has come") { !received.isEmpty }
         try await channel.setOption(.autoRead, value: false).get()
@@ -116,7 +117,7 @@ final class TLSWire: Sendable {
     }
 }
 
-/// A frame of HTTP/2 (RFC 9113 §4.1), right or wrong.
+/// An HTTP/2 frame (RFC 9113 §4.1), valid or not.
 struct Frame {
     enum Kind: UInt8 {
         case data = 0
@@ -139,7 +140,7 @@ struct Frame {
 
     static func big(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
-    /// The head of a request, in one frame and without compression.
+    /// Returns the head of a request, in one frame and without compression.
     static func request(
         _ path: String,
         stream: UInt32,
@@ -158,7 +159,7 @@ struct Frame {
         )
     }
 
-    /// Fields as HPACK has them that are not indexed (RFC 7541 §6.2.2).
+    /// Encodes fields in HPACK without indexing (RFC 7541 §6.2.2).
     static func block(_ fields: [(String, String)]) -> [UInt8] {
         func text(_ text: String) -> [UInt8] {
             let count = text.utf8.count
@@ -173,7 +174,7 @@ struct Frame {
         return fields.flatMap { [0] + text($0.0) + text($0.1) }
     }
 
-    /// The whole frames in what a server has sent.
+    /// Parses the complete frames that a server has sent.
     static func all(in bytes: [UInt8]) -> [(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])] {
         var (frames, rest) = ([(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])](), bytes[...])
         while rest.count >= 9 {

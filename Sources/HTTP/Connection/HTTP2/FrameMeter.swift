@@ -1,24 +1,23 @@
 import NIOCore
 
-/// Follows the frames of a client by their heads (RFC 9113 §4.1): whether one is under way, and whether there are more
-/// than requests need.
+/// A count of a client's frames by their headers (RFC 9113 §4.1).
 ///
-/// Every frame takes one from an allowance, whatever it is for, so that a kind that nobody has thought of is bounded,
-/// too. Requests and time add to it.
+/// It tells whether a frame is under way, and whether there are more frames than requests need. Every frame, of
+/// whatever type, takes one from an allowance, so that unforeseen types are bounded, too. Requests and time add to the
+/// allowance.
 struct FrameMeter {
     /// Frames that may come at once.
     static let burst = 1000
-    /// What a request adds: its frames of data, and updates of windows for its reply.
+    /// Frames that a request adds to the allowance: its data, and window updates for its response.
     static let perRequest = 16
-    /// What a second adds.
+    /// Frames that a second adds to the allowance.
     static let perSecond = 100
 
     /// Octets of the connection preface (RFC 9113 §3.4).
     private static let preface = 24
     private static let headSize = 9
 
-    /// Since when something is under way that has to end: the preface and the first request, a frame, or the frames of
-    /// one head.
+    /// Since when something is incomplete: the preface and the first request, a frame, or the frames of a header block.
     private(set) var isOpenSince: NIODeadline?
 
     private var allowance = burst
@@ -37,9 +36,9 @@ struct FrameMeter {
         head.reserveCapacity(Self.headSize)
     }
 
-    /// Takes note of what has come.
+    /// Counts received frames.
     ///
-    /// - Returns: Whether there is still an allowance.
+    /// - Returns: Whether the allowance is not used up.
     mutating func take(_ bytes: ByteBufferView, now: NIODeadline) -> Bool {
         refill(now)
         var rest = bytes

@@ -6,7 +6,7 @@ import NIOHTTP2
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP2
 
-/// The connections of a listener that speak HTTP/2: within the limits of HTTP/1.1, each stream a request.
+/// The HTTP/2 connections of a listener, within the limits of HTTP/1.1; each stream is a request.
 struct HTTP2Connections: Sendable {
     struct Value {
         let channel: any Channel
@@ -15,7 +15,7 @@ struct HTTP2Connections: Sendable {
 
     private let http1: HTTPConnections
 
-    /// - Parameter http1: What answers the requests, within its limits.
+    /// - Parameter http1: The handler of the requests, with its limits.
     init(_ http1: HTTPConnections) {
         self.http1 = http1
     }
@@ -40,7 +40,7 @@ struct HTTP2Connections: Sendable {
         try pipeline.addHandler(
             WaitingStreams(limit: http1.limits.read, share: share, gate: gate) { continuation.finish() }
         )
-        // On the connection's event loop, as its streams are.
+        // The share stays on the connection's event loop, as its streams do.
         let boundShare = NIOLoopBound(share, eventLoop: channel.eventLoop)
         try pipeline.addHandler(
             HTTP2StreamMultiplexer(mode: .server, channel: channel) { stream in
@@ -51,8 +51,8 @@ struct HTTP2Connections: Sendable {
         )
         try pipeline.addHandler(HTTP2Faults(gate))
         try pipeline.addHandler(manager)
-        // Idle time begins when a connection becomes active, which this one has done before the handshake; or when the
-        // last stream ends, which never is where NIO refuses each before it makes one.
+        // The handler starts the idle timeout when a connection becomes active, which this one did before the
+        // handshake, or when the last stream ends, which never happens where NIO refuses each stream before it exists.
         manager.channelActive(context: try pipeline.context(handler: manager))
         return Value(channel: channel, streams: streams)
     }
@@ -86,9 +86,9 @@ struct HTTP2Connections: Sendable {
             HTTP2Setting(parameter: .maxHeaderListSize, value: HTTPConnections.headSize),
             HTTP2Setting(parameter: .enablePush, value: 0),
         ]
-        // Replies to pings and settings, and ends of streams, that a client does not take.
+        // Responses to pings and settings, and ends of streams, that a client does not read.
         connection.maximumBufferedControlFrames = 200
-        // What a client has sent of streams that are refused is no error.
+        // Frames that a client has sent on refused streams are no error.
         connection.maximumRecentlyResetStreams = 200
         return connection
     }()

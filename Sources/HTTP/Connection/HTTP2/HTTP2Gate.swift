@@ -2,11 +2,11 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 
-/// Stands between the bytes and NIO's HTTP/2, and ends the connection where NIO only says that it is over.
+/// A gate between the received bytes and NIO's HTTP/2, which closes connections that NIO only declares over.
 ///
-/// NIO answers an error of the connection by GOAWAY and goes on being fed: its parser keeps what comes, and a client
-/// that closes nothing stays. Behind the gate nothing comes any more, and the connection is closed. The gate also
-/// bounds how long a frame, and the frames of a head, take to arrive, and how many frames there are beside requests.
+/// NIO responds to a connection error with GOAWAY but still accepts bytes: its parser keeps them, and a client that
+/// never closes stays. The gate lets no further bytes pass and closes the connection. It also bounds how long a frame,
+/// and the frames of a header block, take to arrive, and how many frames there are beside requests.
 final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -18,10 +18,10 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     private var timer: Scheduled<Void>?
     private var farewell: Scheduled<Void>?
     private var isOver = false
-    /// Whether the last frame that was refused was answered by an end of its stream alone.
+    /// Whether the last refused frame only reset its stream.
     private var hasResetStream = false
 
-    /// - Parameter limit: How long a frame may take to arrive, and how long the client may stay after a farewell.
+    /// - Parameter limit: How long a frame may take to arrive, and how long the client may stay after a GOAWAY.
     init(limit: TimeAmount) {
         self.limit = limit
     }
@@ -56,7 +56,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         context.fireChannelReadComplete()
     }
 
-    /// What NIO says of an error that came from the connection's bytes; see ``HTTP2Faults``.
+    /// Handles NIO's report of an error in the connection's bytes; see ``HTTP2Faults``.
     func sawError() {
         if hasResetStream { hasResetStream = false } else { cut() }
     }
@@ -70,7 +70,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         }
     }
 
-    /// Ends the connection of a client that goes on with what is refused.
+    /// Ends the connection of a client that repeats refused requests.
     func calm() {
         guard !isOver, let context else { return }
         refuse(context, .enhanceYourCalm)
@@ -78,7 +78,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     // MARK: Ends
 
-    /// Lets nothing in any more, and closes when what is being written has been handed on.
+    /// Lets no further bytes in, and closes when the current writes have been handed on.
     func end() {
         guard !isOver, let context else { return }
         isOver = true
@@ -92,21 +92,22 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         closeAtOnce(context)
     }
 
-    /// Closes, after a while, a connection that was told to go and does not, or whose client sends nothing any more:
-    /// such a client opens no window for the replies that wait for one.
+    /// Closes the connection after a delay when it was told to go, or when its client sends nothing any more.
+    ///
+    /// Such a client opens no window for the responses that wait for one.
     func leave() {
         guard farewell == nil, let context else { return }
         let time = min(limit, Self.mostFarewell)
         farewell = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
     }
 
-    /// Longer than a request takes that is under way.
+    /// The longest delay; longer than a request under way takes.
     private static let mostFarewell = TimeAmount.seconds(10)
 
-    /// Ends the connection with a reason of our own.
+    /// Ends the connection with an error code of the service.
     private func refuse(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
         isOver = true
-        // GOAWAY (RFC 9113 §6.8): 8 octets on stream 0, the last stream that may have been worked on, and the reason.
+        // GOAWAY (RFC 9113 §6.8): 8 octets on stream 0, the last stream that may have been handled, and the error code.
         var frame = context.channel.allocator.buffer(capacity: 17)
         frame.writeBytes([0, 0, 8, 7, 0, 0, 0, 0, 0])
         frame.writeInteger(Int32.max)
@@ -115,9 +116,9 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         closeAtOnce(context)
     }
 
-    /// Closes without the end of TLS (RFC 8446 §6.1), for which the client would be waited for.
+    /// Closes without the closure alert of TLS (RFC 8446 §6.1), for which the service would wait for the client.
     ///
-    /// A connection with refused streams keeps some 100 KiB while it waits, and a crowd of attackers never answers.
+    /// A connection with refused streams keeps some 100 KiB while it waits, and a crowd of attackers never responds.
     private func closeAtOnce(_ context: ChannelHandlerContext) {
         let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
         context.eventLoop.assumeIsolated().execute { (tls ?? context).close(promise: nil) }
@@ -125,7 +126,9 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     // MARK: Time
 
-    /// A request that comes whole makes no timer: what is left of the last one is looked at when it fires.
+    /// Starts the timer of an incomplete frame.
+    ///
+    /// A request that arrives whole starts no timer. A timer left from an earlier request checks again when it fires.
     private func watch(_ context: ChannelHandlerContext) {
         guard timer == nil, !isOver, let since = meter.isOpenSince else { return }
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: since + limit) {
@@ -142,7 +145,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     }
 }
 
-/// Stands behind NIO's HTTP/2 and tells the gate of its errors.
+/// The handler behind NIO's HTTP/2 that reports its errors to the gate.
 final class HTTP2Faults: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 

@@ -2,15 +2,15 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// Puts the end of a stream into its last frame in place of an empty one behind it.
+/// Sets the end of a stream on its last frame, in place of an empty frame behind it.
 ///
-/// A client that has got as many bytes as the head announces may end the stream before it has read the empty frame, as
-/// curl does; and who ends streams in masses is cut off (CVE-2023-44487).
+/// A client that has read as many bytes as `Content-Length` announces may reset the stream before it reads the empty
+/// frame, as curl does; and clients that reset streams in masses are cut off (CVE-2023-44487).
 final class StreamEnd: ChannelOutboundHandler {
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// The last frame, until what follows it is known.
+    /// The last frame, held until its successor is known.
     private var held: (frame: HTTP2Frame.FramePayload, promise: EventLoopPromise<Void>?)?
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -42,13 +42,13 @@ final class StreamEnd: ChannelOutboundHandler {
 }
 
 extension HTTP2Frame.FramePayload {
-    /// Whether it says nothing but that the stream is over.
+    /// Whether the frame has nothing but the end of the stream.
     fileprivate var isBareEnd: Bool {
         guard case .data(let data) = self else { return false }
         return data.endStream && data.data.readableBytes == 0
     }
 
-    /// Whether the end may come behind it; not behind a head that only tells a client to go on.
+    /// Whether the end of the stream may follow this frame; not after an informational response.
     fileprivate var mayBeLast: Bool {
         switch self {
         case .data(let data): !data.endStream
@@ -58,7 +58,7 @@ extension HTTP2Frame.FramePayload {
         }
     }
 
-    /// The same, as the last one of its stream.
+    /// Returns the frame as the last one of its stream.
     fileprivate func ending() -> HTTP2Frame.FramePayload {
         switch self {
         case .data(var data):

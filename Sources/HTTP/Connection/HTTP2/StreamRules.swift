@@ -1,13 +1,13 @@
+import Encodings
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
-import Vocabulary
 
-/// Lets pass what is a request by the letter of RFC 9113 §8, and hands on a fault in place of anything else.
+/// Passes on requests that conform to RFC 9113 §8, and a fault in place of any other.
 ///
-/// NIO has refused what is malformed for the protocol: pseudo fields, names, and fields of a connection. These are the
-/// rules that a request of HTTP/1.1 is held to as well.
+/// NIO has already refused what is malformed for the protocol: pseudo fields, names, and fields of a connection. These
+/// are the rules that apply to requests of HTTP/1.1 as well.
 final class StreamRules: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -24,23 +24,23 @@ final class StreamRules: ChannelInboundHandler {
             }
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body: if !isRefused { context.fireChannelRead(data) }
-        // Nobody reads trailers.
+        // Trailers are not used.
         case .end: context.fireChannelRead(wrapInboundOut(.end(nil)))
         }
     }
 }
 
 extension HTTPRequest {
-    /// Brings the head to the one form that everything behind it reads, or says what is wrong with it.
+    /// Normalizes target and headers for the code behind, or returns the request's fault.
     ///
-    /// Afterwards the target is a path, or `*`; the authority is what the request calls; and `Expect` is there only
-    /// when the client waits to be told to go on.
+    /// Afterwards the target is a path, or `*`; the authority is the host that the request names; and `Expect` is there
+    /// only when the client waits for 100 Continue.
     mutating func settle() -> RequestFault? {
         guard headerFields.count <= RequestFault.mostFields,
             headerFields.allSatisfy({ $0.value.utf8.count <= RequestFault.longestField })
         else { return .largeHead }
         guard let path, path.utf8.count <= HTTPRequestHead.longestTarget else { return .longTarget }
-        // RFC 9113 §8.3.1: the one field or the other, or both alike.
+        // RFC 9113 §8.3.1: one of the two fields, or both with the same value.
         var hosts = headerFields[values: .hostField]
         if let authority { hosts.append(authority) }
         guard let host = hosts.first, hosts.allSatisfy({ $0.utf8.elementsEqual(host.utf8) }),
@@ -65,6 +65,6 @@ extension HTTPRequest {
 }
 
 extension HTTPField.Name {
-    /// Of HTTP/1.1; a request of HTTP/2 may have it in the place of `:authority`, or beside it.
+    /// `Host` of HTTP/1.1; a request of HTTP/2 may have it in place of `:authority`, or beside it.
     fileprivate static let hostField = HTTPField.Name(known: "Host")
 }

@@ -2,24 +2,24 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// Keeps the requests of an HTTP/2 connection until they are whole, and makes their streams then.
+/// Keeps the requests of an HTTP/2 connection until they are complete, and creates their streams only then.
 ///
-/// A stream with its channel and its task costs thousands of times as much as the head that opens it. So a request that
-/// waits for its body is kept as what it is: its fields, and the bytes that have come. What has a longer body, or waits
-/// to be told to go on, has its stream at once, and counts as a request until it is whole. All streams beside one count
-/// until they are over. Where there is no room, the latest requests are refused (RFC 9113 §8.7: nothing was done,
-/// and the client may send them again); a client that goes on all the same is told to calm down.
+/// A stream with its channel and its task costs thousands of times as much as the headers that open it. So a request
+/// that waits for its body is kept as its fields and the bytes received. A request with a longer body, or whose client
+/// waits for 100 Continue, gets its stream at once, and counts as a request until it is complete. All streams beside
+/// one count until they end. Where there is no room, the latest requests are refused (RFC 9113 §8.7: nothing was done,
+/// and the client may send them again); a client that still goes on gets ENHANCE_YOUR_CALM.
 final class WaitingStreams: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// What the library keeps for a stream, and a head beside its fields.
+    /// Bytes that a stream costs in the library, including its headers without their fields.
     private static let streamCost = 2048
     private static let fieldCost = 64
-    /// Requests that are refused before the connection ends; each that is taken makes up for one of them.
+    /// Refused requests after which the connection ends; each accepted request cancels one of them.
     ///
-    /// The library keeps some 100 KiB for a connection whose streams were all refused, so few of them are waited for.
+    /// The library keeps some 100 KiB for a connection whose streams were all refused, so the number is small.
     private static let mostRefusals = 20
 
     private struct Arrival {
@@ -29,7 +29,7 @@ final class WaitingStreams: ChannelInboundHandler {
         let deadline: NIODeadline
         var head: HTTP2Frame?
         var body: ByteBuffer?
-        /// What the library has said of the stream, for whoever is made of it.
+        /// The library's events about the stream, for the later handlers of the stream.
         var created: NIOHTTP2StreamCreatedEvent?
         var window: NIOHTTP2WindowUpdatedEvent?
         var cost: Int
@@ -40,26 +40,26 @@ final class WaitingStreams: ChannelInboundHandler {
     private let end: () -> Void
     private let share: ConnectionShare
     private var charge: ConnectionCharge
-    /// Requests that are not whole, by stream.
+    /// Incomplete requests by stream.
     private var arrivals: [HTTP2StreamID: Arrival] = [:]
-    /// Streams that have been made; those behind are told of no others.
+    /// Streams that were created; the handlers behind know no others.
     private var made: Set<HTTP2StreamID> = []
-    /// What they cost.
+    /// The cost of the incomplete requests in bytes.
     private var cost = 0
     private var refusals = 0
     /// The part of the cost that counts for the connection's source.
     private var counted: Int { max(cost - ConnectionBudget.uncounted, 0) }
     /// Whether streams were refused since the last flush.
     private var hasRefused = false
-    /// Whether the client sends nothing any more.
+    /// Whether the client has closed its side of the connection.
     private var isInputOver = false
     private var timer: Scheduled<Void>?
 
     /// - Parameters:
     ///   - limit: How long a request may take to arrive.
-    ///   - share: What it may cost.
+    ///   - share: The connection's share of the budget.
     ///   - gate: Ends the connection.
-    ///   - end: Is called when no stream comes any more.
+    ///   - end: Called when no further stream will come.
     init(limit: TimeAmount, share: ConnectionShare, gate: HTTP2Gate, end: @escaping () -> Void) {
         self.limit = limit
         self.gate = gate
@@ -87,7 +87,7 @@ final class WaitingStreams: ChannelInboundHandler {
             pass(frame.streamID, context)
             settle(frame.streamID)
             if made.contains(frame.streamID) { context.fireChannelRead(data) }
-        // Nobody behind knows the stream.
+        // The handlers behind do not know the stream.
         case (.waiting, _), (.refused, _): break
         }
     }
@@ -108,7 +108,7 @@ final class WaitingStreams: ChannelInboundHandler {
             leave()
         case ChannelEvent.inputClosed:
             isInputOver = true
-            // What is not whole never will be.
+            // Incomplete requests will never be complete.
             for (stream, arrival) in arrivals where arrival.state == .waiting { settle(stream) }
             _ = charge.set(counted)
             context.fireUserInboundEventTriggered(event)
@@ -150,7 +150,7 @@ final class WaitingStreams: ChannelInboundHandler {
 
     private func add(_ data: HTTP2Frame.FramePayload.Data, of frame: HTTP2Frame, _ context: ChannelHandlerContext) {
         guard case .byteBuffer(let bytes) = data.data, var arrival = arrivals[frame.streamID] else { return }
-        // Bytes of their own: a piece of what was read keeps all of that.
+        // A copy of the bytes: a slice of the read buffer would keep the whole buffer.
         var body = arrival.body.take() ?? ByteBuffer()
         body.writeImmutableBuffer(bytes)
         arrival.body = body
@@ -165,7 +165,7 @@ final class WaitingStreams: ChannelInboundHandler {
         }
     }
 
-    /// Hands on what has come of a request, which makes its stream.
+    /// Passes on the received part of a request, which creates its stream.
     private func pass(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext, ends: Bool = false) {
         guard var arrival = arrivals[stream], let head = arrival.head else { return }
         guard makeStream(stream, context) else { return }
@@ -183,10 +183,10 @@ final class WaitingStreams: ChannelInboundHandler {
         if let window { context.fireUserInboundEventTriggered(window) }
     }
 
-    /// Counts a stream that is to be made, or refuses it where there is no room for it.
+    /// Counts a new stream, or refuses it where there is no room.
     private func makeStream(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool {
         guard share.begin() else {
-            // What still comes of it is for nobody.
+            // Later frames of the stream are dropped.
             if arrivals[stream] == nil { arrivals[stream] = Arrival(deadline: .now() + limit, cost: 0) }
             refuse(stream, context)
             return false
@@ -196,17 +196,17 @@ final class WaitingStreams: ChannelInboundHandler {
         return true
     }
 
-    /// Forgets a request that is whole, or whose stream is over.
+    /// Forgets a request that is complete, or whose stream has ended.
     private func settle(_ stream: HTTP2StreamID) {
         guard let arrival = arrivals.removeValue(forKey: stream) else { return }
         cost -= arrival.cost
-        // The room of many is not kept for the connection's life.
+        // The storage of many requests is not kept for the connection's life.
         if arrivals.isEmpty { arrivals = [:] }
     }
 
     // MARK: Ends
 
-    /// Closes behind the last reply to a client that sends nothing any more: most have gone, and nobody else closes.
+    /// Closes after the last response to a client that sends nothing any more: most are gone, and nobody else closes.
     private func leave() {
         if isInputOver, made.isEmpty { gate.end() }
     }
@@ -226,7 +226,7 @@ final class WaitingStreams: ChannelInboundHandler {
         reset(stream, .refusedStream, context)
     }
 
-    /// Tells the client of what was refused, and ends the connection of one that goes on all the same.
+    /// Flushes the refusals, and ends the connection of a client that still goes on.
     private func tell(_ context: ChannelHandlerContext) {
         guard hasRefused else { return }
         hasRefused = false
@@ -241,12 +241,12 @@ final class WaitingStreams: ChannelInboundHandler {
         let hasPassed = arrival.state == .passed
         if !hasPassed { (arrival.state, arrival.head, arrival.body) = (.refused, nil, nil) }
         arrivals[stream] = arrival
-        // Of a request that somebody works on it cannot be said that nothing was done.
+        // REFUSED_STREAM says that nothing was done, which is not true of a request that is being handled.
         let reason = hasPassed && reason == .refusedStream ? .enhanceYourCalm : reason
         context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: .rstStream(reason))), promise: nil)
     }
 
-    /// A request that comes in one piece makes no timer; the one timer of the connection looks after all of them.
+    /// Starts the connection's one timer, which serves all requests; a request that arrives in one piece starts none.
     private func watch(_ context: ChannelHandlerContext) {
         guard timer == nil else { return }
         guard let first = arrivals.values.lazy.filter({ $0.cost > 0 }).map(\.deadline).min() else { return }

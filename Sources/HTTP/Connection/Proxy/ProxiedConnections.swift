@@ -3,22 +3,22 @@ import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
 
-/// Where a connection came from, as the proxy in front has said by the PROXY protocol.
+/// The source of a connection, as the proxy in front named it by the PROXY protocol.
 package final class ProxiedOrigin: Sendable {
-    /// That of the connection whose request is being answered; nil where the listener does not speak the protocol.
+    /// The source of the current request's connection; nil where the listener does not use the protocol.
     @TaskLocal package static var current: ProxiedOrigin?
 
     private let source = NIOLockedValueBox<SocketAddress?>(nil)
 
-    /// Nil for a connection of the proxy's own.
+    /// The source's address; nil for the proxy's own connection.
     package var address: SocketAddress? { source.withLockedValue { $0 } }
 
     func set(_ address: SocketAddress?) { source.withLockedValue { $0 = address } }
 }
 
-/// The connections of a listener behind a proxy that says by the PROXY protocol where each came from.
+/// The connections of a listener behind a proxy that names each source by the PROXY protocol.
 ///
-/// Who is not trusted to say so is not served: whoever could leave the header out, or write one, would be anybody.
+/// Connections from untrusted peers are refused: a peer that could omit or forge the header could pose as any source.
 struct ProxiedConnections<Base: ServerChildChannel>: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let base: Base.Value
@@ -49,7 +49,7 @@ struct ProxiedConnections<Base: ServerChildChannel>: ServerChildChannel {
     }
 }
 
-/// Takes the header of the PROXY protocol off a connection, and lets nothing through before it.
+/// Removes the header of the PROXY protocol from a connection, and lets no bytes through before it.
 final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -100,7 +100,7 @@ final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ServerChildChannel {
-    /// These connections, through proxies that speak the PROXY protocol.
+    /// Returns these connections behind proxies that use the PROXY protocol.
     func behind(_ proxies: TrustedPeers) -> any ServerChildChannel {
         ProxiedConnections(base: self, trusted: proxies)
     }

@@ -1,15 +1,16 @@
 import NIOCore
 
-/// The first bytes of a connection that comes through a proxy which says where it came from: the PROXY protocol,
-/// version 2 (HAProxy's "The PROXY protocol", section 2.2).
+/// The header of the PROXY protocol, version 2, with which a proxy names a connection's source.
+///
+/// Reference: HAProxy's "The PROXY protocol", section 2.2.
 enum ProxyHeader: Equatable {
-    /// It is not whole.
+    /// The header is not complete.
     case incomplete
-    /// It has that many bytes; the address is nil where the connection is the proxy's own, or of no network.
+    /// The header has `length` bytes; the address is nil for the proxy's own connection, or for no network address.
     case whole(length: Int, source: SocketAddress?)
     case faulty(Fault)
 
-    /// Why it is none that is taken.
+    /// Why a header is refused.
     enum Fault: String, CaseIterable {
         case none = "the connection does not begin with a header of the PROXY protocol"
         case version1 = "the PROXY protocol has version 1; have the proxy send version 2 (send-proxy-v2)"
@@ -21,11 +22,11 @@ enum ProxyHeader: Equatable {
     }
 
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
-    /// The signature, a byte each for version and command and for family and protocol, two for the length of the rest.
+    /// The size of the fixed part: signature, version and command, family and protocol, and two bytes of length.
     private static let fixed = 16
     private static let longest = 2048
 
-    /// Reads the header at the beginning of the bytes; what stands behind the addresses is passed over.
+    /// Reads the header at the beginning of the bytes; data behind the addresses is skipped.
     static func read(_ bytes: ByteBuffer) -> ProxyHeader {
         let view = bytes.readableBytesView
         guard view.starts(with: signature.prefix(view.count)) else {
@@ -55,7 +56,7 @@ enum ProxyHeader: Equatable {
         return .whole(length: fixed + length, source: address(in: &rest, size: size))
     }
 
-    /// The source, which stands in front of the destination; both ports follow.
+    /// Reads the source's address, which precedes the destination's; both ports follow.
     private static func address(in rest: inout ByteBuffer, size: Int) -> SocketAddress? {
         let width = size == 12 ? 4 : size == 36 ? 16 : 0
         guard width > 0, let source = rest.readSlice(length: width), rest.readSlice(length: width) != nil,

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// Who may say where a connection came from: networks, and whoever comes by a Unix socket.
+/// The peers that may name a connection's source: networks, and peers of Unix sockets.
 package struct TrustedPeers: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
         let address: [UInt8]
         let bits: Int
 
-        /// Whether the first bits of the address are the network's.
+        /// Returns whether an address is in the network.
         func contains(_ other: [UInt8]) -> Bool {
             guard other.count == address.count else { return false }
             let whole = bits / 8
@@ -22,7 +22,7 @@ package struct TrustedPeers: Sendable, Equatable {
 
     /// Reads `10.0.0.0/8, 192.0.2.7, 2001:db8::/32, unix`.
     ///
-    /// - Returns: Nil when an entry is none of these, and when there is none.
+    /// - Returns: Nil when an entry has another form, and for an empty list.
     package init?(_ text: String) {
         var (networks, takesUnixSockets) = ([Network](), false)
         for part in text.split(separator: ",") {
@@ -50,7 +50,7 @@ package struct TrustedPeers: Sendable, Equatable {
         case .unixDomainSocket?: return takesUnixSockets
         case let address?:
             guard let bytes = PeerAddress.bytes(of: address) else { return false }
-            // A listener of both families sees IPv4 as mapped into IPv6.
+            // A dual-stack listener sees IPv4 addresses as mapped into IPv6.
             let plain = bytes.starts(with: PeerAddress.mapped) ? Array(bytes.suffix(4)) : bytes
             return networks.contains { $0.contains(plain) || $0.contains(bytes) }
         case nil: return false

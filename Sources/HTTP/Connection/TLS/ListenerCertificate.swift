@@ -4,17 +4,17 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
 
-/// The certificate that a listener shows and its key, as they lie in files, and whose certificates it wants of clients.
+/// A listener's certificate and key from files, and the authorities of client certificates.
 ///
-/// The files may be replaced at any time. Connections that are open keep what they began with; new ones get what was
-/// read last. Files that do not fit each other change nothing: what was read before goes on.
+/// The files may be replaced at any time. Open connections keep what they began with; new ones get what was read last.
+/// Files that do not fit each other change nothing: the former material stays in use.
 package final class ListenerCertificate: Sendable {
-    /// Paths of files in PEM form.
+    /// The paths of the PEM files.
     package struct Files: Sendable {
-        /// The certificate, and behind it those that lead to an authority.
+        /// The certificate, followed by those of the chain to an authority.
         var certificate: String
         var key: String
-        /// The authorities that clients need a certificate of; nil when they need none.
+        /// The authorities of required client certificates; nil when clients need none.
         var clientAuthorities: String?
 
         package init(certificate: String, key: String, clientAuthorities: String? = nil) {
@@ -24,18 +24,18 @@ package final class ListenerCertificate: Sendable {
         }
     }
 
-    /// What is wrong with one of the files.
+    /// A defect of one of the files.
     package struct Problem: Error, CustomStringConvertible {
         package enum File: Sendable {
             case certificate, key, clientAuthorities
         }
 
         package let file: File
-        /// What it is and what to do, with the path.
+        /// The defect and its remedy, with the path.
         package let description: String
     }
 
-    /// What a look at the files came to.
+    /// The outcome of a check of the files.
     package enum Look {
         case unchanged
         case renewed
@@ -44,11 +44,11 @@ package final class ListenerCertificate: Sendable {
 
     private struct Material {
         let context: NIOSSLContext
-        /// Seconds since 1970.
+        /// The certificate's expiry, in seconds since 1970.
         let end: Int
     }
 
-    /// What the files hold; empty where there is none, or where it cannot be read.
+    /// The contents of the files; empty for an absent or unreadable file.
     private struct Contents: Equatable {
         var certificate: [UInt8]
         var key: [UInt8]
@@ -71,33 +71,32 @@ package final class ListenerCertificate: Sendable {
 
     private struct State {
         var material: Material
-        /// What was looked at last, whether it was of use or not.
+        /// The contents checked last, usable or not.
         var contents: Contents
     }
 
-    /// How long before its end a certificate is a warning.
+    /// How long before its expiry a certificate causes a warning.
     package static let notice = Duration.seconds(14 * 86_400)
 
-    /// More than any chain of certificates has.
+    /// More bytes than any certificate chain has.
     private static let mostBytes = 1 << 20
 
     private let files: Files
     private let state: NIOLockedValueBox<State>
 
-    /// Reads the files.
     package init(_ files: Files) throws(Problem) {
         self.files = files
         let contents = Contents(of: files)
         state = NIOLockedValueBox(State(material: try Self.material(of: contents, files), contents: contents))
     }
 
-    /// What a connection that is opened now begins with.
+    /// The TLS context for new connections.
     var context: NIOSSLContext { state.withLockedValue { $0.material.context } }
 
     /// Reads the files again if they have changed.
     ///
-    /// - Parameter always: Whether to take them anew in any case.
-    /// - Returns: What came of it.
+    /// - Parameter always: Whether to read them even if they have not changed.
+    /// - Returns: The outcome.
     package func look(always: Bool = false) -> Look {
         let contents = Contents(of: files)
         guard always || state.withLockedValue({ $0.contents != contents }) else { return .unchanged }
@@ -111,7 +110,7 @@ package final class ListenerCertificate: Sendable {
         }
     }
 
-    /// What an operator should change.
+    /// Returns warnings for operators.
     ///
     /// - Parameter now: Seconds since 1970.
     /// - Returns: Fixed texts, with the paths.
@@ -148,10 +147,10 @@ package final class ListenerCertificate: Sendable {
             privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv12
-        // Of TLS 1.2 those with forward secrecy and authenticated encryption; TLS 1.3 has no others.
+        // Of TLS 1.2 the suites with forward secrecy and authenticated encryption; TLS 1.3 has no others.
         configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
         configuration.applicationProtocols = ["h2", "http/1.1"]
-        // Until the client has said farewell, too, what it sends is read and thrown away.
+        // Also while the service waits for the client's closure alert, received bytes are read and dropped.
         configuration.shutdownTimeout = .seconds(1)
         if let path = files.clientAuthorities {
             configuration.certificateVerification = .noHostnameVerification
@@ -191,11 +190,11 @@ package final class ListenerCertificate: Sendable {
         }
     }
 
-    /// Whether others than owner and group may read the file.
+    /// Returns whether others than owner and group may read the file.
     private static func isOpen(_ path: String) -> Bool {
         let path = URL(filePath: path).resolvingSymlinksInPath().path
         let facts = try? FileManager.default.attributesOfItem(atPath: path)
-        // UInt is what it is without all of Foundation, and what its NSNumber can be taken for.
+        // The value is a UInt without all of Foundation, and its NSNumber can be cast to UInt with it.
         return (facts?[.posixPermissions] as? UInt).map { $0 & 0o004 != 0 } ?? false
     }
 

@@ -2,14 +2,14 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Tells browsers to come by TLS alone from now on (RFC 6797), in every reply of a connection that has it.
+/// Adds the header that tells browsers to use only TLS (RFC 6797) to every response of a connection.
 final class StrictTransportSecurity: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
     private let value: String
 
-    /// - Parameter seconds: How long browsers keep to it; 0 makes them forget it.
+    /// - Parameter seconds: How long browsers obey the header; 0 makes them forget it.
     init(seconds: Int) {
         value = "max-age=\(seconds)"
     }

@@ -3,9 +3,9 @@ import Logging
 import NIOCore
 import NIOSSL
 
-/// The connections of a listener with TLS: HTTP/2 for who asks for it by ALPN, otherwise HTTP/1.1.
+/// The TLS connections of a listener: HTTP/2 for clients that ask for it by ALPN, otherwise HTTP/1.1.
 ///
-/// Each connection takes the certificate of the moment in which it is opened, and keeps it.
+/// Each connection keeps the certificate that was current when it was opened.
 struct TLSConnections: ServerChildChannel {
     enum Negotiated {
         case http1(HTTPConnections.Value)
@@ -17,7 +17,7 @@ struct TLSConnections: ServerChildChannel {
         let negotiated: EventLoopFuture<Negotiated>
     }
 
-    /// A long reply leaves no long buffer behind.
+    /// The TLS buffers, so that a long response leaves no long buffer behind.
     private static let buffers = {
         var buffers = NIOSSLHandler.Configuration()
         buffers.maximumPreservedOutboundBufferCapacity = 32_768
@@ -66,7 +66,7 @@ struct TLSConnections: ServerChildChannel {
                 value.channel.close(promise: nil)
             }
         } catch {
-            // Scanners and clients that do not trust the certificate: nothing that anybody here can change.
+            // Scanners, and clients that do not trust the certificate: no operator can change that.
             return logger.debug("no TLS", metadata: ["cause": "\(type(of: error))"])
         }
         switch negotiated {

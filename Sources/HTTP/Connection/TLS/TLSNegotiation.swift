@@ -1,7 +1,7 @@
 import NIOCore
 import NIOTLS
 
-/// Waits for the end of a TLS handshake, within the limit, and then makes way for the protocol that was agreed upon.
+/// Waits for the end of a TLS handshake, within the limit, and then configures the negotiated protocol.
 final class TLSNegotiation<Negotiated: Sendable>: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -14,8 +14,8 @@ final class TLSNegotiation<Negotiated: Sendable>: ChannelInboundHandler, Removab
 
     /// - Parameters:
     ///   - limit: How long the handshake may take.
-    ///   - promise: Gets what was made, or the reason why nothing was.
-    ///   - configure: Adds the handlers of a protocol by its name in ALPN; nil when the client named none.
+    ///   - promise: Receives the configured value, or the error.
+    ///   - configure: Adds the handlers of a protocol by its ALPN name; nil when the client named none.
     init(
         limit: TimeAmount,
         promise: EventLoopPromise<Negotiated>,

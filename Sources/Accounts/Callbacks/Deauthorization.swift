@@ -1,0 +1,48 @@
+package import Applications
+package import Domain
+package import Logging
+import Logins
+import Providers
+import Store
+
+/// Callbacks of providers after a user has removed the app.
+package struct Deauthorizations: Sendable {
+    let store: Store
+
+    /// Handles the deauthorization of an app by a user.
+    ///
+    /// At each provider with the app, it marks the identity as revoked and deletes the kept token. It ends the sessions
+    /// of the identity if the provider's options say so. A deauthorization of an unknown user succeeds, too, as does
+    /// one that a later login has superseded.
+    ///
+    /// - Throws: `malformed_request` if the callback is not genuine, and nothing has changed; `store_unavailable` and
+    ///   similar errors. The provider then retries, and identities that are already revoked stay unchanged.
+    package func deauthorize(
+        _ form: FormFields,
+        by provider: ProviderName,
+        of loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) {
+        let caller = try loaded.caller(provider)
+        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: form) }
+        for concerned in loaded.concerned(by: removal.identity, calling: caller) {
+            let revocation = IdentityRevocation(
+                of: concerned.identity,
+                .access(until: removal.issuedAt),
+                by: "deauthorize",
+                endsSessions: concerned.instance.endsSessionsWhenRevoked
+            )
+            let revoked = try await store.revoke(
+                revocation,
+                of: loaded.application,
+                by: .provider(provider, by: "deauthorize")
+            )
+            var metadata: Logger.Metadata = [
+                "application": "\(loaded.application.id)", "provider": "\(concerned.identity.provider)",
+                "outcome": revoked == nil ? "unchanged" : "revoked",
+            ]
+            if let revoked { metadata["user"] = "\(revoked.user)" }
+            logger.info("deauthorize", metadata: metadata)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package import Domain
+import Encodings
+import Secrets
+package import Store
+
+/// The code of a deletion request: 26 characters of base32, 130 random bits.
+package enum DeletionCode {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+    private static let length = 26
+
+    package static func make(_ random: RandomSource) -> String {
+        String(decoding: random.bytes(length).map { alphabet[Int($0 & 31)] }, as: UTF8.self)
+    }
+
+    package static func isCode(_ text: String) -> Bool {
+        text.utf8.count == length && text.utf8.allSatisfy(alphabet.contains)
+    }
+}
+
+extension NewDeletionRequest {
+    /// Creates the request for one identity of a callback, or of an id in a list.
+    ///
+    /// - Parameters:
+    ///   - identity: The identity whose data is to be erased.
+    ///   - call: A SHA-256 that identifies the callback or the id, so that a repetition makes no second request.
+    ///   - issued: Unix seconds at which the callback was signed.
+    ///   - days: The days until the erasure.
+    ///   - random: Makes the code.
+    package init(of identity: IdentityKey, in call: [UInt8], issued: Int64, days: Int64, random: RandomSource) {
+        self.init(
+            code: DeletionCode.make(random),
+            hash: Digest.sha256("\(identity.provider) \(Base64URL.encode(call))"),
+            call: call,
+            identity: identity,
+            issued: issued,
+            days: days
+        )
+    }
+}

@@ -1,0 +1,81 @@
+import Applications
+import Domain
+import Secrets
+import Store
+
+/// The readiness of an instance for traffic.
+package struct Readiness: Sendable {
+    /// The reason why the instance should get no traffic; nil when it is ready.
+    ///
+    /// Ready means: the database is reachable, the schema is current, and the configuration was read.
+    package var reason: String?
+    /// Why logins of some applications fail although the instance is ready; another instance would fail, too.
+    package var errors: [String]
+    /// Further warnings for an operator.
+    package var warnings: [String]
+}
+
+/// The health of an instance.
+package struct Health: Sendable {
+    let store: Store
+    let directory: ApplicationDirectory
+    let warnings: Warnings
+    let clock: WallClock
+
+    /// Returns whether this instance should get traffic, with errors and warnings for operators.
+    package func readiness() async -> Readiness {
+        Readiness(
+            reason: await reasonNotReady(),
+            errors: hindrances + unusableDatabases,
+            warnings: warnings.texts() + endings
+        )
+    }
+
+    private func reasonNotReady() async -> String? {
+        do throws(Failure) {
+            let version = try await store.schemaVersion()
+            let needed = Store.expectedSchemaVersion
+            guard version == needed else {
+                return "the schema has version \(version), this binary needs \(needed): "
+                    + (version < needed ? "run federation migrate" : "run the program that migrated it, or a later one")
+            }
+        } catch {
+            // Host and role of the database stay secret, since clients reach this listener without a token.
+            return "the database cannot be asked; the log says why, and so does `federation doctor`"
+        }
+        if let refusal = directory.keyRefusal { return refusal.message }
+        return directory.isLoaded ? nil : "the configuration has not been read yet"
+    }
+
+    /// Errors in the stored configuration of applications, because of which their logins are refused.
+    private var hindrances: [String] {
+        directory.applications.sorted { $0.application.id.text < $1.application.id.text }.flatMap { loaded in
+            loaded.hindrances.map { "\(loaded.application.id): \($0)" }
+        }
+    }
+
+    /// Applications whose own databases are unusable, grouped by the problem.
+    private var unusableDatabases: [String] {
+        var applications: [DatabaseProblem: [String]] = [:]
+        for loaded in directory.applications {
+            guard let problem = store.databases.problem(of: loaded.application) else { continue }
+            applications[problem, default: []].append(loaded.application.id.text)
+        }
+        return applications.map { problem, ids in
+            "users of \(ids.sorted().prefix(Self.mostNamed).joined(separator: ", ")) cannot log in: \(problem)"
+        }.sorted()
+    }
+
+    /// The maximum number of applications in one warning.
+    private static let mostNamed = 10
+
+    /// Settings that providers retire.
+    ///
+    /// They are computed for each request, so that a corrected one disappears at once. The log names the applications.
+    private var endings: [String] {
+        Ending.all(in: directory.applications, on: clock.today).map { ending in
+            let count = ending.applications.count
+            return "\(count == 1 ? "1 application" : "\(count) applications"): \(ending.text)"
+        }
+    }
+}

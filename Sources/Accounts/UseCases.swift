@@ -1,0 +1,395 @@
+package import Applications
+package import Domain
+import Factors
+package import Limiting
+package import Logging
+package import Logins
+package import Messaging
+package import Passwords
+package import Secrets
+package import Store
+
+/// The use cases of clients, and of providers' callbacks.
+package struct UseCases: Sendable {
+    // Logging in.
+    package let signIn: SignIn
+    package let dialog: LoginDialog
+    package let dialogFactors: DialogFactors
+    package let passwordLogins: PasswordLogins
+    package let serverLogin: ServerLogin
+    package let nonces: Nonces
+    package let reverseAuthorization: ReverseAuthorization
+    package let linking: Linking
+    package let secondFactor: SecondFactor
+    package let ownFactors: OwnFactors
+    package let sessions: Sessions
+    package let accountLinks: AccountLinks
+    package let tokens: TokenIssuer
+    package let providerTokens: ProviderTokens
+    // Accounts.
+    package let registrations: Registrations
+    package let accountUpdate: AccountUpdate
+    package let otherRecords: OtherRecords
+    package let accountDeletions: AccountDeletions
+    package let collection: UserCollection
+    package let roles: Roles
+    package let reauthentication: Reauthentication
+    package let passwordReset: PasswordReset
+    package let confirmation: EmailConfirmation
+    package let reversal: ChangeReversal
+    // Callbacks of providers.
+    package let deauthorizations: Deauthorizations
+    package let deletions: DeletionRequests
+    package let webhooks: PermissionWebhooks
+
+    /// The public address of the public listener.
+    package let address: PublicAddress
+    /// Warnings of this instance for operators.
+    package let warnings: Warnings
+    /// Pseudonyms in the log in place of logins, tokens and keys.
+    package let pseudonyms: Pseudonyms
+    package let health: Health
+    /// The limit of concurrent work.
+    package let admission: Admission
+    /// The rate limits of sources and applications.
+    package let rateLimiter: RateLimiter
+
+    /// Wires the use cases.
+    ///
+    /// - Parameters:
+    ///   - store: The database.
+    ///   - searches: The database for searches, on connections of their own: a slow search keeps no login waiting.
+    ///   - directory: The applications.
+    ///   - masterKeys: The keys that encrypt secrets.
+    ///   - passwords: Hashes passwords; nil for a hasher with the default limits.
+    ///   - publicURL: The public address of the public listener, like `https://users.example.com`; nil if the
+    ///     deployment does not set it.
+    ///   - mailer: Nil if the deployment sends no mails.
+    ///   - smsGateway: Nil if the deployment sends no text messages.
+    ///   - limits: The limits of whole use cases.
+    ///   - admission: The limit of concurrent work; the caller must `run` it.
+    ///   - rateLimiter: The rate limits of sources and applications.
+    ///   - clock: The time of day.
+    ///   - random: The source of unguessable values.
+    ///   - observer: Receives the outcome of every login.
+    ///   - logger: Logs events that no request causes.
+    package init(
+        store: Store,
+        searches: Store? = nil,
+        directory: ApplicationDirectory,
+        masterKeys: MasterKeys,
+        passwords: PasswordHasher? = nil,
+        publicURL: String? = nil,
+        mailer: Mailer? = nil,
+        smsGateway: SMSGateway? = nil,
+        limits: Limits,
+        admission: Admission = Admission(),
+        rateLimiter: RateLimiter = RateLimiter(.standard),
+        clock: WallClock,
+        random: RandomSource,
+        observer: @escaping @Sendable (LoginOutcome) -> Void = { _ in },
+        logger: Logger
+    ) {
+        self.admission = admission
+        self.rateLimiter = rateLimiter
+        address = PublicAddress(url: publicURL)
+        warnings = Warnings(logger: logger)
+        pseudonyms = Pseudonyms(masterKeys.current)
+        health = Health(store: store, directory: directory, warnings: warnings, clock: clock)
+        let attempts = AttemptCounter(store: store)
+        let events = EventLog(pseudonyms: pseudonyms)
+        let log = LoginLog(events: events, observer: observer)
+        let revoker = PermissionRevoker(store: store, masterKeys: masterKeys)
+        let banKey = directory.banKey
+
+        // Mails to users.
+        let queue = MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random)
+        let links = MailedLinks(
+            store: store,
+            queue: queue,
+            attempts: attempts,
+            address: address,
+            pseudonyms: pseudonyms,
+            limits: limits,
+            random: random
+        )
+        let notices = Notices(
+            store: store,
+            queue: queue,
+            links: links,
+            attempts: attempts,
+            limits: limits,
+            random: random
+        )
+
+        // Logging in.
+        sessions = Sessions(store: store, directory: directory, limits: limits)
+        accountLinks = AccountLinks(
+            store: store,
+            sessions: sessions,
+            masterKeys: masterKeys,
+            address: address,
+            events: events,
+            clock: clock,
+            random: random
+        )
+        nonces = Nonces(masterKeys: masterKeys, clock: clock, random: random)
+        let codes = LoginCodes(store: store, masterKeys: masterKeys, random: random)
+        let authenticator = Authenticator(
+            store: store,
+            directory: directory,
+            codes: codes,
+            nonces: nonces,
+            random: random
+        )
+        let hints = FactorHints(masterKeys: masterKeys)
+        let delivery = CodeDelivery(
+            attempts: attempts,
+            queue: queue,
+            gateway: smsGateway,
+            limits: limits,
+            random: random
+        )
+        let checks = FactorChecks(
+            store: store,
+            delivery: delivery,
+            hints: hints,
+            attempts: attempts,
+            limits: limits,
+            clock: clock
+        )
+        let enrolment = FactorEnrolment(
+            masterKeys: masterKeys,
+            delivery: delivery,
+            attempts: attempts,
+            limits: limits,
+            clock: clock,
+            random: random
+        )
+        let pendings = PendingSignIns(
+            store: store,
+            masterKeys: masterKeys,
+            checks: checks,
+            hints: hints,
+            clock: clock,
+            random: random
+        )
+        let writer = SignInWriter(
+            store: store,
+            masterKeys: masterKeys,
+            random: random,
+            banKey: banKey,
+            pendings: pendings,
+            admission: admission
+        )
+        secondFactor = SecondFactor(
+            store: store,
+            directory: directory,
+            sessions: sessions,
+            pendings: pendings,
+            checks: checks,
+            authenticator: authenticator,
+            writer: writer,
+            admission: admission,
+            log: log,
+            limits: limits,
+            clock: clock,
+            random: random
+        )
+        ownFactors = OwnFactors(
+            store: store,
+            sessions: sessions,
+            secondFactor: secondFactor,
+            pendings: pendings,
+            enrolment: enrolment,
+            checks: checks,
+            hints: hints,
+            notices: notices,
+            events: events
+        )
+        dialogFactors = DialogFactors(
+            store: store,
+            masterKeys: masterKeys,
+            codes: codes,
+            pendings: pendings,
+            checks: checks,
+            enrolment: enrolment,
+            secondFactor: secondFactor,
+            ownFactors: ownFactors,
+            log: log,
+            clock: clock
+        )
+        signIn = SignIn(
+            authenticator: authenticator,
+            writer: writer,
+            ownFactors: ownFactors,
+            admission: admission,
+            log: log,
+            limits: limits
+        )
+        dialog = LoginDialog(
+            store: store,
+            masterKeys: masterKeys,
+            authenticator: authenticator,
+            writer: writer,
+            codes: codes,
+            factors: dialogFactors,
+            challenges: DialogChallenges(store: store),
+            admission: admission,
+            log: log,
+            limits: limits,
+            clock: clock,
+            random: random
+        )
+        linking = Linking(
+            store: store,
+            sessions: sessions,
+            authenticator: authenticator,
+            writer: writer,
+            notices: notices,
+            revoker: revoker,
+            admission: admission,
+            events: events,
+            limits: limits
+        )
+        reverseAuthorization = ReverseAuthorization(admission: admission, limits: limits)
+        tokens = TokenIssuer(
+            store: store,
+            sessions: sessions,
+            tokenKeys: directory.tokenKeys,
+            address: address,
+            clock: clock,
+            random: random
+        )
+        providerTokens = ProviderTokens(
+            store: store,
+            directory: directory,
+            sessions: sessions,
+            masterKeys: masterKeys,
+            check: TokenCheck(store: store, masterKeys: masterKeys, clock: clock),
+            admission: admission,
+            limits: limits,
+            clock: clock
+        )
+
+        // Accounts.
+        let verifier = PasswordVerifier(
+            store: store,
+            masterKeys: masterKeys,
+            passwords: passwords ?? PasswordHasher(random: random),
+            attempts: attempts,
+            limits: limits
+        )
+        passwordLogins = PasswordLogins(
+            store: store,
+            directory: directory,
+            verifier: verifier,
+            pendings: pendings,
+            admission: admission,
+            log: log,
+            limits: limits,
+            random: random
+        )
+        serverLogin = ServerLogin(
+            store: store,
+            directory: directory,
+            admission: admission,
+            log: log,
+            limits: limits,
+            random: random
+        )
+        reauthentication = Reauthentication(store: store, sessions: sessions, verifier: verifier, limits: limits)
+        passwordReset = PasswordReset(
+            store: store,
+            verifier: verifier,
+            links: links,
+            factors: LinkFactors(store: store, pendings: pendings, checks: checks, hints: hints),
+            notices: notices,
+            revoker: revoker,
+            events: events,
+            limits: limits
+        )
+        confirmation = EmailConfirmation(
+            store: store,
+            verifier: verifier,
+            links: links,
+            resets: passwordReset,
+            events: events,
+            limits: limits
+        )
+        reversal = ChangeReversal(
+            store: store,
+            verifier: verifier,
+            resets: passwordReset,
+            notices: notices,
+            revoker: revoker,
+            events: events,
+            limits: limits
+        )
+        registrations = Registrations(
+            store: store,
+            directory: directory,
+            verifier: verifier,
+            links: links,
+            confirmation: confirmation,
+            attempts: attempts,
+            admission: admission,
+            events: events,
+            log: log,
+            limits: limits,
+            random: random
+        )
+        collection = UserCollection(
+            store: store,
+            searches: UserSearches(store: searches ?? store, limits: limits.searches, logger: logger),
+            sessions: sessions
+        )
+        otherRecords = OtherRecords(
+            store: store,
+            directory: directory,
+            collection: collection,
+            verifier: verifier,
+            creation: UserCreation(store: store, verifier: verifier, random: random),
+            notices: notices,
+            confirmation: confirmation,
+            registrations: registrations,
+            limits: limits
+        )
+        let erasures = Erasures(store: store, revoker: revoker, banKey: banKey)
+        accountDeletions = AccountDeletions(
+            store: store,
+            sessions: sessions,
+            collection: collection,
+            notices: notices,
+            erasures: erasures,
+            revoker: revoker,
+            banKey: banKey,
+            clock: clock,
+            random: random
+        )
+        accountUpdate = AccountUpdate(
+            store: store,
+            others: otherRecords,
+            directory: directory,
+            sessions: sessions,
+            verifier: verifier,
+            reauthentication: reauthentication,
+            notices: notices,
+            confirmation: confirmation,
+            registrations: registrations,
+            events: events,
+            limits: limits
+        )
+        roles = Roles(store: store, sessions: sessions)
+
+        // Callbacks of providers.
+        deauthorizations = Deauthorizations(store: store)
+        deletions = DeletionRequests(
+            store: store,
+            erasures: erasures,
+            clock: clock,
+            random: random
+        )
+        webhooks = PermissionWebhooks(store: store)
+    }
+}

@@ -1,0 +1,42 @@
+import Applications
+package import Domain
+import Encodings
+import Store
+
+/// Bans of deleted users.
+package struct BanAdministration: Sendable {
+    let store: Store
+    let changes: ApplicationChanges
+
+    /// The length in bytes of an identity's hash, which is the cursor of a page of bans.
+    private static let hashSize = 32
+
+    /// Returns a page of banned identities whose user was deleted or has lost the identity.
+    ///
+    /// An entry is `{"objectId", "created", "expires"}`; nothing reveals the identity.
+    package func list(of application: String, _ page: PageRequest) async throws(Failure) -> Page {
+        let owner = try Application(try await changes.existing(application))
+        var after: [UInt8]?
+        if let cursor = page.cursor {
+            guard let hash = Hexadecimal.decode(cursor.utf8), hash.count == Self.hashSize else { throw .badCursor }
+            after = hash
+        }
+        let bans = try await store.bans(of: owner, after: after, limit: page.limit + 1)
+        return page.page(of: bans, cursor: { Hexadecimal.encode($0.hash) }) { ban in
+            .object([
+                "objectId": .string(ban.user.description), "created": .integer(ban.created),
+                "expires": .integer(ban.expires),
+            ])
+        }
+    }
+
+    /// Lifts the bans of a deleted user: the identities can log in again, as new users.
+    ///
+    /// - Throws: `not_found` when no identity of the user is banned.
+    package func lift(of id: String, in application: String, by actor: Actor) async throws(Failure) {
+        let owner = try Application(try await changes.existing(application))
+        guard let user = ObjectID(id), try await store.liftBans(of: user, in: owner, by: actor) > 0 else {
+            throw Failure(.notFound, "This application keeps no ban of such a user, or it has ended.")
+        }
+    }
+}

@@ -1,0 +1,182 @@
+package import Domain
+package import Encodings
+import Store
+
+/// The criteria of a search in the log of logins, as the texts received.
+package struct LoginSearch: Sendable {
+    package var application: String?
+    package var method: String?
+    package var provider: String?
+    package var outcome: String?
+    package var reason: String?
+    package var source: String?
+    package var user: String?
+    /// An RFC 3339 time or milliseconds since 1970.
+    package var since: String?
+    /// The id of a login: only later entries are returned, the oldest first.
+    package var after: String?
+
+    package init() {}
+}
+
+/// The log of logins for operators.
+package struct LoginAdministration: Sendable {
+    let store: Store
+    let clock: WallClock
+
+    /// Returns a page of logins, the newest first, or with `after` the oldest first.
+    ///
+    /// A login is `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause",
+    /// "user", "request", "source", "userAgent", "session", "milliseconds"}`. Without `after`, the page has `unlisted`:
+    /// `{"since", "logins"}`, the number of matching logins since then that have no row, as far as the counts can tell.
+    package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
+        let filter = try search.filter
+        guard let after = search.after else {
+            var before: Int64?
+            if let cursor = page.cursor {
+                guard let id = Self.id(cursor) else { throw .badCursor }
+                before = id
+            }
+            let entries = try await store.logins(matching: filter, .before(before), limit: page.limit + 1)
+            let part = page.page(of: entries, cursor: { String($0.id) }, \.json)
+            let since = (filter.since.map { $0 / 1000 } ?? clock.seconds - 86_400) / 3600 * 3600
+            let unlisted = try await store.unlistedLogins(matching: filter, since: since)
+            return Page(
+                items: part.items,
+                next: part.next,
+                facts: ["unlisted": .object(["since": .integer(since * 1000), "logins": .integer(unlisted)])]
+            )
+        }
+        guard page.cursor == nil else {
+            throw Failure(.malformedRequest, "cursor goes back from the newest, after goes on: give one of them.")
+        }
+        guard let id = Self.id(after) else {
+            throw Failure(.malformedRequest, "after must be the id of a login, or 0 for the first there is.")
+        }
+        let entries = try await store.logins(matching: filter, .after(id), limit: page.limit + 1)
+        return page.page(of: entries, cursor: { String($0.id) }, \.json)
+    }
+
+    /// Counts logins by method, provider and outcome, in intervals of equal length, and refusals by reason.
+    ///
+    /// - Parameters:
+    ///   - application: The application; nil for all.
+    ///   - hours: The period up to now, 24 by default.
+    /// - Returns: `{"since", "seconds", "buckets", "reasons"}`, where `seconds` is the length of an interval.
+    /// - Throws: `malformed_request` for more hours than a week has; `store_unavailable` and similar errors.
+    package func counts(of application: String?, hours: Int64?) async throws(Failure) -> JSONValue {
+        let hours = hours ?? 24
+        guard (1...Self.mostHours).contains(hours) else {
+            throw Failure(.malformedRequest, "hours must be a whole number from 1 to \(Self.mostHours).")
+        }
+        let id = try application.map { (text) throws(Failure) in try LoginSearch.application(text) }
+        let width: Int64 = hours == 1 ? 60 : hours <= 24 ? 600 : 3600
+        let since = (clock.seconds - hours * 3600) / width * width
+        let counts = try await store.loginCounts(of: id, since: since, width: width)
+        return .object([
+            "since": .integer(since * 1000), "seconds": .integer(width),
+            "buckets": .array(counts.buckets.map(\.json)), "reasons": .array(counts.refusals.map(\.json)),
+        ])
+    }
+
+    /// A week.
+    private static let mostHours: Int64 = 168
+
+    private static func id(_ text: String) -> Int64? {
+        guard text.utf8.count <= 20, let id = Int64(text), id >= 0 else { return nil }
+        return id
+    }
+}
+
+extension LoginSearch {
+    /// The filter for the store.
+    ///
+    /// - Throws: `malformed_request` for the first invalid criterion: a misspelt one must not look like an empty log.
+    fileprivate var filter: LoginFilter {
+        get throws(Failure) {
+            LoginFilter(
+                application: try application.map { (text) throws(Failure) in try Self.application(text) },
+                method: try Self.word(method, "method"),
+                provider: try Self.value(provider, "provider must be the name of a provider.") { ProviderName($0) },
+                outcome: try Self.word(outcome, "outcome"),
+                reason: try Self.value(reason, "reason must be one of the reasons of errors.") {
+                    Failure.Reason(rawValue: $0)?.rawValue
+                },
+                source: try Self.value(source, "source must be an address, as the log has it.") {
+                    (1...100).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil
+                },
+                user: try Self.value(user, "user must be a UUID with dashes.") { ObjectID($0) },
+                since: try Self.value(
+                    since,
+                    "since must be milliseconds since 1970 or a moment like 2026-11-21T10:27:08Z."
+                ) { Moment.read($0) }
+            )
+        }
+    }
+
+    fileprivate static func application(_ text: String) throws(Failure) -> ApplicationID {
+        guard let id = ApplicationID(text) else {
+            throw Failure(.malformedRequest, "application must be the id of an application.")
+        }
+        return id
+    }
+
+    private static func word<Word: RawRepresentable<String> & CaseIterable>(
+        _ text: String?,
+        _ parameter: String
+    ) throws(Failure) -> Word? {
+        let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+        return try value(text, "\(parameter) must be one of \(words).") { Word(rawValue: $0) }
+    }
+
+    private static func value<Value>(
+        _ text: String?,
+        _ problem: @autoclosure () -> String,
+        _ read: (String) -> Value?
+    ) throws(Failure) -> Value? {
+        guard let text else { return nil }
+        guard let value = read(text) else { throw Failure(.malformedRequest, problem()) }
+        return value
+    }
+}
+
+extension LoginEntry {
+    package var json: JSONValue {
+        .object([
+            "id": .integer(id),
+            "happened": .integer(happened),
+            "application": .string(application),
+            "method": .string(method),
+            "provider": provider.map(JSONValue.string) ?? .null,
+            "credential": .string(credential),
+            "outcome": .string(outcome),
+            "reason": reason.map(JSONValue.string) ?? .null,
+            "cause": cause.map(JSONValue.string) ?? .null,
+            "user": user.map { .string($0.description) } ?? .null,
+            "request": request.map(JSONValue.string) ?? .null,
+            "source": source.map(JSONValue.string) ?? .null,
+            "userAgent": userAgent.map(JSONValue.string) ?? .null,
+            "session": session.map(JSONValue.string) ?? .null,
+            "milliseconds": .integer(milliseconds),
+        ])
+    }
+}
+
+extension LoginBucket {
+    fileprivate var json: JSONValue {
+        .object([
+            "starts": .integer(starts), "method": .string(method),
+            "provider": provider.map(JSONValue.string) ?? .null, "outcome": .string(outcome),
+            "logins": .integer(count.logins), "unlisted": .integer(count.unlisted),
+        ])
+    }
+}
+
+extension LoginRefusals {
+    fileprivate var json: JSONValue {
+        .object([
+            "method": .string(method), "provider": provider.map(JSONValue.string) ?? .null,
+            "reason": .string(reason), "logins": .integer(logins),
+        ])
+    }
+}

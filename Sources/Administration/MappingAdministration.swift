@@ -1,0 +1,237 @@
+import Description
+package import Domain
+package import Encodings
+import Mapping
+import Providers
+import Store
+
+/// The mappings of an application and their revisions.
+package struct MappingAdministration: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let changes: ApplicationChanges
+
+    /// Returns the active mapping, with the application's revision as tag.
+    ///
+    /// The shape is `{"revision", "entries": [entry], "created", "author", "warnings": [text]}`.
+    ///
+    /// - Throws: `not_found` while there is none.
+    package func read(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
+        try await activeMapping(for: provider, of: try await changes.existing(application))
+    }
+
+    /// Creates a new revision from a list of entries, a plain dictionary, or an object with either under `entries`.
+    ///
+    /// - Parameters:
+    ///   - provider: The provider whose fields the mapping reads.
+    ///   - application: The application of the mapping.
+    ///   - document: The mapping.
+    ///   - isStrict: Whether a field that the provider is not known to have is a problem rather than a warning.
+    ///   - precondition: The expected state of the application.
+    ///   - actor: The operator.
+    /// - Returns: The mapping, as `read` does.
+    /// - Throws: `document_invalid` with all problems, each with its pointer, the entry and its position.
+    package func put(
+        for provider: ProviderName,
+        of application: String,
+        _ document: JSONValue,
+        strictly isStrict: Bool = false,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let submitted: SubmittedMapping
+        do throws(DocumentProblems) { submitted = try SubmittedMapping(document) } catch { throw error.failure }
+        return try await setMapping(
+            submitted.mapping,
+            at: submitted.place,
+            for: provider,
+            of: application,
+            strictly: isStrict,
+            if: precondition,
+            by: actor
+        )
+    }
+
+    /// Returns a page of revisions, the newest first: `{"revision", "active", "created", "author"}`.
+    package func revisions(
+        for provider: ProviderName,
+        of application: String,
+        _ page: PageRequest
+    ) async throws(Failure) -> Page {
+        let stored = try await changes.existing(application)
+        var before: Int64?
+        if let cursor = page.cursor {
+            guard let revision = Int64(cursor) else { throw .badCursor }
+            before = revision
+        }
+        let found = try await store.mappingRevisions(
+            for: provider,
+            of: stored.id,
+            before: before,
+            limit: page.limit + 1
+        )
+        return page.page(of: found, cursor: { String($0.revision) }) { revision in
+            .object([
+                "revision": .integer(revision.revision), "active": .bool(revision.isActive),
+                "created": .integer(revision.created), "author": revision.author.map(JSONValue.string) ?? .null,
+            ])
+        }
+    }
+
+    /// Returns a revision: `{"revision", "active", "entries", "created", "author"}`.
+    package func revision(
+        _ revision: Int64,
+        for provider: ProviderName,
+        of application: String
+    ) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(application)
+        let found = try await self.revision(revision, for: provider, of: stored.id)
+        return stored.resource(
+            .object([
+                "revision": .integer(found.revision), "active": .bool(found.isActive), "entries": found.listed,
+                "created": .integer(found.created), "author": found.author.map(JSONValue.string) ?? .null,
+            ])
+        )
+    }
+
+    /// Returns the diff of two revisions.
+    ///
+    /// The shape is `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`.
+    /// Entries that write the same property correspond.
+    package func difference(
+        from: Int64,
+        to: Int64,
+        for provider: ProviderName,
+        of application: String
+    ) async throws(Failure) -> JSONValue {
+        let id = try await changes.existing(application).id
+        let old = try await revision(from, for: provider, of: id).entries
+        let new = try await revision(to, for: provider, of: id).entries
+        let changed = new.compactMap { entry -> JSONValue? in
+            guard let former = old.first(where: { $0.to == entry.to }), former != entry else { return nil }
+            return .object(["to": .string(entry.to.text), "from": former.json, "into": entry.json])
+        }
+        func alone(_ entries: [MappingEntry], without others: [MappingEntry]) -> JSONValue {
+            .array(entries.filter { entry in !others.contains { $0.to == entry.to } }.map(\.json))
+        }
+        return .object([
+            "from": .integer(from), "to": .integer(to), "added": alone(new, without: old),
+            "removed": alone(old, without: new), "changed": .array(changed),
+        ])
+    }
+
+    /// Creates a new revision with the entries of an old one, which must fit the current properties.
+    package func rollBack(
+        for provider: ProviderName,
+        of application: String,
+        to revision: Int64,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(application)
+        let old = try await self.revision(revision, for: provider, of: stored.id)
+        return try await setMapping(
+            old.document,
+            at: JSONPointer(),
+            for: provider,
+            of: application,
+            if: precondition,
+            by: actor
+        )
+    }
+
+    /// Activates a mapping, unless it is active already; `place` is its place in the request.
+    private func setMapping(
+        _ mapping: JSONValue,
+        at place: JSONPointer,
+        for provider: ProviderName,
+        of application: String,
+        strictly isStrict: Bool = false,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let part = JSONPointer() / "mapping" / provider.text
+        let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
+            var desired = DesiredApplication(stored, kinds: kinds)
+            desired.mappings[provider] = mapping
+            if isStrict {
+                var doubts = DocumentProblems()
+                doubts.add(stored.doubts(of: mapping, for: provider, kinds), ofMappingAt: place)
+                guard doubts.isEmpty else { throw doubts }
+            }
+            return try desired.steps(from: stored, columns: columns, part: part, at: place)
+        }
+        guard let changed else { throw .noSuchApplication }
+        return try await activeMapping(for: provider, of: changed)
+    }
+
+    private func activeMapping(
+        for provider: ProviderName,
+        of stored: StoredApplication
+    ) async throws(Failure) -> Resource {
+        guard let revision = stored.mappings[provider]?.revision else {
+            throw Failure(.notFound, "The application has no mapping. Without one a login writes no properties.")
+        }
+        let active = try await self.revision(revision, for: provider, of: stored.id)
+        let warnings = stored.doubts(of: active.document, for: provider, kinds).map(\.message)
+        return stored.resource(
+            .object([
+                "revision": .integer(active.revision), "entries": active.listed, "created": .integer(active.created),
+                "author": active.author.map(JSONValue.string) ?? .null,
+                "warnings": .array(warnings.map(JSONValue.string)),
+            ])
+        )
+    }
+
+    private func revision(
+        _ revision: Int64,
+        for provider: ProviderName,
+        of id: ApplicationID
+    ) async throws(Failure) -> StoredMapping {
+        guard let found = try await store.mappingRevision(revision, for: provider, of: id) else {
+            throw Failure(.notFound, "The mapping has no such revision.")
+        }
+        return found
+    }
+}
+
+extension StoredApplication {
+    /// Returns the entries that read fields missing from the provider's catalogue.
+    fileprivate func doubts(
+        of mapping: JSONValue,
+        for provider: ProviderName,
+        _ kinds: ProviderKinds
+    ) -> [MappingProblem] {
+        let kind = kinds.named(providers[provider]?.kind ?? provider)
+        return kind.map { MappingCheck.warnings(of: mapping, fields: $0.fields) } ?? []
+    }
+}
+
+extension StoredMapping {
+    fileprivate var entries: [MappingEntry] { (try? Mapping(document))?.entries ?? [] }
+
+    /// The entries in the list form, with their members in the usual order, which jsonb does not keep.
+    fileprivate var listed: JSONValue { (try? Mapping(document))?.json ?? document }
+}
+
+/// A mapping in a request: by itself, or under `entries` of an object that a client has read.
+private struct SubmittedMapping {
+    let mapping: JSONValue
+    /// The place of the mapping in the request.
+    let place: JSONPointer
+
+    init(_ document: JSONValue) throws(DocumentProblems) {
+        // In the dictionary form, the member "entries" maps a field of this name to a property, whose name is a string.
+        guard let object = document.object, let entries = object["entries"], entries.string == nil else {
+            mapping = document
+            place = JSONPointer()
+            return
+        }
+        var reader = DocumentReader(origin: .request)
+        let known = ["revision", "active", "entries", "created", "author", "warnings"]
+        _ = reader.object(document, at: JSONPointer(), known: known)
+        try reader.check()
+        mapping = entries
+        place = JSONPointer() / "entries"
+    }
+}

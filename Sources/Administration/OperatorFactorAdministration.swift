@@ -1,0 +1,140 @@
+import Description
+package import Domain
+package import Encodings
+import Factors
+
+/// The second factors of operators.
+///
+/// Each operator manages their own; owners, and anyone at the service's machine, also those of others.
+package struct OperatorFactorAdministration: Sendable {
+    let factors: OperatorFactors
+
+    /// Returns the caller's factors, and the kinds that can be enrolled.
+    ///
+    /// The shape is `{"factors": [{"id", "kind", "label", "codesLeft"?, "created", "lastUsed"}], "kinds": [kind]}`.
+    package func list(of caller: CallingOperator) async throws(Failure) -> JSONValue {
+        let (factors, kinds) = try await factors.list(of: caller)
+        return .object([
+            "factors": .array(factors.map { .object($0.json) }),
+            "kinds": .array(kinds.map { .string($0.rawValue) }),
+        ])
+    }
+
+    /// Returns the factors of an operator.
+    package func list(of name: String) async throws(Failure) -> Page {
+        guard let name = OperatorName(name) else { throw .noSuchOperator }
+        return Page(items: try await factors.list(of: name).map { .object($0.json) }, next: nil)
+    }
+
+    /// Begins the enrolment of a factor from `{"kind", "label"?}`.
+    ///
+    /// Recovery codes need no confirmation.
+    ///
+    /// - Returns: `{"id", "kind", "otpauth"?, "qr"?, "publicKey"?, "expires"}`; for recovery codes `{"id", "kind",
+    ///   "recoveryCodes"}`.
+    package func begin(
+        _ document: JSONValue,
+        by caller: CallingOperator,
+        actor: Actor
+    ) async throws(Failure) -> JSONValue {
+        let body = try Self.body(document, known: ["kind", "label"])
+        guard let kind = try Self.text("kind", in: body).flatMap({ FactorKind(rawValue: $0) }) else {
+            let known = FactorKind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw DocumentProblems(JSONPointer() / "kind", "must be one of \(known)").failure
+        }
+        if kind == .recoveryCode {
+            let (id, codes) = try await factors.renewRecoveryCodes(of: caller, actor: actor)
+            return .object([
+                "id": .string(id.description), "kind": .string(kind.rawValue), "recoveryCodes": Self.json(codes),
+            ])
+        }
+        let wish = FactorWish(kind: kind, label: try Self.text("label", in: body), target: nil)
+        let begun = try await factors.begin(wish, by: caller)
+        var members: JSONObject = ["id": .string(begun.id.reveal()), "kind": .string(kind.rawValue)]
+        if let address = begun.address { members.append("otpauth", .string(address.reveal())) }
+        if let picture = begun.picture { members.append("qr", .string(picture.reveal())) }
+        if let options = begun.publicKey { members.append("publicKey", .object(options)) }
+        members.append("expires", .integer(begun.expires))
+        return .object(members)
+    }
+
+    /// Enrols a factor by `{"code"}` or `{"credential"}`.
+    ///
+    /// - Returns: The factor, with `recoveryCodes` for an operator who had none.
+    package func confirm(
+        _ id: String,
+        _ document: JSONValue,
+        by caller: CallingOperator,
+        actor: Actor
+    ) async throws(Failure) -> JSONValue {
+        let body = try Self.body(document, known: ["code", "credential"])
+        let response = try Self.response(in: body)
+        let (factor, codes) = try await factors.confirm(id, by: response, of: caller, actor: actor)
+        var members = factor.json
+        if !codes.isEmpty { members.append("recoveryCodes", Self.json(codes)) }
+        return .object(members)
+    }
+
+    /// Removes a factor of the caller.
+    package func remove(_ id: String, of caller: CallingOperator, actor: Actor) async throws(Failure) {
+        try await factors.remove(id, of: caller, actor: actor)
+    }
+
+    /// Removes one factor or all factors of an operator, for account recovery after a loss.
+    package func remove(_ id: String?, of name: String, by actor: Actor) async throws(Failure) {
+        guard let name = OperatorName(name) else { throw .noSuchOperator }
+        try await factors.remove(id, of: name, actor: actor)
+    }
+
+    /// Begins a step-up of the caller: `{"pending", "factors": [{"id", "kind", "label"}], "publicKey"?, "expires"}`.
+    package func start(by caller: CallingOperator) async throws(Failure) -> JSONValue {
+        .object(try await factors.start(by: caller))
+    }
+
+    /// Completes a step-up of the caller by `{"pending", "factorId", "code"}` or `{"pending", "credential"}`.
+    package func finish(
+        _ document: JSONValue,
+        by caller: CallingOperator,
+        actor: Actor
+    ) async throws(Failure) {
+        let body = try Self.body(document, known: ["pending", "factorId", "code", "credential"])
+        try await factors.finish(
+            try Self.text("pending", in: body) ?? "",
+            factor: try Self.text("factorId", in: body).flatMap { ObjectID($0) },
+            by: try Self.response(in: body),
+            of: caller,
+            actor: actor
+        )
+    }
+
+    private static func body(_ document: JSONValue, known: [String]) throws(Failure) -> JSONObject {
+        guard let body = document.object else { throw DocumentProblems(JSONPointer(), "must be an object").failure }
+        for member in body.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            var problems = DocumentProblems()
+            problems.add(unknown: member.key, at: JSONPointer() / member.key, among: known)
+            throw problems.failure
+        }
+        return body
+    }
+
+    /// Returns a text member; nil when it is absent.
+    private static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
+        guard let value = body.present(key) else { return nil }
+        guard let text = value.string else {
+            throw DocumentProblems(JSONPointer() / key, "must be a text").failure
+        }
+        return text
+    }
+
+    private static func response(in body: JSONObject) throws(Failure) -> FactorResponse {
+        switch (try text("code", in: body), body.present("credential")) {
+        case (let code?, nil): return .code(code)
+        case (nil, let credential?): return .credential(credential)
+        case (_, _):
+            let rule = "must be there, or credential as the browser gave it: one of the two"
+            throw DocumentProblems(JSONPointer() / "code", rule).failure
+        }
+    }
+
+    private static func json(_ codes: [Secret]) -> JSONValue { .array(codes.map { .string($0.reveal()) }) }
+}

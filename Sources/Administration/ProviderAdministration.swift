@@ -1,0 +1,261 @@
+import Applications
+import Description
+package import Domain
+package import Encodings
+import FoundationEssentials
+package import Providers
+import Secrets
+package import Store
+
+/// The providers of an application: options, apps and their secrets.
+package struct ProviderAdministration: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let masterKeys: MasterKeys
+    let clock: WallClock
+    let changes: ApplicationChanges
+
+    /// Returns a provider; a secret option has the form of an app's secret.
+    ///
+    /// The shape is `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}],
+    /// …options, "warnings": [text]}`. The provider kind decides the names of an app's members, and the options.
+    ///
+    /// - Throws: `not_found` when the provider is not configured.
+    package func read(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
+        try resource(of: provider, in: try await changes.existing(application))
+    }
+
+    /// Replaces a provider's options and apps by the document.
+    ///
+    /// An app's secret is a text, which is stored encrypted. Without it, or in the form in which it was read, the
+    /// stored secret stays. The same holds for secret options, but `null` removes one.
+    package func put(
+        _ provider: ProviderName,
+        of application: String,
+        _ document: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let changed = try await edit(provider, of: application, if: precondition, by: actor) { _, _ in
+            document.withoutWarnings
+        }
+        return try resource(of: provider, in: changed)
+    }
+
+    /// Changes a provider by a merge patch.
+    ///
+    /// `apps` is replaced as a whole, with secrets as in `put`.
+    package func change(
+        _ provider: ProviderName,
+        of application: String,
+        patch: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let changed = try await edit(provider, of: application, if: precondition, by: actor) { stored, reader in
+            let (kind, settings) = try stored.configured(provider, kinds)
+            var merged = reader.merge(
+                patch.withoutWarnings,
+                into: settings.document(of: kind, named: provider),
+                fixed: []
+            )
+            // An absent secret option would keep its stored secret.
+            for option in kind.secretOptions where patch.object?[option.name]?.isNull == true {
+                merged.append(option.name, .null)
+            }
+            return .object(merged)
+        }
+        return try resource(of: provider, in: changed)
+    }
+
+    /// Removes a provider with its apps and secrets.
+    ///
+    /// A provider with a name other than its kind's loses its mapping, too: nothing else says the kind of its fields.
+    package func remove(
+        _ provider: ProviderName,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) {
+        let kinds = kinds
+        _ = try await changes.edit(application, if: precondition, by: actor) { desired, stored in
+            guard let settings = stored.providers[provider] else { throw stored.lacks(provider, kinds) }
+            desired.providers[provider] = nil
+            if kinds.named(provider)?.name != settings.kind { desired.mappings[provider] = nil }
+        }
+    }
+
+    /// Replaces a provider by the document that the closure returns.
+    private func edit(
+        _ provider: ProviderName,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor,
+        _ document: @escaping @Sendable (StoredApplication, inout DocumentReader) throws -> JSONValue
+    ) async throws(Failure) -> StoredApplication {
+        let (masterKeys, kinds) = (masterKeys, kinds)
+        let part = JSONPointer() / "providers" / provider.text
+        return try await changes.edit(application, part: part, if: precondition, by: actor) { desired, stored in
+            var reader = DocumentReader(origin: .request)
+            let document = try document(stored, &reader)
+            guard let settings = reader.provider(document, named: provider, kinds, at: JSONPointer()) else {
+                throw reader.problems
+            }
+            var secrets = DocumentSecrets(of: stored.id, stored: stored, masterKeys: masterKeys, clock: clock)
+            desired.providers[provider] = secrets.provider(settings, named: provider, kinds, at: JSONPointer())
+            reader.problems.add(secrets.problems)
+            // Reports all problems at once, so that an operator does not fix one list only to get another.
+            let rest = ConfigurationDifference.problems(from: stored, to: desired, columns: [])
+            reader.problems.add(rest.moved(from: part))
+            try reader.check()
+        }
+    }
+
+    private func resource(
+        of provider: ProviderName,
+        in stored: StoredApplication
+    ) throws(Failure) -> Resource {
+        let (kind, settings) = try stored.configured(provider, kinds)
+        var body = settings.document(of: kind, named: provider)
+        let warnings = warnings(about: settings, named: provider, of: kind, application: stored.id)
+        body.append("warnings", .array(warnings.map(JSONValue.string)))
+        return stored.resource(.object(body))
+    }
+}
+
+extension ProviderAdministration {
+    /// Returns the kind of that name.
+    ///
+    /// - Throws: `not_found`.
+    package func kind(named name: ProviderName) throws(Failure) -> any ProviderKind {
+        guard let kind = kinds.named(name) else { throw kinds.unknown(name, beside: []) }
+        return kind
+    }
+
+    /// Returns the kind of an application's provider.
+    ///
+    /// - Throws: `not_found` when the provider is not configured.
+    package func kind(
+        of provider: ProviderName,
+        in application: String
+    ) async throws(Failure) -> any ProviderKind {
+        try await changes.existing(application).configured(provider, kinds).kind
+    }
+
+    /// Returns an application's provider, whose apps have no secrets, since no login uses it.
+    ///
+    /// Unreadable options are replaced by the default ones; nil when the kind refuses these as well.
+    package func provider(
+        _ settings: StoredApplication.Provider,
+        named name: ProviderName,
+        of kind: any ProviderKind,
+        application: ApplicationID
+    ) -> (any Provider)? {
+        let apps = settings.apps.map { ProviderApp(id: $0.id, secret: Secret(""), configID: $0.configID) }
+        func setup(_ options: JSONValue) -> ProviderSetup {
+            ProviderSetup(
+                name: name,
+                application: application,
+                isEnabled: settings.enabled,
+                apps: apps,
+                options: options
+            )
+        }
+        return (try? kind.provider(setup(settings.options))) ?? (try? kind.provider(setup(kind.defaultOptions)))
+    }
+
+    /// Returns warnings for the operator about stored options.
+    package func warnings(
+        about settings: StoredApplication.Provider,
+        named name: ProviderName,
+        of kind: any ProviderKind,
+        application: ApplicationID
+    ) -> [String] {
+        guard let today = clock.today,
+            let reviewing = provider(settings, named: name, of: kind, application: application)
+                as? any SettingsReviewing
+        else { return [] }
+        return reviewing.warnings(on: today)
+    }
+}
+
+extension StoredApplication {
+    /// Returns a provider and its kind.
+    ///
+    /// - Throws: `not_found`.
+    package func configured(
+        _ name: ProviderName,
+        _ kinds: ProviderKinds
+    ) throws(Failure) -> (kind: any ProviderKind, settings: Provider) {
+        guard let settings = providers[name] else { throw lacks(name, kinds) }
+        guard let kind = kinds.named(settings.kind) else {
+            throw Failure(
+                .notFound,
+                "\(name) is of the kind \(settings.kind), which this version does not know. It can be removed, and nothing else."
+            )
+        }
+        return (kind, settings)
+    }
+
+    /// Returns the error for a provider that is not configured.
+    fileprivate func lacks(_ name: ProviderName, _ kinds: ProviderKinds) -> Failure {
+        guard let kind = kinds.named(name) else { return kinds.unknown(name, beside: providers.keys) }
+        return Failure(
+            .notFound,
+            """
+            Login with \(kind.title) is not set up for this application. It begins with \(kind.appTerms.id) and \
+            \(kind.appTerms.secret) of an app.
+            """
+        )
+    }
+}
+
+extension StoredApplication.Provider {
+    /// Returns the provider in the form for operators.
+    ///
+    /// A secret appears as its time of change and the id of its master key.
+    fileprivate func document(of kind: any ProviderKind, named name: ProviderName) -> JSONObject {
+        let apps = apps.map { app in
+            var document: JSONObject = [
+                kind.appTerms.id: .string(app.id.text),
+                kind.appTerms.secret: .object([
+                    "set": .bool(true), "changed": .integer(app.secretChanged), "keyId": .string(app.secret.keyID),
+                ]),
+            ]
+            kind.appTerms.write(configID: app.configID, into: &document)
+            return JSONValue.object(document)
+        }
+        var settings: JSONObject = name == kind.name ? [:] : ["kind": .string(kind.name.text)]
+        settings.append("enabled", .bool(enabled))
+        settings.append("apps", .array(apps))
+        return JSONObject(settings.members + kind.members(of: readOptions(of: kind)) { $1.shown })
+    }
+
+    /// Returns all options known to this version, with the defaults of absent ones.
+    ///
+    /// Unreadable options are returned as stored. Secret options are always as stored, and must not be shown.
+    func readOptions(of kind: any ProviderKind) -> JSONValue {
+        var problems = DocumentProblems()
+        guard let object = options.object else { return options }
+        let read = kind.options(in: object, at: JSONPointer(), problems: &problems)
+        return problems.isEmpty ? kind.options(read) { object[$0.name] } : options
+    }
+
+    /// Returns the new options with those stored options that only a later version knows.
+    func keepingUnknownOptions(in new: JSONValue, of kind: any ProviderKind) -> JSONValue {
+        guard self.kind == kind.name, let object = new.object else { return new }
+        let known = kind.allOptionNames + object.members.map(\.key)
+        let unknown = (options.object?.members ?? []).filter { member in
+            !known.contains { $0.hasSameBytes(as: member.key) }
+        }
+        return .object(JSONObject(object.members + unknown))
+    }
+}
+
+extension JSONValue {
+    /// The value without the member that the service adds in responses.
+    fileprivate var withoutWarnings: JSONValue {
+        guard let object else { return self }
+        return .object(JSONObject(object.members.filter { !$0.key.hasSameBytes(as: "warnings") }))
+    }
+}

@@ -1,0 +1,117 @@
+import Domain
+package import Encodings
+package import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Requests to the routes of the administration from within the process.
+///
+/// A call passes the same authentication, roles, second factors and audit log as a request over the network, and gets
+/// the same response.
+package struct AdministrationCalls: Sendable {
+    private let responder: RouterResponder<ManagementContext>
+
+    /// The maximum size of a response in bytes.
+    private static let mostBytes = 8_388_608
+
+    init(_ router: Router<ManagementContext>) {
+        responder = router.buildResponder()
+    }
+
+    /// A request to a route.
+    package struct Call: Sendable {
+        package var method: HTTPRequest.Method
+        /// The decoded segments of the path after `/admin/v1/`.
+        package var path: [String]
+        package var query: [(name: String, value: String)]
+        package var body: JSONValue?
+        /// The expected tag of the resource; `*` overwrites any state.
+        package var tag: String?
+
+        package init(
+            _ method: HTTPRequest.Method,
+            _ path: [String],
+            query: [(name: String, value: String)] = [],
+            body: JSONValue? = nil,
+            tag: String? = nil
+        ) {
+            self.method = method
+            self.path = path
+            self.query = query
+            self.body = body
+            self.tag = tag
+        }
+    }
+
+    /// The response to a call.
+    package struct Answer: Sendable {
+        package let status: HTTPResponse.Status
+        /// The body; nil without one.
+        package let body: JSONValue?
+        /// The tag of the resource, without its quotes.
+        package let tag: String?
+        /// The seconds before a retry of a refused call.
+        package let retryAfter: String?
+    }
+
+    /// Sends a request as the operator of a token.
+    ///
+    /// - Parameters:
+    ///   - call: The request.
+    ///   - token: The text of the token.
+    ///   - context: The context of the outer request, which gives the call its source and its id.
+    /// - Returns: The response, also for a refused request.
+    /// - Throws: The errors of the outer request's connection.
+    package func send(_ call: Call, as token: String, context: ManagementContext) async throws -> Answer {
+        var context = context
+        context.waitsForPlace = true
+        context.coreContext = CoreRequestContextStorage(source: context)
+        var uri = AdministrationRoute.base + call.path.map(PercentEncoding.encode).joined(separator: "/")
+        let pairs = call.query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+        if !pairs.isEmpty { uri += "?" + pairs.joined(separator: "&") }
+        var headers: HTTPFields = [.authorization: "Bearer \(token)", .accept: "application/json"]
+        headers[.ifMatch] = call.tag.map { $0 == "*" ? "*" : "\"\($0)\"" }
+        var content = ByteBuffer()
+        if let body = call.body {
+            let isPatch = call.method == .patch
+            headers[.contentType] = isPatch ? "application/merge-patch+json" : "application/json"
+            var writer = JSONWriter(capacity: 1024)
+            writer.value(body)
+            content.writeBytes(writer.bytes)
+        }
+        headers[.contentLength] = String(content.readableBytes)
+        let request = Request(
+            head: HTTPRequest(method: call.method, scheme: nil, authority: nil, path: uri, headerFields: headers),
+            body: RequestBody(buffer: content)
+        )
+        let response = try await responder.respond(to: request, context: context)
+        let collector = AnswerBody(limit: Self.mostBytes)
+        try await response.body.write(collector)
+        let bytes = Array(collector.bytes.readableBytesView)
+        return Answer(
+            status: response.status,
+            body: bytes.isEmpty ? nil : try? JSONParser.parse(bytes, limits: .stored),
+            tag: response.headers[.eTag].map { $0.filter { $0 != "\"" } },
+            retryAfter: response.headers[.retryAfter]
+        )
+    }
+}
+
+/// A writer that collects the body of a response up to a limit.
+private final class AnswerBody: ResponseBodyWriter {
+    private(set) var bytes = ByteBuffer()
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func write(_ buffer: ByteBuffer) async throws {
+        guard bytes.readableBytes + buffer.readableBytes <= limit else {
+            throw Failure(.payloadTooLarge, "This is larger than can be shown here.")
+        }
+        bytes.writeImmutableBuffer(buffer)
+    }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

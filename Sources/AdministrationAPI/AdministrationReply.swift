@@ -1,0 +1,171 @@
+import Administration
+import Domain
+import Encodings
+import HTTP
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// A response of a route of the administration.
+enum AdministrationReply: Sendable {
+    /// 200, with the entity tag.
+    case resource(Resource)
+    /// 201, with the entity tag and the path of the new resource in unencoded segments.
+    case created(Resource, at: [String])
+    /// 200, a page of a list.
+    case page(Page)
+    /// 200, a value without an entity tag.
+    case value(JSONValue)
+    /// 200, JSON as bytes.
+    case text([UInt8])
+    /// 200, a whole list with one JSON text per line: the first page, and a closure for the page at a cursor.
+    case lines(Page, next: @Sendable (String) async throws(Failure) -> Page)
+    /// 204.
+    case done
+
+    /// Returns the response to a request; 304 for a client that has this version.
+    func response(to request: Request) throws(Failure) -> Response {
+        switch self {
+        case .resource(let resource):
+            let headers = Self.headers(of: resource)
+            if request.method == .get, let tag = resource.tag, let known = request.headers[.ifNoneMatch],
+                try EntityTags(known, header: "If-None-Match").includes(tag)
+            {
+                var headers = headers
+                headers[.cacheControl] = "no-store"
+                return Response(status: .notModified, headers: headers)
+            }
+            return .json(Self.writer(resource.body), headers: headers)
+        case .created(let resource, let segments):
+            var headers = Self.headers(of: resource)
+            headers[.location] =
+                AdministrationRoute.base + segments.map(PercentEncoding.encode).joined(separator: "/")
+            return .json(Self.writer(resource.body), status: .created, headers: headers)
+        case .page(let page):
+            return .json(Self.writer(page.json))
+        case .value(let value):
+            return .json(Self.writer(value))
+        case .text(let bytes):
+            return .json(bytes)
+        case .lines(let first, let next):
+            // The request gives its concurrency slot back before the body: a client that stops reading blocks no other.
+            let body = ResponseBody { writer in
+                try await Self.write(first, next: next, to: &writer)
+                try await writer.finish(nil)
+            }
+            return Response(
+                status: .ok,
+                headers: [.contentType: "application/jsonl", .cacheControl: "no-store"],
+                body: body
+            )
+        case .done:
+            return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+        }
+    }
+
+    private static func headers(of resource: Resource) -> HTTPFields {
+        var headers = HTTPFields()
+        headers[.eTag] = resource.tag.map(EntityTag.written)
+        return headers
+    }
+
+    private static func writer(_ value: JSONValue) -> JSONWriter {
+        var writer = JSONWriter(capacity: 1024)
+        writer.value(value)
+        return writer
+    }
+
+    /// Writes page after page.
+    ///
+    /// An unreadable page ends the connection, so that no client takes a part for the whole.
+    private static func write(
+        _ first: Page,
+        next: @Sendable (String) async throws(Failure) -> Page,
+        to writer: inout any ResponseBodyWriter
+    ) async throws {
+        var page = first
+        while true {
+            var lines = ByteBuffer()
+            for item in page.items {
+                lines.writeBytes(Self.writer(item).bytes)
+                lines.writeInteger(UInt8(ascii: "\n"))
+            }
+            if lines.readableBytes > 0 { try await writer.write(lines) }
+            guard let cursor = page.next else { return }
+            page = try await next(cursor)
+        }
+    }
+}
+
+/// The value of `If-Match` and `If-None-Match`: RFC 9110 §8.8.3, §13.1.1 and §13.1.2.
+enum EntityTags: Equatable {
+    /// `*`: any state.
+    case any
+    case list([EntityTag])
+
+    /// One tag, without its quotes.
+    struct EntityTag: Equatable {
+        let text: String
+        let isWeak: Bool
+    }
+
+    /// Reads the value of a header; several fields of one name are one list.
+    ///
+    /// - Throws: `malformed_request`.
+    init(_ value: String, header: String) throws(Failure) {
+        guard let tags = Self.parse(Array(value.utf8)) else {
+            throw Failure(
+                .malformedRequest,
+                #"\#(header) must be * or a list of entity tags in quotes, such as "17"; send the ETag as you got it."#
+            )
+        }
+        self = tags
+    }
+
+    /// The precondition of a change, with strong tags only: a weak tag does not prove an unchanged state.
+    var precondition: Precondition {
+        switch self {
+        case .any: .any
+        case .list(let tags): .tags(tags.filter { !$0.isWeak }.map(\.text))
+        }
+    }
+
+    /// Returns whether a reader has the version with this tag.
+    func includes(_ tag: String) -> Bool {
+        switch self {
+        case .any: true
+        case .list(let tags): tags.contains { $0.text.hasSameBytes(as: tag) }
+        }
+    }
+
+    /// Reads a list of tags, where senders may leave elements empty in place of absent values.
+    private static func parse(_ bytes: [UInt8]) -> EntityTags? {
+        var rest = trimmed(bytes[...])
+        if rest.elementsEqual("*".utf8) { return .any }
+        var tags: [EntityTag] = []
+        while !rest.isEmpty {
+            if rest.first == UInt8(ascii: ",") {
+                rest = trimmed(rest.dropFirst())
+                continue
+            }
+            let isWeak = rest.starts(with: "W/".utf8)
+            if isWeak { rest = rest.dropFirst(2) }
+            guard rest.first == UInt8(ascii: "\""), let end = rest.dropFirst().firstIndex(of: UInt8(ascii: "\"")),
+                let text = String(validating: rest[(rest.startIndex + 1)..<end], as: UTF8.self),
+                text.utf8.allSatisfy({ $0 == 0x21 || $0 >= 0x23 && $0 != 0x7F })
+            else { return nil }
+            tags.append(EntityTag(text: text, isWeak: isWeak))
+            rest = trimmed(rest[(end + 1)...])
+            guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return nil }
+        }
+        return tags.isEmpty ? nil : .list(tags)
+    }
+
+    /// Returns the bytes without white space at both ends.
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        let front = bytes.drop(while: isSpace)
+        guard let last = front.lastIndex(where: { !isSpace($0) }) else { return [] }
+        return front[...last]
+    }
+}

@@ -1,0 +1,22 @@
+package import HTTP
+package import Hummingbird
+package import NIOCore
+
+/// The context of a request to the management listener.
+package struct ManagementContext: HTTPContext {
+    package var coreContext: CoreRequestContextStorage
+    package let requestID: String
+    package let remoteAddress: SocketAddress?
+    package var peer: PeerAddress
+    /// The authenticated operator; only `OperatorGate` sets it.
+    var caller: Caller?
+    /// Whether the request waits for a slot when all are taken: a page of the console makes several calls at once.
+    var waitsForPlace = false
+
+    package init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        requestID = source.requestID
+        remoteAddress = ProxiedOrigin.current?.address ?? source.channel.remoteAddress
+        peer = PeerAddress(remoteAddress)
+    }
+}

@@ -1,0 +1,164 @@
+import Administration
+import Description
+import Domain
+import HTTP
+import HTTPTypes
+
+extension AdministrationRoute {
+    static let providers: [AdministrationRoute] = {
+        let provider = "applications/{application}/providers/{provider}"
+        return [
+            .init(
+                .get,
+                provider,
+                .viewer,
+                Operation(
+                    "readProvider",
+                    "Login with a provider: settings, apps, and whether their secrets are set.",
+                    .resource(.provider, "The settings.")
+                )
+            ) { call in
+                .resource(try await call.administration.providers.read(call.provider, of: call["application"]))
+            },
+            .init(
+                .put,
+                provider,
+                .owner,
+                factor: .within5Minutes,
+                Operation(
+                    "putProvider",
+                    "Makes the settings what the document says.",
+                    more:
+                        """
+                        A secret is a text. Where it is left out, `null`, or given as it was read, the stored one \
+                        stays.
+                        """,
+                    parameters: [.ifMatch],
+                    body: Content(
+                        .providerDocument,
+                        examples: [
+                            "first":
+                                #"{"apps": [{"appId": "1234567890", "appSecret": "8d1f0c5a7b3e4f629a0d5c8e7b16f243"}]}"#
+                        ]
+                    ),
+                    .resource(.provider, "The settings after the change."),
+                    or: [.conflict]
+                )
+            ) { call in
+                .resource(
+                    try await call.administration.providers.put(
+                        call.provider,
+                        of: call["application"],
+                        call.document(),
+                        if: call.precondition,
+                        by: call.actor
+                    )
+                )
+            },
+            .init(
+                .patch,
+                provider,
+                .owner,
+                factor: .within5Minutes,
+                Operation(
+                    "changeProvider",
+                    "Changes some settings.",
+                    more: "`apps` is replaced as a whole, secrets as in the PUT.",
+                    parameters: [.ifMatch],
+                    body: Content(.providerPatch, examples: ["off": #"{"enabled": false}"#]),
+                    .resource(.provider, "The settings after the change."),
+                    or: [.conflict]
+                )
+            ) { call in
+                .resource(
+                    try await call.administration.providers.change(
+                        call.provider,
+                        of: call["application"],
+                        patch: call.patch(),
+                        if: call.precondition,
+                        by: call.actor
+                    )
+                )
+            },
+            .init(
+                .delete,
+                provider,
+                .owner,
+                factor: .within5Minutes,
+                losing: "the apps at the provider and their secrets",
+                Operation(
+                    "removeProvider",
+                    "Removes the provider with its apps and secrets.",
+                    parameters: [.ifMatch],
+                    .done,
+                    or: [.conflict]
+                )
+            ) { call in
+                try await call.administration.providers.remove(
+                    call.provider,
+                    of: call["application"],
+                    if: call.precondition,
+                    by: call.actor
+                )
+                return .done
+            },
+            .init(
+                .post,
+                provider + "/check",
+                .editor,
+                Operation(
+                    "checkProvider",
+                    "Checks app ids and secrets against the provider.",
+                    .value(.providerCheck, "What Graph says of each app."),
+                    or: [.timeout]
+                )
+            ) { call in
+                .value(try await call.administration.providers.check(call.provider, of: call["application"]))
+            },
+        ]
+    }()
+}
+
+extension Schema {
+    static let providerCheck = Schema.either([.facebookCheck, .twitterCheck]).named("ProviderCheck")
+
+    static let facebookCheck = Schema.object([
+        "apps": .array(
+            of: .object(
+                [
+                    "appId": .string.pattern("^[0-9]{1,32}$"),
+                    "ok": .boolean,
+                ],
+                optional: [
+                    "name": .string,
+                    "problem": .string.described("What is wrong and what to do."),
+                    "reason": .reason,
+                    "answeredVersion": .string.described("The Graph version that answered."),
+                ]
+            )
+        ),
+        "problems": .strings.described(
+            "Entries of the mapping that read a field which the provider says it does not have: every login is refused."
+        ),
+        "warnings": .strings,
+    ]).named("FacebookCheck")
+
+    static let twitterCheck = Schema.object([
+        "apps": .array(
+            of: .object(
+                [
+                    "consumerKey": .string.pattern("^[A-Za-z0-9_-]{1,64}$"),
+                    "ok": .boolean,
+                ],
+                optional: [
+                    "problem": .string.described("What is wrong and what to do."),
+                    "reason": .reason,
+                ]
+            )
+        ),
+        "problems": .strings.described(
+            "Entries of the mapping that read a field which the provider says it does not have: every login is refused."
+        ),
+        "warnings": .strings,
+    ]).named("TwitterCheck")
+}

@@ -1,0 +1,229 @@
+import Description
+import Domain
+import Encodings
+import Pages
+
+/// A form for described fields, with the meaning and the default of each field beside it.
+///
+/// The administration validates the typed values. Only durations are validated by the form, since the administration
+/// has them in seconds. The form carries its original values and sends only values that differ from them. So a value
+/// that another operator has changed meanwhile stays.
+struct DescribedForm {
+    private struct Field {
+        /// The names from the root of the form's values to the field.
+        let path: [String]
+        /// The field's title, after the title of its object.
+        let title: String
+        let described: FieldDescription
+
+        /// The field's name in forms and messages.
+        var name: String { path.joined(separator: ".") }
+        var pointer: String { "/" + path.joined(separator: "/") }
+        var shape: Shape { described.shape.present }
+
+        var isFlag: Bool { if case .flag = shape { true } else { false } }
+    }
+
+    private let fields: [Field]
+
+    /// Creates a form of fields in their order, including the fields of inner objects.
+    init(_ fields: [FieldDescription]) {
+        self.fields = ObjectShape(fields).leaves.map { Field(path: $0.path, title: $0.title, described: $0.field) }
+    }
+
+    // MARK: The form
+
+    /// The hidden field with the form's original values.
+    private static let was = "was"
+
+    /// Returns the fields with their values; a value that is not stored is the default.
+    ///
+    /// - Parameters:
+    ///   - values: The stored values.
+    ///   - typed: The typed values, when they could not be stored.
+    ///   - refusal: Why they could not be stored.
+    ///   - place: The prefix of the fields' pointers, such as `/settings`.
+    /// - Returns: A row for each field.
+    func fields(_ values: JSONObject, typed: FormFields?, _ refusal: Refusal?, at place: String = "") -> HTML {
+        let draft = typed.map(Draft.init)
+        var was = JSONObject()
+        let rows = fields.map { field -> HTML in
+            let value = Self.value(at: field.path, in: values) ?? field.described.defaultValue
+            let now = Self.text(value, field)
+            was.append(field.name, .string(now))
+            let pointer = place + field.pointer
+            let wrong = (refusal?.problems ?? []).filter { $0.place == pointer || $0.place.hasPrefix(pointer + "/") }
+            let over = draft?.typedOver(field)
+            // Another operator has changed the same field: the viewer decides.
+            let isContested = refusal?.isOutdated == true && over != nil && draft?.was[field.name] != now
+            return Self.row(field, value, said: over ?? now, wrong.map(\.text), now: isContested ? now : nil)
+        }
+        return "\(HTML.hidden(Self.was, JSONValue.object(was).text))\(rows)"
+    }
+
+    /// The typed values of a form.
+    private struct Draft {
+        /// The form's original texts, by the names of the fields.
+        let was: [String: String]
+        private let typed: [String: String]
+
+        init(_ form: FormFields) {
+            typed = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+            let members =
+                (try? JSONParser.parse(typed[DescribedForm.was] ?? "", limits: .document))?.object?.members ?? []
+            was = Dictionary(members.map { ($0.key, $0.value.string ?? "") }) { first, _ in first }
+        }
+
+        /// Returns the text of a field that was changed; nil for an unchanged field.
+        func typedOver(_ field: Field) -> String? {
+            guard let former = was[field.name] else { return nil }
+            // Browsers do not send an unticked box.
+            guard let text = typed[field.name] ?? (field.isFlag ? "" : nil) else { return nil }
+            let lines = text.replacing("\r\n", with: "\n")
+            return lines == former ? nil : lines
+        }
+    }
+
+    private static func row(
+        _ field: Field,
+        _ value: JSONValue?,
+        said: String,
+        _ problems: [String],
+        now: String?
+    ) -> HTML {
+        let id = "field-" + field.name
+        let described: HTML = """
+            id="\(id)" name="\(field.name)" aria-describedby="\(id)-hint"\(" aria-invalid=\"true\"", if: !problems.isEmpty)
+            """
+        let control: HTML =
+            switch field.shape {
+            case .flag:
+                """
+                <input type="checkbox" value="true" \(described)\(" checked", if: !said.isEmpty)>
+                """
+            case .word(let words):
+                """
+                <select \(described)>\(HTML.options(choices(words, of: field), chosen: said))</select>
+                """
+            case .integer(let range, _):
+                """
+                <input type="number" value="\(said)" min="\(range.lowerBound)" max="\(range.upperBound)" \(described)>
+                """
+            case .seconds:
+                "<input value=\"\(said)\" placeholder=\"14 days\" spellcheck=\"false\" \(described)>"
+            case .text(let rule):
+                "<input value=\"\(said)\" placeholder=\"\(rule.example ?? "")\" spellcheck=\"false\" \(described)>"
+            case .list(let element, _, _):
+                """
+                <textarea rows="\(max(2, min(10, said.split(separator: "\n").count + 1)))" \
+                placeholder="\(example(of: element))" spellcheck="false" \(described)>\(said)</textarea>
+                """
+            case .secret:
+                "<input type=\"password\" autocomplete=\"new-password\" \(described)>"
+            case .object, .orNull:
+                // The fields of an object have rows of their own.
+                ""
+            }
+        return """
+            <div class="setting"><label for="\(id)">\(field.title)</label>\(control)
+            <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\($0)</strong> " as HTML })\
+            \(now.map { "<strong>Now it is \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(field.described.meaning) \
+            \(hint(field, value)) <code>\(field.name)</code>\(usual(field))</small></div>
+            """
+    }
+
+    /// Returns the choices of a field: the words, and an empty choice where the field allows it.
+    private static func choices(_ words: [String], of field: Field) -> [(String, String)] {
+        let named = words.map { ($0, $0) }
+        if case .orNull = field.described.shape { return named + [("", "–")] }
+        return named
+    }
+
+    private static func example(of element: Shape) -> String {
+        if case .text(let rule) = element { rule.example ?? "" } else { "" }
+    }
+
+    private static func hint(_ field: Field, _ value: JSONValue?) -> HTML {
+        switch field.shape {
+        case .list(.word(let words), _, _): "One in a line: \(words.joined(separator: ", "))."
+        case .list: "One in a line."
+        case .seconds(let range):
+            "From \(DurationText.text(of: range.lowerBound)) to \(DurationText.text(of: range.upperBound))."
+        case .secret:
+            value?.object?["set"]?.bool == true
+                ? "One is set since \(HTML.moment(value?.object?["changed"])); empty, it stays." : "None is set."
+        default: ""
+        }
+    }
+
+    private static func usual(_ field: Field) -> HTML {
+        guard let usual = field.described.defaultValue, !usual.isNull, usual.array?.isEmpty != true else { return "" }
+        let isTime = if case .seconds = field.shape { true } else { false }
+        return ", default \(isTime ? text(usual, field) : shown(usual))"
+    }
+
+    /// Returns a default as text for operators.
+    private static func shown(_ value: JSONValue) -> String {
+        switch value {
+        case .bool(let isOn): isOn ? "on" : "off"
+        case .string(let text): text
+        case .array(let items): items.map(shown).joined(separator: ", ")
+        default: value.text
+        }
+    }
+
+    /// Returns a value as the text of its input.
+    private static func text(_ value: JSONValue?, _ field: Field) -> String {
+        switch field.shape {
+        case .secret: return ""
+        case .seconds: if let seconds = value?.integer { return DurationText.text(of: seconds) }
+        default: break
+        }
+        return switch value {
+        case nil, .null?, .bool(false)?: ""
+        case .string(let text)?: text
+        case .array(let items)? where items.allSatisfy({ $0.string != nil }):
+            items.compactMap(\.string).joined(separator: "\n")
+        case let value?: value.text
+        }
+    }
+
+    private static func value(at path: [String], in values: JSONObject) -> JSONValue? {
+        path.dropLast().reduce(values as JSONObject?) { $0?[$1]?.object }?[path.last ?? ""]
+    }
+
+    // MARK: What a form changes
+
+    /// Returns a merge patch of the changed fields.
+    ///
+    /// An unreadable text is sent as it is: the administration's error says what the value should be.
+    ///
+    /// - Parameters:
+    ///   - form: The typed values.
+    ///   - place: The prefix of the fields' pointers, such as `/settings`.
+    /// - Returns: A member for each changed field.
+    /// - Throws: The problems of durations, in the notation of the form.
+    func patch(_ form: FormFields, at place: JSONPointer = JSONPointer()) throws -> JSONObject {
+        let draft = Draft(form)
+        var patch = JSONObject()
+        var problems = DocumentProblems()
+        for field in fields {
+            guard let text = draft.typedOver(field)?.trimmed else { continue }
+            let value = field.described.shape.value(of: text, separator: "\n")
+            switch (field.shape, value) {
+            case (.flag, _): patch = patch.setting(field.path, to: .bool(!text.isEmpty))
+            // A secret with an empty input stays.
+            case (.secret, .null?): break
+            case (.list, _):
+                let lines = text.split(separator: "\n").map(\.trimmed).filter { !$0.isEmpty }
+                patch = patch.setting(field.path, to: .array(lines.map(JSONValue.string)))
+            case (.seconds(let range), let value) where value?.isNull != true && !range.contains(value?.integer ?? -1):
+                let rule = "must be \(field.shape.form), such as \(DurationText.text(of: range.upperBound))"
+                problems.add(field.path.reduce(place, /), rule)
+            default: patch = patch.setting(field.path, to: value ?? .string(text))
+            }
+        }
+        guard problems.isEmpty else { throw Refusal(problems.failure) }
+        return patch
+    }
+}

@@ -1,0 +1,154 @@
+package import Encodings
+
+/// The reader, writer and description of a configurable value.
+package struct Codec<Value: Sendable>: Sendable {
+    /// The type of the value in schemas, forms and texts.
+    package let shape: Shape
+    /// Reads a value.
+    ///
+    /// The closure returns nil and adds a problem at the place of a wrong value.
+    package let read: @Sendable (JSONValue, JSONPointer, inout DocumentProblems) -> Value?
+    package let write: @Sendable (Value) -> JSONValue
+    /// Returns warnings for operators about inner values.
+    let warnings: @Sendable (Value) -> [String]
+
+    package init(
+        _ shape: Shape,
+        read: @escaping @Sendable (JSONValue, JSONPointer, inout DocumentProblems) -> Value?,
+        write: @escaping @Sendable (Value) -> JSONValue,
+        warnings: @escaping @Sendable (Value) -> [String] = { _ in [] }
+    ) {
+        (self.shape, self.read, self.write, self.warnings) = (shape, read, write, warnings)
+    }
+
+    /// The codec of an optional value, which documents write as `null`.
+    package var orNull: Codec<Value?> {
+        Codec<Value?>(.orNull(shape)) { value, place, problems in
+            guard !value.isNull else { return .some(nil) }
+            return read(value, place, &problems).map { .some($0) }
+        } write: { value in
+            value.map(write) ?? .null
+        }
+    }
+
+    /// The codec of a value that is written as a text.
+    ///
+    /// - Parameters:
+    ///   - rule: The rule of the text.
+    ///   - parse: Returns the value of a text; nil for a text that breaks the rule.
+    ///   - text: Returns the text of a value.
+    /// - Returns: The codec.
+    package static func text(
+        _ rule: TextRule,
+        _ parse: @escaping @Sendable (String) -> Value?,
+        text: @escaping @Sendable (Value) -> String
+    ) -> Codec {
+        Codec(.text(rule)) { value, place, problems in
+            guard let text = value.string, rule.allows(text), let parsed = parse(text) else {
+                problems.add(place, value.string.flatMap(rule.problem) ?? rule.text)
+                return nil
+            }
+            return parsed
+        } write: { value in
+            .string(text(value))
+        }
+    }
+}
+
+extension Codec<Bool> {
+    /// The codec of `true` or `false`.
+    package static var flag: Codec {
+        Codec(.flag) { value, place, problems in
+            if value.bool == nil { problems.add(place, "must be true or false") }
+            return value.bool
+        } write: { value in
+            .bool(value)
+        }
+    }
+}
+
+extension Codec<Int64> {
+    /// Returns the codec of a whole number within bounds, in a unit such as `days`.
+    package static func integer(_ range: ClosedRange<Int64>, _ unit: String) -> Codec {
+        number(.integer(range, unit: unit), range, unit)
+    }
+
+    /// Returns the codec of a duration in whole seconds within bounds.
+    ///
+    /// Forms and commands accept and show it in larger units.
+    package static func seconds(_ range: ClosedRange<Int64>) -> Codec { number(.seconds(range), range, "seconds") }
+
+    private static func number(_ shape: Shape, _ range: ClosedRange<Int64>, _ unit: String) -> Codec {
+        Codec(shape) { value, place, problems in
+            if let number = value.integer, range.contains(number) { return number }
+            problems.add(place, "must be whole \(unit) from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        } write: { value in
+            .integer(value)
+        }
+    }
+}
+
+extension Codec<String> {
+    /// Returns the codec of a text with a rule.
+    package static func text(_ rule: TextRule) -> Codec {
+        text(rule, { rule.problem($0) == nil ? $0 : nil }, text: { $0 })
+    }
+}
+
+extension Codec where Value: RawRepresentable<String> & CaseIterable {
+    /// The codec of an enumeration's words.
+    package static var word: Codec {
+        let words = Value.allCases.map(\.rawValue)
+        return Codec(.word(words)) { value, place, problems in
+            let found = Value.allCases.first { value.string?.hasSameBytes(as: $0.rawValue) == true }
+            if found == nil { problems.add(place, "must be one of " + words.joined(separator: ", ")) }
+            return found
+        } write: { value in
+            .string(value.rawValue)
+        }
+    }
+}
+
+extension Codec {
+    /// The codec of a list.
+    ///
+    /// An unreadable element is a problem at its place; the other elements are read.
+    ///
+    /// - Parameters:
+    ///   - element: The codec of the elements.
+    ///   - most: The most elements.
+    ///   - repeated: The problem of a list with an element twice, such as `names a role twice`; nil where that is
+    ///     allowed.
+    /// - Returns: The codec.
+    package static func list<Element>(
+        of element: Codec<Element>,
+        most: Int,
+        repeated: String? = nil
+    ) -> Codec where Value == [Element] {
+        Codec(.list(element.shape, most: most, isSet: repeated != nil)) { value, place, problems in
+            guard let elements = value.array, elements.count <= most else {
+                problems.add(place, "must be a list of at most \(most) texts")
+                return nil
+            }
+            let read = elements.enumerated().compactMap { element.read($1, place / $0, &problems) }
+            if let repeated, Set(read.map { element.write($0).text.utf8.map(\.self) }).count != read.count {
+                problems.add(place, repeated)
+            }
+            return read
+        } write: { value in
+            .array(value.map(element.write))
+        }
+    }
+
+    /// Returns the codec of an object with a description of its own.
+    package static func object(_ description: ObjectDescription<Value>) -> Codec {
+        Codec(.object(description.shape)) { value, place, problems in
+            description.read(value, at: place, problems: &problems)
+        } write: { value in
+            description.document(of: value)
+        } warnings: { value in
+            description.warnings(of: value)
+        }
+    }
+}

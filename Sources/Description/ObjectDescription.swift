@@ -1,0 +1,173 @@
+package import Encodings
+
+/// A member of a configurable object: its description, and its place in the Swift type of the object.
+package struct Field<Owner: Sendable>: Sendable {
+    package let name: String
+    /// Whether every document must have the member.
+    fileprivate let isRequired: Bool
+    fileprivate let describe: @Sendable (Owner) -> FieldDescription
+    fileprivate let read: @Sendable (JSONValue, JSONPointer, inout DocumentProblems, inout Owner) -> Void
+    fileprivate let write: @Sendable (Owner) -> JSONValue
+    fileprivate let warnings: @Sendable (Owner) -> [String]
+
+    /// Creates a field.
+    ///
+    /// - Parameters:
+    ///   - name: The name in documents.
+    ///   - path: The place of the value in the Swift type.
+    ///   - codec: The codec of the value.
+    ///   - title: The displayed name.
+    ///   - meaning: What the value means, in whole sentences.
+    ///   - isRequired: Whether every document must have the member, which then has no default.
+    ///   - warnings: Returns warnings for operators about a value that is weaker than it need be.
+    package init<Value: Sendable>(
+        _ name: String,
+        _ path: any WritableKeyPath<Owner, Value> & Sendable,
+        _ codec: Codec<Value>,
+        _ title: String,
+        _ meaning: String,
+        isRequired: Bool = false,
+        warnings: @escaping @Sendable (Value) -> [String] = { _ in [] }
+    ) {
+        (self.name, self.isRequired) = (name, isRequired)
+        describe = { owner in
+            FieldDescription(
+                name: name,
+                title: title,
+                meaning: meaning,
+                shape: codec.shape,
+                defaultValue: isRequired ? nil : codec.write(owner[keyPath: path])
+            )
+        }
+        read = { value, place, problems, owner in
+            if let value = codec.read(value, place, &problems) { owner[keyPath: path] = value }
+        }
+        write = { codec.write($0[keyPath: path]) }
+        self.warnings = { codec.warnings($0[keyPath: path]) + warnings($0[keyPath: path]) }
+    }
+}
+
+/// A configurable object: its members, and the rules between them.
+package struct ObjectDescription<Owner: Sendable>: Sendable {
+    /// A group of fields that are shown together.
+    package struct Section: Sendable {
+        let id: String
+        let title: String
+        let fields: [Field<Owner>]
+
+        package init(_ id: String, _ title: String, _ fields: [Field<Owner>]) {
+            (self.id, self.title, self.fields) = (id, title, fields)
+        }
+    }
+
+    package let shape: ObjectShape
+    private let fields: [Field<Owner>]
+    private let defaultValue: Owner
+    private let unknown: String
+    private let finish: @Sendable (inout Owner, JSONObject) -> Void
+    private let check: @Sendable (Owner, JSONPointer, inout DocumentProblems) -> Void
+
+    /// Creates a description.
+    ///
+    /// - Parameters:
+    ///   - defaultValue: The object with all defaults.
+    ///   - unknown: The problem of an unknown member, such as `is not a setting`.
+    ///   - sections: The members, in the order in which they are written and shown.
+    ///   - rules: The rules between members, as elements of JSON Schema's `allOf`.
+    ///   - finish: Sets values that depend on which members were given.
+    ///   - check: Adds the problems of members that are each valid alone.
+    package init(
+        _ defaultValue: Owner,
+        unknown: String,
+        sections: [Section],
+        rules: [JSONValue] = [],
+        finish: @escaping @Sendable (inout Owner, JSONObject) -> Void = { _, _ in },
+        check: @escaping @Sendable (Owner, JSONPointer, inout DocumentProblems) -> Void = { _, _, _ in }
+    ) {
+        (self.defaultValue, self.unknown, self.finish, self.check) = (defaultValue, unknown, finish, check)
+        fields = sections.flatMap(\.fields)
+        shape = ObjectShape(
+            sections: sections.map { section in
+                ObjectShape.Section(
+                    id: section.id,
+                    title: section.title,
+                    fields: section.fields.map { $0.describe(defaultValue) }
+                )
+            },
+            rules: rules
+        )
+    }
+
+    /// Creates a description without sections.
+    package init(
+        _ defaultValue: Owner,
+        unknown: String,
+        _ fields: [Field<Owner>],
+        rules: [JSONValue] = [],
+        check: @escaping @Sendable (Owner, JSONPointer, inout DocumentProblems) -> Void = { _, _, _ in }
+    ) {
+        self.init(defaultValue, unknown: unknown, sections: [Section("", "", fields)], rules: rules, check: check)
+    }
+
+    /// Reads an object.
+    ///
+    /// A member that is absent or wrong keeps its default.
+    ///
+    /// - Parameters:
+    ///   - value: The object.
+    ///   - place: The place of the object.
+    ///   - base: The object with the values of absent members; nil for the defaults.
+    ///   - problems: Receives all problems, including unknown members.
+    /// - Returns: The object, as far as it can be read.
+    package func read(
+        _ value: JSONValue,
+        at place: JSONPointer,
+        onto base: Owner? = nil,
+        problems: inout DocumentProblems
+    ) -> Owner {
+        guard let object = value.object else {
+            problems.add(place, "must be an object")
+            return base ?? defaultValue
+        }
+        let owner = read(membersOf: object, at: place, onto: base, problems: &problems)
+        for member in object.members where !shape.names.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(unknown: member.key, at: place / member.key, among: shape.names, unknown)
+        }
+        return owner
+    }
+
+    /// Reads the described members of an object, and ignores the others.
+    package func read(
+        membersOf object: JSONObject,
+        at place: JSONPointer,
+        onto base: Owner? = nil,
+        problems: inout DocumentProblems
+    ) -> Owner {
+        var owner = base ?? defaultValue
+        for field in fields {
+            guard let value = object[field.name] ?? (field.isRequired ? .null : nil) else { continue }
+            field.read(value, place / field.name, &problems, &owner)
+        }
+        finish(&owner, object)
+        check(owner, place, &problems)
+        return owner
+    }
+
+    /// Returns the object with all its members.
+    package func document(of owner: Owner) -> JSONValue {
+        .object(JSONObject(fields.map { JSONObject.Member($0.name, $0.write(owner)) }))
+    }
+
+    /// Returns the members that differ from their defaults, and those that every document must have.
+    package func deviations(of owner: Owner) -> JSONObject {
+        JSONObject(
+            zip(fields, shape.fields).compactMap { field, described in
+                let value = field.write(owner)
+                return value == described.defaultValue ? nil : JSONObject.Member(field.name, value)
+            }
+        )
+    }
+
+    /// Returns warnings for operators about values that are weaker than they need be.
+    package func warnings(of owner: Owner) -> [String] { fields.flatMap { $0.warnings(owner) } }
+}

@@ -1,0 +1,123 @@
+import Description
+import Encodings
+
+/// Who has each right in the users collection.
+///
+/// Servers have every right, and users may always read and change their own record.
+package struct CollectionRights: Sendable, Equatable {
+    package enum Right: String, Sendable, CaseIterable {
+        /// To search other users by their visible properties, and to count them.
+        case find
+        /// To read other users' visible properties, by id.
+        case readOthers
+        /// To change other users' properties that are visible and that clients may write.
+        case updateOthers
+        /// To delete the user's own account.
+        case deleteOwn
+    }
+
+    /// The users who have a right.
+    package enum Grantee: Sendable, Equatable {
+        case guests
+        /// All users with an account.
+        case users
+        /// Users who were given this role of the application.
+        case role(String)
+    }
+
+    private var grantees: [Right: [Grantee]] = [.deleteOwn: [.users, .guests]]
+
+    package init() {}
+
+    package subscript(right: Right) -> [Grantee] {
+        get { grantees[right] ?? [] }
+        set { grantees[right] = newValue.isEmpty ? nil : newValue }
+    }
+}
+
+/// The reader of a response about a user.
+package enum Viewer: Sendable {
+    case server
+    /// The user of the record.
+    case owner
+    case other
+}
+
+extension Visibility {
+    package func includes(_ viewer: Viewer) -> Bool {
+        switch (viewer, self) {
+        case (.server, _), (.owner, .owner), (.owner, .users), (.other, .users): true
+        case (.owner, .server), (.other, .server), (.other, .owner): false
+        }
+    }
+}
+
+extension CollectionRights {
+    /// The description of the rights: `{"find": ["users"], "readOthers": ["guests", "role:editor"], …}`.
+    ///
+    /// Servers have every right besides.
+    static let description = ObjectDescription(
+        CollectionRights(),
+        unknown: "is no right in the users collection",
+        [
+            field(.find, "search others", "To search others by what they show, and to count them."),
+            field(.readOthers, "read others", "To read what others show, by their ids."),
+            field(
+                .updateOthers,
+                "change others",
+                """
+                To change what others show and clients may write, except the e-mail address and the property by which \
+                people log in.
+                """
+            ),
+            field(.deleteOwn, "delete the own account", "To delete the own account."),
+        ]
+    )
+
+    private static func field(_ right: Right, _ title: String, _ meaning: String) -> Field<CollectionRights> {
+        Field(right.rawValue, \.[right], .list(of: grantee, most: 100), title, meaning)
+    }
+
+    private static let grantee = Codec<Grantee>.text(
+        TextRule(
+            "must be \"users\", \"guests\" or \"role:\" with the name of a role behind it",
+            pattern: "^(guests|users|role:[A-Za-z0-9][A-Za-z0-9._-]*)$",
+            mostBytes: 105
+        ) { Grantee($0) != nil },
+        { Grantee($0) },
+        text: \.text
+    )
+
+    /// Adds a problem for each role that the application does not have, since no user could be given it.
+    func check(roles: [String], at place: JSONPointer, problems: inout DocumentProblems) {
+        for right in Right.allCases {
+            for case .role(let role) in self[right] where !roles.contains(where: { $0.hasSameBytes(as: role) }) {
+                problems.add(place / right.rawValue, "names \(Grantee.rolePrefix)\(role), which is not among the roles")
+            }
+        }
+    }
+}
+
+extension CollectionRights.Grantee {
+    fileprivate static let rolePrefix = "role:"
+
+    fileprivate init?(_ text: String) {
+        if text.hasSameBytes(as: "guests") {
+            self = .guests
+        } else if text.hasSameBytes(as: "users") {
+            self = .users
+        } else if text.hasPrefix(Self.rolePrefix), !text.hasSuffix(":") {
+            self = .role(String(text.dropFirst(Self.rolePrefix.count)))
+        } else {
+            return nil
+        }
+    }
+
+    fileprivate var text: String {
+        switch self {
+        case .guests: "guests"
+        case .users: "users"
+        case .role(let name): Self.rolePrefix + name
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Encodings
+
+/// The fields of a form, or of a query that is read as strictly.
+package struct FormFields: Sendable {
+    private var fields: [(name: String, value: String)] = []
+
+    /// Reads the fields.
+    ///
+    /// - Parameters:
+    ///   - text: The query, or the body of a form.
+    ///   - most: How many fields there may be; 64 is more than any query needs.
+    /// - Throws: `malformed_request` for text that cannot be decoded, and for too many fields.
+    package init(_ text: String, most: Int = 64) throws(Failure) {
+        let malformed = Failure(
+            .malformedRequest,
+            "A form or query must be percent-encoded UTF-8 without NUL, of at most \(most) fields."
+        )
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { throw malformed }
+        let pairs = EncodedPair.read(text, most: most)
+        guard pairs.count <= most else { throw malformed }
+        for pair in pairs {
+            guard let name = pair.name, let value = pair.value else { throw malformed }
+            fields.append((name, value))
+        }
+    }
+
+    /// All fields, in the order of the text.
+    package var all: [(name: String, value: String)] { fields }
+
+    /// Returns the value of a field, or nil when the field is absent.
+    ///
+    /// - Throws: `malformed_request` when the field is there twice: two readers could each take a different value.
+    package func value(_ name: String) throws(Failure) -> String? {
+        let values = fields.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
+        guard values.count <= 1 else {
+            throw Failure(.malformedRequest, "\(name) is there more than once. Send it once.")
+        }
+        return values.first
+    }
+
+    /// Returns the fields without those of a name.
+    package func without(_ name: String) -> FormFields {
+        var others = self
+        others.fields.removeAll { $0.name.hasSameBytes(as: name) }
+        return others
+    }
+}

@@ -1,0 +1,29 @@
+package import Encodings
+
+/// New values for properties of a user, converted to the properties' types.
+package struct GivenProperties: Sendable {
+    /// Declared and built-in properties, each at most once; nil removes the value.
+    package var values: [(property: Property, value: PropertyValue?)] = []
+    /// Undeclared properties by name; `null` removes the property.
+    package var dynamic = JSONObject()
+    /// The language of e-mails; nil leaves the language as it is.
+    package var locale: Given<String>?
+
+    /// A new value, which may be no value.
+    package enum Given<Value: Sendable>: Sendable {
+        case value(Value)
+        case none
+
+        package var value: Value? {
+            guard case .value(let value) = self else { return nil }
+            return value
+        }
+    }
+
+    package init() {}
+
+    /// Returns the new value of a property; nil when the property stays as it is.
+    package func given(_ name: PropertyName) -> Given<PropertyValue>? {
+        values.first { $0.property.name == name }.map { $0.value.map(Given.value) ?? .none }
+    }
+}

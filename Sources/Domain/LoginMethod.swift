@@ -1,0 +1,79 @@
+/// A login method of a user: an identity of a provider, or the password.
+package struct LoginMethod: Sendable {
+    /// A provider's name, or `password`.
+    package let provider: String
+    /// The provider's app; nil for a password, and for a provider whose subjects are the same in every app.
+    package let app: String?
+    /// The user's subject at the provider, or the login name that goes with the password.
+    package let subject: String
+    /// Milliseconds since 1970 UTC.
+    package let created: Int64
+    package let lastUsed: Int64?
+    /// Whether the calling session was opened by this login method.
+    package let isCurrent: Bool
+    /// Whether the provider has reported the identity as revoked: the user has to grant access anew.
+    package let isRevoked: Bool
+
+    package init(
+        provider: String,
+        app: String?,
+        subject: String,
+        created: Int64,
+        lastUsed: Int64?,
+        isCurrent: Bool,
+        isRevoked: Bool
+    ) {
+        self.provider = provider
+        self.app = app
+        self.subject = subject
+        self.created = created
+        self.lastUsed = lastUsed
+        self.isCurrent = isCurrent
+        self.isRevoked = isRevoked
+    }
+}
+
+/// The choice of one login method of a user.
+package struct LoginMethodSelection: Sendable {
+    /// A provider's name, or `password`.
+    package let provider: String
+    /// Needed when the user has identities at several apps of the provider.
+    package let app: String?
+
+    package init(provider: String, app: String?) {
+        self.provider = provider
+        self.app = app
+    }
+}
+
+/// The purpose of a mailed link.
+package enum EmailTokenPurpose: String, Sendable {
+    case passwordReset
+    case confirmation
+    /// Reverses a change of an account, for the reader of the e-mail address that the account had before.
+    case reversal
+
+    /// Seconds around a change of an account within which other changes are suspected, too.
+    ///
+    /// When the change is reversed, identities that were linked up to this long before it are unlinked. For this long
+    /// after the change, notices go to both addresses.
+    package static let suspicionSeconds = 259_200
+
+    /// The last path segment of the page that the link leads to.
+    package var page: String {
+        switch self {
+        case .passwordReset: "reset-password"
+        case .confirmation: "confirm-email"
+        case .reversal: "undo-change"
+        }
+    }
+
+    /// Seconds after which the link expires.
+    package var seconds: Int {
+        switch self {
+        case .passwordReset: 1800
+        case .confirmation: 172_800
+        case .reversal: 604_800
+        }
+    }
+}

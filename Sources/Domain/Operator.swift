@@ -1,0 +1,163 @@
+import Encodings
+
+/// The role of an operator; each role includes the ones before it.
+package enum OperatorRole: String, Sendable, CaseIterable, Comparable {
+    /// Reads everything but secrets.
+    case viewer
+    /// Changes mappings and properties, disables users and revokes sessions.
+    case editor
+    /// Changes applications, keys, providers, secrets and operators, and erases users.
+    case owner
+
+    package static func < (left: OperatorRole, right: OperatorRole) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .viewer: 0
+        case .editor: 1
+        case .owner: 2
+        }
+    }
+}
+
+/// The name of an operator: 1 to 64 bytes of ASCII letters, digits and `.-_@+`, beginning with a letter or digit.
+package struct OperatorName: Sendable, Hashable, CustomStringConvertible {
+    package let text: String
+
+    /// Nil when the text does not follow the rule.
+    package init?(_ text: some StringProtocol) {
+        let bytes = text.utf8
+        guard (1...64).contains(bytes.count), let first = bytes.first, first.isASCIIAlphanumeric,
+            bytes.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: ".-_@+") })
+        else { return nil }
+        self.text = String(text)
+    }
+
+    package var description: String { text }
+}
+
+/// The author of a change, for the audit log.
+package struct Actor: Sendable {
+    /// An operator's name, or `cli:` and the name of the operating system's user.
+    package let name: String
+    /// The source of the change: an IP address, or the name of the host on which the command ran.
+    package let source: String
+
+    package init(name: String, source: String) {
+        self.name = name
+        self.source = source
+    }
+}
+
+/// The bearer token of an operator: `fedop_` and 256 random bits as 43 characters of base64url.
+///
+/// The prefix lets scanners for leaked secrets find such tokens.
+package struct OperatorToken: Sendable {
+    package static let prefix = "fedop_"
+
+    package let secret: Secret
+
+    /// Creates a token from 32 random bytes.
+    package init(random bytes: [UInt8]) {
+        secret = Secret(Self.prefix + Base64URL.encode(bytes))
+    }
+
+    /// Reads a received token; nil when the form is wrong, which saves a query of the database.
+    package init?(received text: some StringProtocol) {
+        guard text.utf8.count == Self.prefix.utf8.count + 43, text.utf8.starts(with: Self.prefix.utf8),
+            text.utf8.dropFirst(Self.prefix.utf8.count).allSatisfy(Base64URL.isCharacter)
+        else { return nil }
+        secret = Secret(String(text))
+    }
+}
+
+/// The operator who calls the administration API, with a valid token.
+package struct CallingOperator: Sendable {
+    package let name: OperatorName
+    package let role: OperatorRole
+    package let id: ObjectID
+    /// SHA-256 of the token.
+    package let tokenHash: [UInt8]
+    package let purpose: OperatorTokenPurpose
+    /// Whether the token belongs to a program.
+    package let isMachine: Bool
+    /// Whether the operator has a second factor.
+    package let hasFactor: Bool
+    /// Seconds since a second factor was shown with the token; nil when none was.
+    package let factorShownAgo: Int64?
+
+    package init(
+        name: OperatorName,
+        role: OperatorRole,
+        id: ObjectID,
+        tokenHash: [UInt8],
+        purpose: OperatorTokenPurpose,
+        isMachine: Bool,
+        hasFactor: Bool,
+        factorShownAgo: Int64?
+    ) {
+        self.name = name
+        self.role = role
+        self.id = id
+        self.tokenHash = tokenHash
+        self.purpose = purpose
+        self.isMachine = isMachine
+        self.hasFactor = hasFactor
+        self.factorShownAgo = factorShownAgo
+    }
+
+    /// Returns whether the operator meets a demand for a second factor.
+    ///
+    /// Programs, and operators who have no second factor, always meet it.
+    package func satisfies(_ demand: OperatorFactorDemand) -> Bool {
+        guard let seconds = demand.seconds, hasFactor, !isMachine else { return true }
+        return factorShownAgo.map { $0 <= seconds } ?? false
+    }
+}
+
+/// The purpose of an operator's token, by its name in the database.
+package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
+    /// For calls of the administration API.
+    case calls
+    /// Opens one session of the console; single-use.
+    case link
+    /// A session of the console in a browser.
+    case session
+
+    /// How many such tokens an operator may have, so that lists stay short.
+    package var most: Int {
+        switch self {
+        case .calls: 100
+        case .link, .session: 20
+        }
+    }
+}
+
+/// How recently an operator who has a second factor must have shown it, by its name in the OpenAPI document.
+package enum OperatorFactorDemand: String, Sendable, CaseIterable {
+    /// For the calls by which an operator shows a second factor.
+    case none
+    case within12Hours
+    /// For changes that cannot be undone, and for changes that create a way to log in.
+    case within5Minutes
+
+    /// Nil where no second factor is needed.
+    package var seconds: Int64? {
+        switch self {
+        case .none: nil
+        case .within12Hours: 12 * 3600
+        case .within5Minutes: 300
+        }
+    }
+}
+
+extension Failure {
+    /// The failure for a program's token at a call that only humans may make, or that would make a human's token.
+    package static let personRequired = Failure(
+        .operatorForbidden,
+        """
+        This is for people, and the token is a program's. A person's token is made by federation set operators/NAME/tokens, or by a person \
+        over POST /admin/v1/operators/{name}/tokens.
+        """
+    )
+}

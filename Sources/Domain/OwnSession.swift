@@ -1,0 +1,64 @@
+package import Encodings
+
+/// The source and client with which a session was opened, from the log of logins; nil where the log has none.
+package struct SessionOrigin: Sendable {
+    /// The source's address, in the form in which the service counts sources.
+    package let source: String?
+    /// `User-Agent` of the request.
+    package let userAgent: String?
+
+    package init(source: String?, userAgent: String?) {
+        self.source = source
+        self.userAgent = userAgent
+    }
+
+    package static let unknown = SessionOrigin(source: nil, userAgent: nil)
+
+    /// The members `source` and `userAgent` of a JSON object.
+    package var members: [JSONObject.Member] {
+        [
+            .init("source", source.map(JSONValue.string) ?? .null),
+            .init("userAgent", userAgent.map(JSONValue.string) ?? .null),
+        ]
+    }
+}
+
+/// A session in a list that shows where each session was opened.
+package protocol LocatedSession: Sendable {
+    /// The session's public id, which is not its token.
+    var id: String { get }
+    /// Milliseconds since 1970 UTC.
+    var created: Int64 { get }
+    var origin: SessionOrigin { get set }
+}
+
+/// A session as its own user sees it.
+package struct OwnSession: LocatedSession {
+    /// The session's public id, which opens nothing.
+    package let id: String
+    /// Milliseconds since 1970, as all times here.
+    package let created: Int64
+    package let lastSeen: Int64
+    package let expires: Int64
+    /// The provider by which the session was opened; nil for old sessions.
+    package let provider: String?
+    /// Whether the session is the one of the request.
+    package let isCurrent: Bool
+    package var origin = SessionOrigin.unknown
+
+    package init(
+        id: String,
+        created: Int64,
+        lastSeen: Int64,
+        expires: Int64,
+        provider: String?,
+        isCurrent: Bool
+    ) {
+        self.id = id
+        self.created = created
+        self.lastSeen = lastSeen
+        self.expires = expires
+        self.provider = provider
+        self.isCurrent = isCurrent
+    }
+}

@@ -1,0 +1,114 @@
+import Description
+import Encodings
+
+/// How an application's pages look, and which pages exist.
+package struct PageSettings: Sendable, Equatable {
+    /// The color of buttons; nil for a color of the service.
+    package var color: PageColor?
+    /// A picture beside the application's name; nil for none.
+    package var logo: PageLogo?
+    /// Whether users have a page on which they see and change their account.
+    package var account = false
+
+    package init() {}
+}
+
+/// A color as style sheets write it, `#1877f2`: sRGB, without transparency.
+package struct PageColor: Sendable, Equatable {
+    package let red: UInt8
+    package let green: UInt8
+    package let blue: UInt8
+
+    /// Nil for every other notation of a color.
+    package init?(_ text: String) {
+        guard text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#"),
+            let bytes = Hexadecimal.decode(text.utf8.dropFirst())
+        else { return nil }
+        (red, green, blue) = (bytes[0], bytes[1], bytes[2])
+    }
+
+    /// The color in lower case.
+    package var text: String { "#" + Hexadecimal.encode([red, green, blue]) }
+}
+
+/// A picture as a `data:` URL, so that a page loads it from no host.
+///
+/// Another host would learn who sets a new password, and when.
+package struct PageLogo: Sendable, Equatable {
+    /// Bytes of the longest URL, which is in every page and in the memory of every instance.
+    package static let mostBytes = 16_384
+
+    private static let types = ["png", "jpeg", "webp", "svg+xml"]
+
+    package let address: String
+
+    /// Nil for a URL that is too long, or that is not a picture of the four types in base64.
+    package init?(_ address: String) {
+        guard address.utf8.count <= Self.mostBytes,
+            let start = Self.types.lazy.map({ "data:image/\($0);base64," }).first(where: {
+                address.utf8.starts(with: $0.utf8)
+            })
+        else { return nil }
+        let digits = address.utf8.dropFirst(start.utf8.count)
+        let padding = digits.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        guard digits.count.isMultiple(of: 4), digits.count - padding >= 4,
+            digits.dropLast(padding).allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "+/") })
+        else { return nil }
+        self.address = address
+    }
+}
+
+extension PageSettings {
+    static let description = ObjectDescription(
+        PageSettings(),
+        unknown: "is not a setting of pages",
+        [
+            Field(
+                "color",
+                \.color,
+                Codec.text(colorRule, { PageColor($0) }, text: \.text).orNull,
+                "color",
+                """
+                The color of buttons; null for a color of the service. Text on a button is black or white, whichever \
+                reads better.
+                """
+            ),
+            Field(
+                "logo",
+                \.logo,
+                Codec.text(logoRule, { PageLogo($0) }, text: \.address).orNull,
+                "logo",
+                """
+                A picture beside the name, as an address that holds the picture: data:image/png;base64,…, or jpeg, \
+                webp or svg+xml in the place of png, at most 16,384 bytes; null for none.
+                """
+            ),
+            Field(
+                "account",
+                \.account,
+                .flag,
+                "page of the account",
+                """
+                Whether users have a page on which they see and change their account. The page needs \
+                FEDERATION_PUBLIC_URL.
+                """
+            ),
+        ]
+    )
+
+    private static let colorRule = TextRule(
+        "must be a color of six hexadecimal digits, like #1877f2",
+        pattern: "^#[0-9A-Fa-f]{6}$",
+        example: "#1877f2"
+    ) { PageColor($0) != nil }
+
+    private static let logoRule = TextRule(
+        """
+        must be a picture as an address like data:image/png;base64,…, of png, jpeg, webp or svg+xml, at most \
+        \(PageLogo.mostBytes) bytes: a page asks no host for it
+        """,
+        pattern: "^data:image/(png|jpeg|webp|svg[+]xml);base64,"
+            + "([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+        mostBytes: Int64(PageLogo.mostBytes)
+    ) { PageLogo($0) != nil }
+}

@@ -1,0 +1,30 @@
+/// The source of unguessable values: passed in, so that tests know the values.
+///
+/// Jitter, which only keeps requests from meeting again, comes from the system's generator.
+package struct RandomSource: Sendable {
+    private let fill: @Sendable (_ count: Int) -> [UInt8]
+
+    /// - Parameter fill: Returns the requested number of bytes.
+    package init(_ fill: @escaping @Sendable (_ count: Int) -> [UInt8]) {
+        self.fill = fill
+    }
+
+    package func bytes(_ count: Int) -> [UInt8] { fill(count) }
+
+    /// Returns the id of a new user, a mail or another object.
+    package func objectID() -> ObjectID { ObjectID(random: fill(16)) }
+
+    /// Returns a session token that only the client will know.
+    package func sessionToken() -> SessionToken { SessionToken(random: fill(32)) }
+
+    /// The operating system's generator.
+    package static let system = RandomSource { count in
+        var generator = SystemRandomNumberGenerator()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        while bytes.count < count {
+            withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0.prefix(count - bytes.count)) }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,20 @@
+/// A text that must not appear in logs, responses or descriptions: every way to print it prints `•••`.
+package struct Secret: Sendable {
+    private let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    /// Returns the text; every call is a place to review.
+    package func reveal() -> String { text }
+
+    /// UTF-8 bytes of the text.
+    package var byteCount: Int { text.utf8.count }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "•••" }
+    package var debugDescription: String { "•••" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,93 @@
+import Encodings
+
+/// A column of the users collection that a query may name.
+package enum UserColumn: Sendable, Equatable {
+    case objectID
+    case created
+    case updated
+    case lastLogin
+    case status
+    case socialAccount
+    case locale
+    case property(Property)
+}
+
+/// The filter of a query of users, in which every column exists and every value is of its column's type (decision D19).
+///
+/// A column without a value (NULL) satisfies only `isNull`, as in SQL.
+package indirect enum UserFilter: Sendable, Equatable {
+    case all([UserFilter])
+    case any([UserFilter])
+    case not(UserFilter)
+    case comparison(UserColumn, Sign, Value)
+    /// The column equals one of the values, of which there is at least one.
+    case isOne(UserColumn, of: [Value])
+    /// The column is between two values, both included.
+    case between(UserColumn, Value, Value)
+    /// The column matches a pattern: `%` for any text, `_` for any character, `\` to escape the next character.
+    case like(UserColumn, pattern: String)
+    case isNull(UserColumn)
+    case hasRole(RoleHolders)
+
+    package enum Sign: Sendable, Equatable, CaseIterable {
+        case equal
+        case different
+        case less
+        case atMost
+        case greater
+        case atLeast
+    }
+
+    package enum Value: Sendable, Equatable {
+        /// A property's value. For `objectId`: a text that is not an id, compared with the id as responses write it.
+        case property(PropertyValue)
+        case objectID(ObjectID)
+    }
+}
+
+/// One column of a sort order.
+package struct UserOrder: Sendable, Equatable {
+    package let column: UserColumn
+    package let isDescending: Bool
+
+    package init(by column: UserColumn, isDescending: Bool) {
+        self.column = column
+        self.isDescending = isDescending
+    }
+}
+
+/// A query of an application's users.
+package struct UserQuery: Sendable {
+    /// The filter; nil for all users.
+    package var filter: UserFilter?
+    /// The sort order; users that it leaves equal are sorted by id.
+    package var order: [UserOrder] = []
+    package var offset: Int64 = 0
+    package var limit: Int64
+    /// Columns of which each combination of values is found once, for its first user; empty to find every user.
+    package var distinct: [UserColumn] = []
+    /// Properties that are not read, and so are nil in the users.
+    package var unread: Set<PropertyName> = []
+    package var readsUndeclared = true
+
+    /// Bytes of the users of one response, both as read from the database and as written.
+    ///
+    /// A response is held in memory until its client has read it, and one client may search on many connections.
+    package static let mostBytes = 8 << 20
+
+    package init(limit: Int64) {
+        self.limit = limit
+    }
+}
+
+extension Failure {
+    /// Returns the failure for a response whose users exceed the limit of bytes.
+    package static func pageTooLarge(over limit: Int, cause: String? = nil) -> Failure {
+        Failure(
+            .queryTooLarge,
+            "The users of this page have too much together. Ask for a smaller pageSize, or for fewer members by props.",
+            details: ["mostBytes": .integer(Int64(limit))],
+            cause: cause
+        )
+    }
+}

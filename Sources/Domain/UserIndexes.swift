@@ -1,0 +1,138 @@
+// Which indexes serve a search of users, and which further indexes would.
+
+/// How an index of a column finds the users for whom a comparison holds, the narrowest way first.
+package enum LookUp: Int, Sendable, Comparable {
+    case equality
+    case list
+    case absence
+    case range
+
+    package static func < (left: LookUp, right: LookUp) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A comparison that holds for all users found, and that an index of the column can look up.
+package struct ColumnLookUp: Sendable, Equatable {
+    package let column: UserColumn
+    package let kind: LookUp
+
+    /// Whether such an index exists: one of the table itself, or of an indexed property.
+    package var isServed: Bool {
+        switch column {
+        case .objectID: true
+        // The index is on the address in lower case, which serves neither prefixes nor the order.
+        case .property(let property) where property.name == .email && kind <= .list: true
+        case .property(let property): property.indexed
+        case .created, .updated, .lastLogin, .status, .socialAccount, .locale: false
+        }
+    }
+
+    /// Whether the index returns the users in the order of their ids.
+    fileprivate var ordersByID: Bool {
+        switch column {
+        case .objectID: true
+        case .property(let property): property.indexed && kind == .equality && property.name != .email
+        default: false
+        }
+    }
+}
+
+extension UserFilter {
+    /// The comparisons that indexes can look up: those joined by `and` alone.
+    package var lookUps: [ColumnLookUp] {
+        switch self {
+        case .all(let parts): parts.flatMap(\.lookUps)
+        case .any(let parts): parts.count == 1 ? parts[0].lookUps : []
+        case .not: []
+        case .comparison(_, .different, _): []
+        // These compare ids as texts, but the index holds ids.
+        case .comparison(.objectID, _, .property), .between(.objectID, .property, _), .between(.objectID, _, .property),
+            .like(.objectID, _):
+            []
+        case .comparison(let column, .equal, .property(.dateTime)): [ColumnLookUp(column: column, kind: .range)]
+        case .comparison(let column, .equal, _): [ColumnLookUp(column: column, kind: .equality)]
+        case .comparison(let column, _, _), .between(let column, _, _): [ColumnLookUp(column: column, kind: .range)]
+        case .isOne(let column, let values):
+            values.contains { $0.isMoment } ? [] : [ColumnLookUp(column: column, kind: .list)]
+        case .like(let column, let pattern):
+            Self.literalBeginning(of: pattern).isEmpty ? [] : [ColumnLookUp(column: column, kind: .range)]
+        case .isNull(let column): [ColumnLookUp(column: column, kind: .absence)]
+        case .hasRole: []
+        }
+    }
+
+    /// Returns the part of a pattern before the first `%` or `_`, with its escapes.
+    package static func literalBeginning(of pattern: String) -> Substring.UnicodeScalarView {
+        let scalars = pattern.unicodeScalars
+        var end = scalars.startIndex
+        while end < scalars.endIndex, scalars[end] != "%", scalars[end] != "_" {
+            var next = scalars.index(after: end)
+            if scalars[end] == "\\" {
+                guard next < scalars.endIndex else { break }
+                next = scalars.index(after: next)
+            }
+            end = next
+        }
+        return scalars[..<end]
+    }
+}
+
+extension UserFilter.Value {
+    /// Whether the value is a time, which stands for a millisecond and so is a range.
+    fileprivate var isMoment: Bool {
+        guard case .property(.dateTime) = self else { return false }
+        return true
+    }
+}
+
+/// What a search can rely on, independently of the table's statistics.
+package struct IndexUse: Sendable, Equatable {
+    /// Whether the index of a column finds the users for whom the filter may hold.
+    package let narrows: Bool
+    /// Whether an index returns the users in the requested order, so that nothing is sorted.
+    package let orders: Bool
+}
+
+extension UserQuery {
+    /// The narrowest lookup that an index serves.
+    private var servedLookUp: ColumnLookUp? { filter?.lookUps.filter(\.isServed).min { $0.kind < $1.kind } }
+
+    package var indexUse: IndexUse {
+        let lookUp = servedLookUp
+        let orders =
+            if !distinct.isEmpty {
+                false
+            } else if let first = orderByIndex.first {
+                ColumnLookUp(column: first.column, kind: .range).isServed
+            } else {
+                filter == nil || lookUp?.ordersByID == true
+            }
+        return IndexUse(narrows: lookUp != nil, orders: orders)
+    }
+
+    /// The requested order, or else the order of the index that finds many values.
+    ///
+    /// With that order the first page of many users costs no more than the first page of few.
+    package var orderByIndex: [UserOrder] {
+        guard order.isEmpty, distinct.isEmpty, let lookUp = servedLookUp, lookUp.kind > .equality, !lookUp.ordersByID,
+            case .property(let property) = lookUp.column, property.indexed
+        else { return order }
+        return [UserOrder(by: lookUp.column, isDescending: false)]
+    }
+
+    /// The properties for each of which an index would serve the search, sorted by name.
+    ///
+    /// They are the properties that are looked up without an index, or else the property that decides the order.
+    package var propertiesToIndex: [PropertyName] {
+        func unserved(_ lookUp: ColumnLookUp) -> PropertyName? {
+            guard case .property(let property) = lookUp.column, property.type != .json, !lookUp.isServed else {
+                return nil
+            }
+            return property.name
+        }
+        let compared = Set((filter?.lookUps ?? []).compactMap(unserved))
+        guard compared.isEmpty else { return Array(compared.sorted { $0.text < $1.text }.prefix(Self.mostAdvice)) }
+        return order.first.flatMap { unserved(ColumnLookUp(column: $0.column, kind: .range)) }.map { [$0] } ?? []
+    }
+
+    private static let mostAdvice = 8
+}

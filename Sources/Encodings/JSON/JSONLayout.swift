@@ -1,0 +1,29 @@
+extension JSONValue {
+    /// Returns the value as JSON text for people and version control, with a line for each part that is not short.
+    ///
+    /// - Parameter line: Returns a value as text on one line.
+    /// - Returns: The text, without a line break at its end.
+    package func indented(_ line: (JSONValue) -> String) -> String { indented(at: 0, line) }
+
+    private func indented(at depth: Int, _ line: (JSONValue) -> String) -> String {
+        switch self {
+        case .object(let object):
+            let parts = object.members.map { member in
+                line(.string(member.key)) + ": " + member.value.indented(at: depth + 1, line)
+            }
+            return Self.bracketed("{", parts, "}", at: depth)
+        case .array(let elements):
+            return Self.bracketed("[", elements.map { $0.indented(at: depth + 1, line) }, "]", at: depth)
+        default: return line(self)
+        }
+    }
+
+    private static func bracketed(_ open: String, _ parts: [String], _ close: String, at depth: Int) -> String {
+        let single = open + parts.joined(separator: ", ") + close
+        if parts.isEmpty || depth > 0 && single.utf8.count <= 100 && !single.utf8.contains(UInt8(ascii: "\n")) {
+            return single
+        }
+        let margin = "\n" + String(repeating: "  ", count: depth)
+        return open + margin + "  " + parts.joined(separator: "," + margin + "  ") + margin + close
+    }
+}

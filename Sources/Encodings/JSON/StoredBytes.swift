@@ -1,0 +1,33 @@
+extension JSONValue {
+    /// The size of the value in bytes, as PostgreSQL writes it from a jsonb column.
+    ///
+    /// This size counts for limits, not that of the input. A space follows each comma and colon, and numbers have no
+    /// exponents.
+    package var storedBytes: Int {
+        switch self {
+        case .null, .bool(true): 4
+        case .bool(false): 5
+        case .number(let number): number.storedBytes
+        case .string(let text): Self.storedBytes(of: text)
+        case .array(let elements): Self.storedBytes(of: elements.map(\.storedBytes))
+        case .object(let object):
+            Self.storedBytes(of: object.members.map { Self.storedBytes(of: $0.key) + 2 + $0.value.storedBytes })
+        }
+    }
+
+    /// Returns the size of a list with its brackets.
+    private static func storedBytes(of parts: [Int]) -> Int {
+        parts.reduce(2 + 2 * max(parts.count - 1, 0), +)
+    }
+
+    /// Returns the size of a text with its quotes.
+    private static func storedBytes(of text: String) -> Int {
+        text.utf8.reduce(2) { sum, byte in
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x08, 0x09, 0x0A, 0x0C, 0x0D: sum + 2
+            case ..<0x20: sum + 6
+            default: sum + 1
+            }
+        }
+    }
+}

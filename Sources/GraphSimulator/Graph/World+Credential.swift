@@ -1,0 +1,103 @@
+import Crypto
+import Encodings
+
+/// A decoded access token.
+enum Credential {
+    /// An app token: `id|secret`, or the form that `client_credentials` returns.
+    case app(App)
+    /// A token that the simulator issued, with its app; it may have expired or been revoked.
+    case issued(Token, App)
+}
+
+extension World {
+    /// Decodes a token's text without checking whether its session is valid.
+    func credential(_ text: String) throws(GraphError) -> Credential {
+        if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) {
+            guard let app = apps[String(text[..<bar])] else { throw .applicationUnavailable }
+            let rest = text[text.utf8.index(after: bar)...]
+            guard rest.utf8.elementsEqual(app.secret.utf8) || text.utf8.elementsEqual(TokenText.app(app).utf8) else {
+                throw .badTokenSignature
+            }
+            return .app(app)
+        }
+        if let token = token(text) {
+            switch token.kind {
+            case .undecodable: throw .unparsableToken
+            case .undecryptable: throw .undecryptableToken
+            case .debugOnly: throw .debugOnlyToken
+            default:
+                guard let app = apps[token.app] else { throw .applicationUnavailable }
+                return .issued(token, app)
+            }
+        }
+        if Self.looksLikeJWT(text) { throw .badSignature }
+        throw text.utf8.starts(with: "EAA".utf8) ? .undecryptableToken : .unparsableToken
+    }
+
+    /// Returns why a token's session is no longer valid; `nil` for a valid one.
+    func end(of token: Token, now: Int) -> GraphError? {
+        func ended(_ subcode: Int?, _ reason: String) -> GraphError {
+            GraphError(code: 190, subcode: subcode, message: "Error validating access token: \(reason)")
+        }
+        var unauthorized: GraphError { ended(458, "The user has not authorized application \(token.app).") }
+        switch token.kind {
+        case .passwordChanged:
+            return ended(
+                460,
+                "The session has been invalidated because the user changed their password or Facebook has changed the "
+                    + "session for security reasons."
+            )
+        case .appRemoved: return unauthorized
+        case .invalidated: return ended(466, "The session was invalidated explicitly using an API call.")
+        case .loggedOut: return ended(467, "The session is invalid because the user logged out.")
+        case .checkpointed:
+            return ended(
+                459,
+                "You cannot access the app till you log in to www.facebook.com and follow the instructions given."
+            )
+        case .unconfirmed:
+            return ended(464, "Sessions for the user are not allowed because the user is not a confirmed user.")
+        case .malformed: return ended(nil, "Session key is malformed.")
+        case .app: return nil
+        default: break
+        }
+        guard token.expiresAt == 0 || now < token.expiresAt else {
+            let (end, now) = (CalendarText.pacific(token.expiresAt), CalendarText.pacific(now))
+            return ended(463, "Session has expired on \(end). The current time is \(now).")
+        }
+        return token.person.flatMap { people[$0] } == nil ? unauthorized : nil
+    }
+
+    private static func looksLikeJWT(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count == 3 && parts[0].starts(with: "eyJ".utf8)
+    }
+}
+
+/// Facebook's proof that the caller knows the app secret.
+enum AppSecretProof {
+    /// The validity of a timed proof in seconds, before and after its time.
+    static let window = 300
+
+    /// Computes `hex(HMAC-SHA256(secret, token))`, or over `token|time` in the timed form.
+    static func make(token: String, time: Int? = nil, secret: String) -> String {
+        let message = time.map { "\(token)|\($0)" } ?? token
+        let key = SymmetricKey(data: Array(secret.utf8))
+        return Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: Array(message.utf8), using: key))
+    }
+
+    /// Checks a request's proof, or its absence, against the settings of the token's app.
+    static func check(_ request: GraphRequest, token: String, app: App, now: Int) throws(GraphError) {
+        if app.ignoreProof { return }
+        guard let proof = request.parameter("appsecret_proof"), !proof.isEmpty else {
+            if app.requireProof { throw .proofRequired }
+            return
+        }
+        var time: Int?
+        if let text = request.parameter("appsecret_time") {
+            guard let given = Int(text), (now - window...now + window).contains(given) else { throw .proofInvalid }
+            time = given
+        }
+        guard proof.hasSameBytes(as: make(token: token, time: time, secret: app.secret)) else { throw .proofInvalid }
+    }
+}

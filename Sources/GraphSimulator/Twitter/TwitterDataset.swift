@@ -1,0 +1,225 @@
+import Crypto
+
+extension GraphSimulator {
+    /// The Twitter consumers, users and tokens that a simulator starts with; the first of each is the default.
+    public struct TwitterDataset: Sendable {
+        /// The apps.
+        public var consumers: [TwitterConsumer]
+        /// The users.
+        public var people: [TwitterPerson]
+        /// The tokens to mint at the start.
+        public var tokens: [TwitterTokenRequest]
+
+        /// Makes a dataset.
+        public init(
+            consumers: [TwitterConsumer] = [],
+            people: [TwitterPerson] = [],
+            tokens: [TwitterTokenRequest] = []
+        ) {
+            self.consumers = consumers
+            self.people = people
+            self.tokens = tokens
+        }
+    }
+
+    /// An app at Twitter, which calls an app a consumer.
+    public struct TwitterConsumer: Sendable, Equatable {
+        /// The consumer key.
+        public var key: String
+        /// The consumer secret.
+        public var secret: String
+        /// Whether the consumer may read e-mail addresses.
+        public var email = true
+        /// Whether the consumer may use API 1.1; without access it gets error 453.
+        public var access = true
+        /// Whether Twitter has suspended the consumer.
+        public var suspended = false
+        /// The registered callbacks; empty allows every callback.
+        public var callbacks: [String]
+
+        /// Makes a consumer that may do everything.
+        public init(key: String, secret: String, callbacks: [String] = []) {
+            self.key = key
+            self.secret = secret
+            self.callbacks = callbacks
+        }
+    }
+
+    /// A user with a Twitter account.
+    public struct TwitterPerson: Sendable, Equatable {
+        /// The user's key in tests and the control API; also the screen name unless the fields have one.
+        public var key: String
+        /// The user id: decimal digits, the same for every consumer.
+        ///
+        /// Without a given id the id is derived from the key.
+        public var id: String
+        /// The members of the user object that differ from those of an empty account.
+        ///
+        /// `email` is present if the account has a verified address.
+        public var fields: JSON
+        /// The state of the account.
+        public var state: State
+
+        /// The states of an account.
+        public enum State: String, Sendable, CaseIterable {
+            case active
+            case suspended
+            case locked
+        }
+
+        /// Makes a user.
+        public init(_ key: String, id: String? = nil, fields: JSON = [:], state: State = .active) {
+            self.key = key
+            self.fields = fields
+            self.state = state
+            let number = SHA256.number(of: "twitter\n\(key)")
+            self.id = id ?? String(1_000_000_000_000_000_000 + number % 900_000_000_000_000_000)
+        }
+    }
+
+    /// A Twitter access token, which does not expire but can be revoked.
+    public struct TwitterToken: Sendable, Equatable {
+        /// The token's name in tests and the control API.
+        public var name: String?
+        /// `oauth_token`.
+        public let text: String
+        /// `oauth_token_secret`.
+        public let secret: String
+        /// The key of the consumer that the token was issued to.
+        public let consumer: String
+        /// The key of the token's user.
+        public let person: String
+        /// Whether the user has revoked the token.
+        public var revoked: Bool
+    }
+
+    /// The parameters of a Twitter token to mint.
+    public struct TwitterTokenRequest: Sendable {
+        /// The user's key; the first user when `nil`.
+        public var person: String?
+        /// The consumer's key; the first consumer when `nil`.
+        public var consumer: String?
+        /// The token's name; a named token has the same texts after each start.
+        public var name: String?
+        /// Whether the token is revoked from the start.
+        public var revoked = false
+
+        /// Makes a request.
+        public init(person: String? = nil, consumer: String? = nil, name: String? = nil) {
+            self.person = person
+            self.consumer = consumer
+            self.name = name
+        }
+    }
+}
+
+typealias TwitterDataset = GraphSimulator.TwitterDataset
+typealias TwitterConsumer = GraphSimulator.TwitterConsumer
+typealias TwitterPerson = GraphSimulator.TwitterPerson
+typealias TwitterToken = GraphSimulator.TwitterToken
+typealias TwitterTokenRequest = GraphSimulator.TwitterTokenRequest
+
+extension TwitterDataset {
+    init(json: JSON, path: String) throws(DataError) {
+        var reader = try JSONReader(json, path: path)
+        self.init(
+            consumers: try reader.items("consumers"),
+            people: try reader.items("people"),
+            tokens: try reader.list("tokens", TwitterTokenRequest.init)
+        )
+        try reader.finish()
+    }
+}
+
+extension TwitterConsumer: Keyed {
+    init(json: JSON, path: String, key: String?) throws(DataError) {
+        var reader = try JSONReader(json, path: path)
+        self.init(
+            key: try reader.key("key", address: key),
+            secret: try reader.requiredString("secret"),
+            callbacks: try reader.strings("callbacks") ?? []
+        )
+        email = try reader.bool("email") ?? true
+        access = try reader.bool("access") ?? true
+        suspended = try reader.bool("suspended") ?? false
+        try reader.finish()
+    }
+
+    var json: JSON {
+        [
+            "key": .string(key), "secret": .string(secret), "email": .bool(email), "access": .bool(access),
+            "suspended": .bool(suspended), "callbacks": .strings(callbacks),
+        ]
+    }
+}
+
+extension TwitterPerson: Keyed {
+    init(json: JSON, path: String, key: String?) throws(DataError) {
+        var reader = try JSONReader(json, path: path)
+        let id = try reader.string("id")
+        if let id {
+            guard let number = Int(id), number > 0, String(number) == id else {
+                throw reader.failure("id", "expected a positive decimal number, as a string")
+            }
+        }
+        let fields = try reader.members("fields") ?? []
+        for name in ["id", "id_str"] where fields.contains(where: { $0.name == name }) {
+            throw reader.failure("fields", "expected no \"\(name)\", which follows \"id\" beside them")
+        }
+        self.init(
+            try reader.key("key", address: key),
+            id: id,
+            fields: .object(fields),
+            state: try reader.word("state") ?? .active
+        )
+        try reader.finish()
+    }
+
+    var json: JSON {
+        ["key": .string(key), "id": .string(id), "fields": fields, "state": .string(state.rawValue)]
+    }
+
+    /// Returns the user object as in the response of `verify_credentials`.
+    func user(email: Bool, status: Bool, entities: Bool) -> JSON {
+        var user: JSON = [
+            "id": .integer(Int(id) ?? 0), "id_str": .string(id), "name": .string(key), "screen_name": .string(key),
+            "location": "", "description": "", "url": nil, "protected": false, "followers_count": 0,
+            "friends_count": 0, "listed_count": 0, "created_at": "Tue Mar 21 20:50:14 +0000 2006",
+            "favourites_count": 0, "utc_offset": nil, "time_zone": nil, "geo_enabled": false, "verified": false,
+            "statuses_count": 0, "lang": nil, "contributors_enabled": false, "is_translator": false,
+            "profile_image_url_https":
+                "https://abs.twimg.com/sticky/default_profile_images/default_profile_normal.png",
+            "default_profile": true, "default_profile_image": true, "following": false, "suspended": false,
+            "needs_phone_verification": false,
+        ]
+        if entities { user["entities"] = ["description": ["urls": []]] }
+        if status { user["status"] = ["id_str": "20", "text": "just setting up my twttr"] }
+        for member in fields.members ?? [] where member.name != "email" { user[member.name] = member.value }
+        if email { user["email"] = fields["email"] ?? .null }
+        return user
+    }
+}
+
+extension TwitterTokenRequest {
+    init(json: JSON, path: String) throws(DataError) {
+        var reader = try JSONReader(json, path: path)
+        self.init(
+            person: try reader.string("person"),
+            consumer: try reader.string("consumer"),
+            name: try reader.string("name")
+        )
+        revoked = try reader.bool("revoked") ?? false
+        try reader.finish()
+    }
+}
+
+extension TwitterToken {
+    var json: JSON {
+        var json: JSON = [
+            "token": .string(text), "secret": .string(secret), "consumer": .string(consumer), "person": .string(person),
+            "revoked": .bool(revoked),
+        ]
+        json["name"] = name.map { .string($0) }
+        return json
+    }
+}

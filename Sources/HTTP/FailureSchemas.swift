@@ -1,0 +1,58 @@
+package import Description
+import Domain
+
+// The schemas of failures, with the details that use cases fill in.
+
+extension Schema {
+    /// Returns the schema of a failure's body, as a `NumberedErrorTable` writes it.
+    ///
+    /// - Parameters:
+    ///   - further: Details of failures beside those of every listener.
+    ///   - problem: The schema of one of several problems of a failure.
+    /// - Returns: The schema.
+    package static func problem(optional further: KeyValuePairs<String, Schema>, each problem: Schema) -> Schema {
+        let details = Schema.object(
+            ["reason": .reason, "requestId": .string],
+            optional: [
+                "offset": .integer.described("The byte at which a body goes wrong."),
+                "allow": .string,
+                "entry": .mappingEntry,
+                "permission": .string.described(
+                    "With permission_missing: the Facebook permission to ask for again, with auth_type=rerequest."
+                ),
+                "field": .string,
+                "leftOut": .leftOut.described(
+                    "With profile_incomplete: why what the profile has in the field is left out."
+                ),
+                "property": .string,
+                "properties": .strings.described(
+                    "With property_undeclared and property_undeclared_in_update: the names."
+                ),
+                "constraint": .string,
+                "graphCode": .integer,
+                "twitterCode": .integer.described("Twitter's own number of an error."),
+                "graphSubcode": .integer,
+                "graphType": .string,
+                "fbtraceId": .string,
+            ]
+        )
+        return object([
+            "code": .integer,
+            "message": .string.described("For people, with what to do next; its wording may change."),
+            "errorData": details.adding(optional: ["problems": .array(of: problem)]).adding(optional: further),
+        ]).described("The one form of all failures.").named("Problem")
+    }
+
+    package static let reason = Schema.cases(of: Failure.Reason.self).described("What programs look at; stays.")
+        .named("Reason")
+
+    package static let mappingEntry = Schema.object(
+        ["mapping": .oneOf("stored", "client"), "position": .integer.from(0)],
+        optional: ["from": .string, "to": .string, "type": .propertyType]
+    ).named("MappingEntry")
+
+    package static let propertyType = Schema.cases(of: PropertyType.self).named("PropertyType")
+
+    /// The reasons why a field of a profile is left out.
+    package static let leftOut = oneOf("tooLong", "controlCharacters", "notAnEmail", "notAURL", "credential")
+}

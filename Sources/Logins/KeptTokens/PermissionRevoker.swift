@@ -1,0 +1,123 @@
+package import Applications
+package import Domain
+package import Providers
+package import Secrets
+package import Store
+
+/// The result of revoking our permissions at one app of a provider.
+package struct PermissionRevocation: Sendable {
+    package let provider: ProviderName
+    /// The provider's display name.
+    package let title: String
+    package let app: ProviderAppID
+    package let removal: PermissionRemoval
+
+    /// A warning for an operator; nil after a successful revocation.
+    package var warning: String? {
+        let advice = "The person can remove the app at \(title), under \"Apps and websites\" of the settings."
+        switch removal {
+        case .removed: return nil
+        case .tokenIsDead(let failure):
+            return """
+                \(title) does not take the kept token of the app \(app) any more (\(failure.reason.rawValue)), so that our permissions \
+                could not be given up; most likely they have ended with it. \(advice)
+                """
+        case .failed(let failure):
+            return "Our permissions at the app \(app) could not be given up (\(failure.reason.rawValue)). \(advice)"
+        }
+    }
+}
+
+/// The revoker of our permissions at a provider after a user's data was deleted here.
+///
+/// The revocation comes after the transaction and cannot undo it: the data stays deleted, whatever the provider's
+/// response. The audit log has the result beside the erasure, since only the user can fix a failure, at the provider.
+package struct PermissionRevoker: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+
+    package init(
+        store: Store,
+        masterKeys: MasterKeys
+    ) {
+        self.store = store
+        self.masterKeys = masterKeys
+    }
+
+    /// The timeout for all tokens together: no client waits longer for a failure that cannot be fixed here.
+    private static let patience = Duration.seconds(5)
+
+    /// Revokes the permissions behind formerly kept tokens.
+    ///
+    /// - Parameters:
+    ///   - tokens: The tokens as they were stored.
+    ///   - user: The former owner of the tokens.
+    ///   - loaded: The application, whose app secrets authenticate the requests to the provider.
+    ///   - actor: The actor for the audit log.
+    /// - Returns: The result for each token; empty if no token was kept.
+    package func revokePermissions(
+        by tokens: [KeptIdentity],
+        formerlyOf user: ObjectID,
+        in loaded: LoadedApplication,
+        actor: Actor
+    ) async -> [PermissionRevocation] {
+        guard !tokens.isEmpty else { return [] }
+        let deadline = ContinuousClock.now + Self.patience
+        var revocations: [PermissionRevocation] = []
+        for token in tokens {
+            revocations.append(
+                PermissionRevocation(
+                    provider: token.key.provider,
+                    title: loaded.title(of: token.key.provider),
+                    app: token.app,
+                    removal: await remove(by: token, in: loaded, deadline: deadline)
+                )
+            )
+        }
+        // A failure to write the audit log must not fail the revocation, which has already happened.
+        try? await store.record(revocations.map(\.recorded), formerlyOf: user, in: loaded.application, by: actor)
+        return revocations
+    }
+
+    private func remove(
+        by kept: KeptIdentity,
+        in loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async -> PermissionRemoval {
+        guard let provider = loaded.configured(kept.key.provider) as? any PermissionRevoking else {
+            return .failed(
+                Failure(
+                    .providerMisconfigured,
+                    "The provider's settings cannot be used.",
+                    cause: "\(kept.key.provider) is not configured, or nothing can be revoked there"
+                )
+            )
+        }
+        do throws(Failure) {
+            return await provider.revokePermissions(
+                by: try masterKeys.open(kept, of: loaded.application.id),
+                of: kept.key,
+                deadline: deadline
+            )
+        } catch {
+            return .failed(error)
+        }
+    }
+}
+
+extension PermissionRevocation {
+    fileprivate var recorded: RecordedRevocation {
+        switch removal {
+        case .removed: RecordedRevocation(provider: provider, app: app, outcome: "removed", reason: nil)
+        case .tokenIsDead(let failure):
+            RecordedRevocation(
+                provider: provider,
+                app: app,
+                outcome: "tokenIsDead",
+                reason: failure.reason.rawValue
+            )
+        case .failed(let failure):
+            RecordedRevocation(provider: provider, app: app, outcome: "failed", reason: failure.reason.rawValue)
+        }
+    }
+}

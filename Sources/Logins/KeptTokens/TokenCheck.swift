@@ -1,0 +1,338 @@
+package import Applications
+package import Domain
+import Encodings
+import Mapping
+import Providers
+package import Secrets
+package import Store
+
+/// The result of the check of one identity.
+package enum CheckResult: Sendable {
+    case stands
+    case refreshed(RefreshedUser)
+    case revoked(sessionsEnded: Int)
+    case dropped
+    /// The token belonged to an app that the application no longer has, and was deleted.
+    case forgotten
+    /// The check had no result; it is retried later.
+    case postponed
+    /// Nothing was written: a login has brought another token, or the application was changed.
+    case superseded
+}
+
+/// A user whose profile was read again, and the missing permissions of the mapping.
+package struct RefreshedUser: Sendable {
+    package let user: User
+    package let missingPermissions: [String]
+}
+
+/// The check of kept tokens with their providers, for background work, clients and operators alike.
+package struct TokenCheck: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let clock: WallClock
+
+    package init(
+        store: Store,
+        masterKeys: MasterKeys,
+        clock: WallClock
+    ) {
+        self.store = store
+        self.masterKeys = masterKeys
+        self.clock = clock
+    }
+
+    /// Checks one claimed identity in the background.
+    ///
+    /// Exchanges the token if a longer-lived one is wanted, checks whether the token is valid, and reads the profile if
+    /// it is due.
+    ///
+    /// - Parameters:
+    ///   - identity: The claimed identity.
+    ///   - loaded: The application of the identity.
+    ///   - deadline: The expiry of the claim.
+    /// - Returns: The result, and whether the token was exchanged; nil if no exchange was due.
+    /// - Throws: An error if nothing could be written; the claim then expires by itself.
+    package func run(
+        _ identity: KeptIdentity,
+        of loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> (result: CheckResult, exchanged: Bool?) {
+        guard !loaded.lacks(identity.key) else {
+            let isForgotten = try await store.dropTokenOfFormerApp(of: identity, in: loaded.application)
+            return (isForgotten ? .forgotten : .superseded, nil)
+        }
+        let asking: Asking
+        do throws(Failure) { asking = try self.asking(identity, of: loaded) } catch {
+            return (try await write(.unknown(error), about: identity, of: loaded).get(), nil)
+        }
+        let now = clock.seconds
+        let fields = fieldsDue(of: asking, now: now)
+        let wantsLonger = asking.policy.isExchanged && identity.isShortLived(now: now)
+        if wantsLonger,
+            let longer = await asking.provider.exchangeForLongLived(asking.token, of: identity.key, deadline: deadline)
+        {
+            let verdict = await asking.provider.verdict(
+                on: longer,
+                of: identity.key,
+                fields: fields,
+                deadline: deadline
+            )
+            if case .stands = verdict {
+                let replacement = masterKeys.seal(
+                    ProviderToken(kind: .access, text: longer, expiresAt: nil),
+                    with: identity.key,
+                    of: loaded.application.id
+                )
+                return (try await writeInBackground(verdict, identity, loaded, replacement: replacement), true)
+            }
+        }
+        let verdict = await asking.provider.verdict(
+            on: asking.token,
+            of: identity.key,
+            fields: fields,
+            deadline: deadline
+        )
+        let result = try await writeInBackground(verdict, identity, loaded, wantsLonger: wantsLonger)
+        return (result, wantsLonger ? false : nil)
+    }
+
+    /// A provider's verdict on a kept token, with the profile, for a client or operator that waits.
+    package struct Reading: Sendable {
+        fileprivate let verdict: TokenVerdict
+        fileprivate let provider: ProviderName
+        fileprivate let fields: String
+        fileprivate let loaded: LoadedApplication
+
+        /// Returns whether the provider would get the same request under the application's current configuration.
+        package func isAnswer(for loaded: LoadedApplication) throws(Failure) -> Bool {
+            guard loaded !== self.loaded else { return true }
+            let plan = try loaded.plan(for: provider, clientMapping: nil)
+            return loaded.isSetUp(with: provider, as: self.loaded) && plan.mapping.fields.hasSameBytes(as: fields)
+        }
+    }
+
+    /// Reads the profile for a client or operator that waits, with the requests of a login.
+    ///
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot ask about the
+    ///   identity.
+    package func read(
+        _ identity: KeptIdentity,
+        of loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> Reading {
+        let asking = try asking(identity, of: loaded)
+        let fields = try loaded.plan(for: identity.key.provider, clientMapping: nil).mapping.fields
+        let verdict = await asking.provider.reading(
+            by: asking.token,
+            of: identity.key,
+            fields: fields,
+            deadline: deadline
+        )
+        return Reading(verdict: verdict, provider: identity.key.provider, fields: fields, loaded: loaded)
+    }
+
+    /// Writes a reading for a client or operator that waits.
+    ///
+    /// - Returns: The user after the write; nil if a login was faster.
+    /// - Throws: The error of a login with the token; its consequences for the identity are written before.
+    package func write(
+        _ reading: Reading,
+        of identity: KeptIdentity,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> StatementOutcome<RefreshedUser?> {
+        let verdict = reading.verdict
+        switch verdict {
+        case .stands(_, .notAsked):
+            _ = try await write(verdict, about: identity, of: loaded)
+            throw Self.noDataAccess(at: loaded.title(of: identity.key.provider))
+        case .stands(_, .failed(let failure)):
+            _ = try await write(verdict, about: identity, of: loaded)
+            throw try loaded.explained(failure, provider: identity.key.provider, clientMapping: nil)
+        case .stands(_, .profile):
+            return try await write(verdict, about: identity, of: loaded).map { result in
+                if case .refreshed(let refreshed) = result { refreshed } else { nil }
+            }
+        case .revoked(let failure), .worthless(let failure):
+            _ = try await write(verdict, about: identity, of: loaded)
+            throw failure
+        case .unknown(let failure):
+            throw failure
+        }
+    }
+
+    private static func noDataAccess(at provider: String) -> Failure {
+        Failure(
+            .credentialExpired,
+            """
+            The access to the person's \(provider) data has expired, 90 days after they last used the app. Log in with \(provider) again \
+            (reauthorize) to renew data access.
+            """
+        )
+    }
+
+    // MARK: Asking
+
+    /// The values needed to check an identity.
+    private struct Asking {
+        let identity: KeptIdentity
+        let loaded: LoadedApplication
+        let provider: any TokenChecking
+        let policy: TokenPolicy
+        let token: Secret
+    }
+
+    /// Returns the values needed to check an identity.
+    ///
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot ask about the
+    ///   identity.
+    private func asking(_ identity: KeptIdentity, of loaded: LoadedApplication) throws(Failure) -> Asking {
+        let provider = try loaded.provider(identity.key.provider, as: (any TokenChecking).self)
+        _ = try provider.app(named: identity.app.text)
+        let token = try masterKeys.open(identity, of: loaded.application.id).text
+        return Asking(
+            identity: identity,
+            loaded: loaded,
+            provider: provider,
+            policy: provider.tokenPolicy ?? TokenPolicy(),
+            token: token
+        )
+    }
+
+    /// Returns the fields of the stored mapping if the profile is due to be read again; nil otherwise.
+    private func fieldsDue(of asking: Asking, now: Int64) -> String? {
+        guard let hours = asking.policy.refreshHours, !asking.identity.isDisabled,
+            now.subtractingReportingOverflow(asking.identity.refreshedAt).partialValue >= hours * 3600
+        else { return nil }
+        let provider = asking.identity.key.provider
+        return try? asking.loaded.plan(for: provider, clientMapping: nil).mapping.fields
+    }
+
+    // MARK: Writing
+
+    /// Writes a verdict of a background check.
+    ///
+    /// If the mapping or the users table refuses the profile, no error is reported: the token is still valid.
+    private func writeInBackground(
+        _ verdict: TokenVerdict,
+        _ identity: KeptIdentity,
+        _ loaded: LoadedApplication,
+        replacement: SealedToken? = nil,
+        wantsLonger: Bool = false
+    ) async throws(Failure) -> CheckResult {
+        do throws(Failure) {
+            return try await write(
+                verdict,
+                about: identity,
+                of: loaded,
+                replacement: replacement,
+                wantsLonger: wantsLonger
+            ).get()
+        } catch {
+            guard case .stands(let token, .profile) = verdict, error.reason != .storeUnavailable else { throw error }
+            return try await write(
+                .stands(token, .notAsked),
+                about: identity,
+                of: loaded,
+                replacement: replacement,
+                wantsLonger: wantsLonger
+            ).get()
+        }
+    }
+
+    private func write(
+        _ verdict: TokenVerdict,
+        about identity: KeptIdentity,
+        of loaded: LoadedApplication,
+        replacement: SealedToken? = nil,
+        wantsLonger: Bool = false
+    ) async throws(Failure) -> StatementOutcome<CheckResult> {
+        let application = loaded.application
+        switch verdict {
+        case .stands(let token, let profile):
+            let standing = TokenStanding(
+                scopes: token.scopes,
+                dataAccessExpiresAt: token.dataAccessExpiresAt,
+                expiresAt: token.expiresAt,
+                replacement: replacement,
+                nextCheckSeconds: wantsLonger ? Self.secondsToNextExchange : nil
+            )
+            if case .profile(let profile) = profile {
+                return try await write(profile, scopes: token.scopes, standing, of: identity, loaded)
+            }
+            let isKept = try await store.noteStanding(standing, of: identity, in: application)
+            return .done(isKept ? .stands : .superseded)
+        case .revoked:
+            let revocation = IdentityRevocation(
+                of: identity.key,
+                .token(identity.token),
+                by: "check",
+                endsSessions: (loaded.configured(identity.key.provider) as? any RemovalReporting)?
+                    .endsSessionsWhenRevoked ?? false
+            )
+            let actor = Actor.provider(identity.key.provider, by: "check")
+            let revoked = try await store.revoke(revocation, of: application, by: actor)
+            return .done(revoked.map { .revoked(sessionsEnded: $0.sessionsEnded) } ?? .superseded)
+        case .worthless:
+            return .done(try await store.dropToken(of: identity, in: application) ? .dropped : .superseded)
+        case .unknown(let failure):
+            let now = clock.seconds
+            let seconds = CheckBackoff.seconds(after: failure.reason, identity, now: now)
+            try await store.postponeCheck(of: identity, bySeconds: seconds, in: application)
+            return .done(.postponed)
+        }
+    }
+
+    /// Writes a profile by the stored mapping, as a login would, but without a session.
+    private func write(
+        _ profile: JSONObject,
+        scopes: [String],
+        _ standing: TokenStanding,
+        of identity: KeptIdentity,
+        _ loaded: LoadedApplication
+    ) async throws(Failure) -> StatementOutcome<CheckResult> {
+        let plan = try loaded.plan(for: identity.key.provider, clientMapping: nil)
+        let fields = loaded.configured(identity.key.provider)?.fields ?? .none
+        let admitted = AdmittedProfile(profile, by: fields)
+        let mapped = try plan.mapping.apply(to: admitted, grantedScopes: scopes)
+        let written = try await store.refreshProfile(
+            plan.columnValues(of: mapped),
+            clearing: mapped.cleared,
+            standing: standing,
+            of: identity,
+            by: plan.refreshStatement(of: loaded.application)
+        )
+        return written.map { user in
+            guard let user else { return .superseded }
+            return .refreshed(RefreshedUser(user: user, missingPermissions: mapped.missingPermissions))
+        }
+    }
+
+    /// Seconds until a failed exchange is retried; a short-lived token is valid for an hour or two.
+    private static let secondsToNextExchange: Int64 = 600
+}
+
+extension LoadedApplication {
+    /// Returns whether the identity's app is missing from the application.
+    ///
+    /// An app whose secret cannot be decrypted is not missing.
+    fileprivate func lacks(_ identity: IdentityKey) -> Bool {
+        guard defect == nil, let provider = configured(identity.provider) else { return false }
+        return !provider.apps.contains { $0.id == identity.app }
+    }
+}
+
+/// The backoff after a check without a result: as long as the check is overdue, so that each backoff doubles.
+enum CheckBackoff {
+    /// Returns the seconds until the next retry, by the reason of the failure; `now` is in Unix seconds.
+    static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {
+        let day: Int64 = 86_400
+        // The user has to act at the provider first.
+        guard reason != .userActionRequired else { return day }
+        let due = identity.isShortLived(now: now) ? identity.checkedAt : identity.checkedAt + day
+        let overdue = min(max(now.subtractingReportingOverflow(due).partialValue, 60), day / 4)
+        // An operator takes longer than a provider to fix an error.
+        let isOurs = reason == .providerMisconfigured || reason == .providerNotConfigured
+        return isOurs ? max(overdue, 3600) : overdue
+    }
+}

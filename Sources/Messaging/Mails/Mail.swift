@@ -1,0 +1,129 @@
+package import Domain
+
+/// A mail by its subject matter, with the values for its template.
+///
+/// Users choose `name` themselves, so it is left out if a mail program would make a link of it.
+package enum Mail: Sendable {
+    /// A link to set a new password, and its lifetime.
+    case passwordReset(link: Secret, minutes: Int, name: String?)
+    /// A link to confirm the address, and its lifetime.
+    case emailConfirmation(link: Secret, hours: Int, name: String?)
+    /// The password has changed; a reader who did not do that has to act.
+    case passwordChanged(name: String?)
+    /// An identity was linked, which can now log in; a reader who did not do that has to act.
+    case identityLinked(provider: String, name: String?)
+    /// The address has changed; the link, if there is one, undoes this change and all later ones.
+    case emailChanged(link: Secret?, days: Int, name: String?)
+    /// The login has changed; the link works likewise.
+    case loginChanged(link: Secret?, days: Int, name: String?)
+    /// An identity of the provider was unlinked, or the password if there is no provider; the link works likewise.
+    case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
+    /// A one-time code, and its lifetime.
+    case factorCode(code: Secret, minutes: Int, enrols: Bool, name: String?)
+    /// A second factor was added or removed; the link undoes that.
+    case factorAdded(kind: FactorKind, link: Secret?, days: Int, name: String?)
+    case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
+    /// A link to register, and its lifetime in seconds.
+    case invitation(link: Secret, seconds: Int64)
+    /// The account was deleted, or will be in this number of days.
+    case accountDeleted(days: Int64, name: String?)
+    /// A test of the mail configuration.
+    case test
+
+    /// The names of the templates, which operators may replace by files of their own.
+    package enum Template: String, Sendable, CaseIterable {
+        case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
+            factorCode, factorAdded, factorRemoved, invitation, accountDeleted, test
+        case loginMethodRemoved = "wayInRemoved"
+
+        /// The variables of a template; `application` is the name of the application.
+        var variables: Set<String> {
+            switch self {
+            case .passwordReset: ["application", "name", "link", "minutes"]
+            case .emailConfirmation: ["application", "name", "link", "hours"]
+            case .passwordChanged: ["application", "name"]
+            case .identityLinked: ["application", "name", "provider"]
+            case .emailChanged, .loginChanged: ["application", "name", "link", "days"]
+            case .loginMethodRemoved: ["application", "name", "provider", "link", "days"]
+            case .factorCode: ["application", "name", "code", "minutes", "login", "enrolment"]
+            case .factorAdded, .factorRemoved:
+                Set(["application", "name", "link", "days"] + FactorKind.allCases.map(\.rawValue))
+            case .invitation: ["application", "link", "days", "hours"]
+            case .accountDeleted: ["application", "name", "days"]
+            case .test: ["application"]
+            }
+        }
+    }
+
+    package var template: Template {
+        switch self {
+        case .passwordReset: .passwordReset
+        case .emailConfirmation: .emailConfirmation
+        case .passwordChanged: .passwordChanged
+        case .identityLinked: .identityLinked
+        case .emailChanged: .emailChanged
+        case .loginChanged: .loginChanged
+        case .loginMethodRemoved: .loginMethodRemoved
+        case .factorCode: .factorCode
+        case .factorAdded: .factorAdded
+        case .factorRemoved: .factorRemoved
+        case .invitation: .invitation
+        case .accountDeleted: .accountDeleted
+        case .test: .test
+        }
+    }
+
+    /// Seconds after which the mail is useless to its reader.
+    var usefulSeconds: Int64 {
+        switch self {
+        case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60
+        case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
+        case .invitation(_, let seconds): seconds
+        case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _),
+            .factorAdded(_, _?, let days, _), .factorRemoved(_, _?, let days, _):
+            Int64(clamping: days) &* 86_400
+        case .passwordChanged, .identityLinked, .emailChanged, .loginChanged, .loginMethodRemoved, .factorAdded,
+            .factorRemoved, .accountDeleted, .test:
+            86_400
+        }
+    }
+
+    /// The values for the template, except the name of the application.
+    var values: [String: String] {
+        switch self {
+        case .passwordReset(let link, let minutes, let name):
+            Self.values(name: name, ["link": link.reveal(), "minutes": String(minutes)])
+        case .emailConfirmation(let link, let hours, let name):
+            Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
+        case .passwordChanged(let name): Self.values(name: name, [:])
+        case .identityLinked(let provider, let name): Self.values(name: name, ["provider": provider])
+        case .emailChanged(let link, let days, let name), .loginChanged(let link, let days, let name):
+            Self.values(name: name, ["link": link?.reveal(), "days": String(days)])
+        case .loginMethodRemoved(let provider, let link, let days, let name):
+            Self.values(name: name, ["provider": provider, "link": link?.reveal(), "days": String(days)])
+        case .factorCode(let code, let minutes, let enrols, let name):
+            // Templates name the purpose in their own words.
+            Self.values(
+                name: name,
+                ["code": code.reveal(), "minutes": String(minutes), enrols ? "enrolment" : "login": "yes"]
+            )
+        case .factorAdded(let kind, let link, let days, let name),
+            .factorRemoved(let kind, let link, let days, let name):
+            // Templates name the kinds in their own words.
+            Self.values(name: name, ["link": link?.reveal(), "days": String(days), kind.rawValue: kind.rawValue])
+        case .invitation(let link, let seconds):
+            // Whole hours below two days, so that a mail never promises an incomplete day.
+            seconds < 172_800
+                ? ["link": link.reveal(), "hours": String(seconds / 3600)]
+                : ["link": link.reveal(), "days": String(seconds / 86_400)]
+        case .accountDeleted(let days, let name): Self.values(name: name, ["days": days > 0 ? String(days) : nil])
+        case .test: [:]
+        }
+    }
+
+    private static func values(name: String?, _ others: [String: String?]) -> [String: String] {
+        var values = others.compactMapValues(\.self)
+        values["name"] = name.flatMap(ShownName.init)?.text
+        return values
+    }
+}

@@ -1,0 +1,48 @@
+/// An e-mail address that is safe in a header and in an SMTP command without quoting.
+///
+/// It is narrower than RFC 5321: printable ASCII, neither quotes nor brackets nor a second `@`. No character can end
+/// the address, begin another one or add a line.
+package struct MailAddress: Sendable, Equatable {
+    package let text: String
+    /// The part after the `@`.
+    let domain: String
+
+    /// Returns nil for any other text.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8.prefix(255))
+        guard bytes.count <= 254, let at = bytes.firstIndex(of: UInt8(ascii: "@")) else { return nil }
+        let (local, domain) = (bytes[..<at], bytes[(at + 1)...])
+        guard (1...64).contains(local.count), local.allSatisfy(Self.isAtomOrDot), Self.hasSingleDots(local),
+            !domain.isEmpty, domain.allSatisfy(Self.isHostByte), Self.hasSingleDots(domain)
+        else { return nil }
+        self.text = text
+        self.domain = String(decoding: domain, as: UTF8.self)
+    }
+
+    private static func isAtomOrDot(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || "!#$%&'*+-/=?^_`{|}~.".utf8.contains(byte)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+
+    private static func hasSingleDots(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
+    }
+}
+
+extension MailAddress: CustomStringConvertible, CustomReflectable {
+    /// A mask: addresses must not be logged (decision D11).
+    package var description: String { "•••" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

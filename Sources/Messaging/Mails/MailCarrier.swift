@@ -1,0 +1,125 @@
+package import Curl
+package import Domain
+import FoundationEssentials
+
+/// A way to deliver mails.
+package enum MailCarrier: Sendable {
+    /// By a mail server, which delivers them.
+    case server(SMTPServer, client: CurlClient, limits: MailLimits)
+    /// Into a folder, one `….eml` file each, for development.
+    case folder(MailFolder)
+
+    func carry(_ mail: ComposedMail) async -> MailOutcome {
+        switch self {
+        case .server(let server, let client, let limits):
+            await Self.send(mail, by: server, client: client, limits: limits)
+        case .folder(let folder): folder.keep(mail)
+        }
+    }
+
+    private static func send(
+        _ mail: ComposedMail,
+        by server: SMTPServer,
+        client: CurlClient,
+        limits: MailLimits
+    ) async -> MailOutcome {
+        let content: SMTPMail
+        do throws(CurlError) {
+            content = try SMTPMail(
+                sender: mail.sender.text,
+                recipient: mail.recipient.text,
+                content: Array(mail.message.utf8),
+                timeout: limits.call,
+                connectTimeout: limits.connect
+            )
+        } catch {
+            return .refused(problem: "\(error)", answer: nil)
+        }
+        do throws(SMTPFailure) {
+            return .accepted(answer: try await client.send(content, by: server).text)
+        } catch {
+            return MailOutcome(error)
+        }
+    }
+}
+
+/// The timeouts of a mail server.
+package struct MailLimits: Sendable {
+    /// The timeout of a whole mail.
+    ///
+    /// It is generous: after a timeout while the server examines a mail, nobody knows whether the server has accepted
+    /// it.
+    package var call: Duration
+    /// The timeout until the server's greeting.
+    package var connect: Duration
+
+    package init(call: Duration = .seconds(120), connect: Duration = .seconds(15)) {
+        self.call = call
+        self.connect = connect
+    }
+}
+
+extension MailOutcome {
+    /// Maps a failure to the outcome of the mail.
+    fileprivate init(_ failure: SMTPFailure) {
+        self =
+            switch failure {
+            case .notSent: .postponed(problem: "\(failure)", answer: nil)
+            case .refused(let reply): .postponed(problem: "\(failure)", answer: reply.text)
+            // 4xx codes (RFC 5321 §4.2.1), and codes of a server that requires a login or TLS, which the operator can
+            // fix (RFC 4954 §6).
+            case .mailRefused(let reply) where reply.code < 500 || [530, 534, 535, 538].contains(reply.code):
+                .postponed(problem: "\(failure)", answer: reply.text)
+            case .mailRefused(let reply): .refused(problem: "\(failure)", answer: reply.text)
+            case .uncertain: .uncertain(problem: "\(failure)")
+            }
+    }
+}
+
+extension SMTPReply {
+    /// Code and words, for a human at a terminal.
+    fileprivate var text: String { "\(code) \(words)" }
+}
+
+/// A folder that receives mails in place of a server; every reader of the folder can read the mails.
+package struct MailFolder: Sendable {
+    package let path: String
+    let clock: WallClock
+    let random: RandomSource
+
+    package init(path: String, clock: WallClock, random: RandomSource) {
+        self.path = path
+        self.clock = clock
+        self.random = random
+    }
+
+    /// Whether the folder is writable or can be created; the check creates nothing.
+    package var isWritable: Bool {
+        var place = path
+        while true {
+            if let facts = try? FileManager.default.attributesOfItem(atPath: place) {
+                // A symbolic link has a type of its own; the first mail shows whether its target is writable.
+                return facts[.type] as? FileAttributeType != .typeRegular
+                    && FileManager.default.isWritableFile(atPath: place)
+            }
+            guard let slash = place.lastIndex(of: "/"), place != "/" else { return true }
+            place = slash == place.startIndex ? "/" : String(place[..<slash])
+        }
+    }
+
+    /// Writes a mail atomically to a file of its own; the file names are in chronological order.
+    func keep(_ mail: ComposedMail) -> MailOutcome {
+        let name = "\(clock.milliseconds)-\(random.objectID().description.prefix(8)).eml"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            try Data(mail.message.utf8).write(to: URL(filePath: path).appending(path: name), options: .atomic)
+        } catch {
+            return .postponed(problem: "the folder of mails cannot be written to", answer: nil)
+        }
+        return .accepted(answer: "written to \(name)")
+    }
+}

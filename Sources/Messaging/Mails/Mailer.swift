@@ -1,0 +1,78 @@
+package import FoundationEssentials
+
+/// A composer and sender of mails, by an SMTP server or into a folder.
+package struct Mailer: Sendable {
+    private let composer: MailComposer
+    private let carrier: MailCarrier
+
+    /// Creates a mailer.
+    ///
+    /// - Parameters:
+    ///   - templates: The texts of mails.
+    ///   - sender: The sender of all mails.
+    ///   - language: The language for readers whose own language has no templates; `templates` must be complete in it.
+    ///   - carrier: The way of delivery.
+    package init(templates: MailTemplates, sender: Mailbox, language: String, carrier: MailCarrier) {
+        composer = MailComposer(templates: templates, sender: sender, language: language)
+        self.carrier = carrier
+    }
+
+    /// Composes a mail, and returns it with the time after which it is useless.
+    ///
+    /// Later changes of the templates do not affect the mail.
+    ///
+    /// - Parameters:
+    ///   - mail: The subject matter.
+    ///   - recipient: The address of the recipient.
+    ///   - locale: The locale of the recipient, such as `de` or `de_AT`; nil if unknown.
+    ///   - application: The name of the application.
+    ///   - id: The id of the mail.
+    ///   - now: Seconds since 1970.
+    /// - Returns: Nil without templates for the mail, which a check of `MailTemplates.isComplete` rules out.
+    package func compose(
+        _ mail: Mail,
+        to recipient: MailAddress,
+        locale: String?,
+        application: String,
+        id: UUID,
+        now: Int64
+    ) -> (mail: ComposedMail, usefulUntil: Int64)? {
+        composer.compose(mail, to: recipient, locale: locale, application: application, id: id, now: now).map {
+            ($0, now &+ mail.usefulSeconds)
+        }
+    }
+
+    /// The languages with templates for all mails.
+    package var languages: [String] { composer.templates.languages }
+
+    /// The name of the sender, for mails without an application.
+    package var senderName: String { composer.sender.name ?? "Federation" }
+
+    /// Returns the texts of an example mail of a template, about a fictitious user.
+    ///
+    /// - Parameters:
+    ///   - template: The template.
+    ///   - locale: The language; a language without templates falls back to the default.
+    /// - Returns: Nil without templates for the mail.
+    package func example(of template: Mail.Template, locale: String?) -> WrittenMail? {
+        composer.written(.example(of: template), locale: locale, application: "Example")
+    }
+
+    /// Sends a mail, without a retry.
+    package func send(_ mail: ComposedMail) async -> MailOutcome { await carrier.carry(mail) }
+}
+
+/// The outcome of sending a mail.
+///
+/// `problem` is for logs: it contains no address and no words of the server. `answer` is the server's reply, for a
+/// human at a terminal; it may repeat the address.
+package enum MailOutcome: Sendable {
+    /// The server has accepted the mail, with this reply.
+    case accepted(answer: String)
+    /// The mail was not accepted; a retry may succeed.
+    case postponed(problem: String, answer: String?)
+    /// The server will never accept this mail.
+    case refused(problem: String, answer: String?)
+    /// The server may have accepted the mail, so there must be no retry.
+    case uncertain(problem: String)
+}

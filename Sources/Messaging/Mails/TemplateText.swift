@@ -1,0 +1,172 @@
+/// A text of a template, with a subset of Mustache: variables and sections.
+///
+/// `{{link}}` shows a value, `{{#name}}…{{/name}}` appears only with the value, `{{^name}}…{{/name}}` only without it.
+/// The parser checks all names, so that no mail has a missing value. A Mustache library has more features, each of
+/// which would have to be refused, and costs too much: it links all of Foundation, 40 MB.
+struct TemplateText: Sendable {
+    private let parts: [Part]
+
+    private enum Part: Sendable {
+        case text(String)
+        case value(String)
+        indirect case section(Tag, [Part])
+    }
+
+    struct Problem: Error {
+        let line: Int
+        let text: String
+    }
+
+    /// Parses a template.
+    ///
+    /// - Throws: The error, for the author of the template.
+    init(_ text: String, variables: Set<String>) throws(Problem) {
+        var reader = Reader(variables: variables)
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for line in lines {
+            reader.line += 1
+            try reader.read(line, ending: reader.line < lines.count ? "\n" : "")
+        }
+        parts = try reader.end()
+    }
+
+    /// Returns the text with the values, each written by `escape`.
+    func filled(with values: [String: String], escape: (String) -> String) -> String {
+        func fill(_ parts: [Part], into filled: inout String) {
+            for part in parts {
+                switch part {
+                case .text(let text): filled += text
+                case .value(let name): filled += values[name].map(escape) ?? ""
+                case .section(let tag, let parts):
+                    if (values[tag.name] == nil) == (tag.kind == .without) { fill(parts, into: &filled) }
+                }
+            }
+        }
+        var filled = ""
+        fill(parts, into: &filled)
+        return filled
+    }
+}
+
+extension TemplateText {
+    /// The content between `{{` and `}}`.
+    private struct Tag {
+        enum Kind { case value, with, without, end }
+
+        let kind: Kind
+        let name: String
+
+        init(_ content: Substring.UTF8View) {
+            var name = content.trimmed
+            kind =
+                switch name.first {
+                case UInt8(ascii: "#"): .with
+                case UInt8(ascii: "^"): .without
+                case UInt8(ascii: "/"): .end
+                default: .value
+                }
+            if kind != .value { name = name.dropFirst().trimmed }
+            self.name = String(Substring(name))
+        }
+    }
+
+    private struct Reader {
+        let variables: Set<String>
+        /// The line number, from 1.
+        var line = 0
+        /// The parts since the beginning of the innermost open section.
+        private var parts: [Part] = []
+        /// The open sections, each with the parts before it in its parent.
+        private var open: [(tag: Tag, before: [Part])] = []
+
+        /// The maximum depth of nested sections.
+        private static let maximumDepth = 16
+
+        init(variables: Set<String>) { self.variables = variables }
+
+        mutating func read(_ content: Substring.UTF8View, ending: String) throws(Problem) {
+            let pieces = content.split(separator: "{{".utf8, omittingEmptySubsequences: false)
+            var tags: [(tag: Tag, text: Substring.UTF8View)] = []
+            for piece in pieces.dropFirst() {
+                guard let end = piece.firstRange(of: "}}".utf8) else { throw problem("a {{ has no }} on its line") }
+                tags.append((Tag(piece[..<end.lowerBound]), piece[end.upperBound...]))
+            }
+            // A line with only the tag of a section is not a line of the text.
+            if tags.count == 1, let (tag, text) = tags.first, tag.kind != .value, text.trimmed.isEmpty,
+                pieces[0].trimmed.isEmpty
+            {
+                return try read(tag)
+            }
+            add(pieces[0])
+            for (tag, text) in tags {
+                try read(tag)
+                add(text)
+            }
+            add(ending.utf8[...])
+        }
+
+        private mutating func read(_ tag: Tag) throws(Problem) {
+            guard variables.contains(where: { $0.utf8.elementsEqual(tag.name.utf8) }) else {
+                throw problem("there is no {{\(tag.name.prefix(40))}} here; there is \(known)")
+            }
+            switch tag.kind {
+            case .value: parts.append(.value(tag.name))
+            case .with, .without:
+                guard open.count < Self.maximumDepth else { throw problem("too many sections are open") }
+                open.append((tag, parts))
+                parts = []
+            case .end:
+                guard let (opened, before) = open.popLast(), opened.name == tag.name else {
+                    throw problem("this {{/…}} ends no section, or not the one that was opened last")
+                }
+                parts = before + [.section(opened, parts)]
+            }
+        }
+
+        private mutating func add(_ text: Substring.UTF8View) {
+            if !text.isEmpty { parts.append(.text(String(Substring(text)))) }
+        }
+
+        func end() throws(Problem) -> [Part] {
+            guard open.isEmpty else { throw problem("a section is still open at the end") }
+            return parts
+        }
+
+        private var known: String { variables.sorted().map { "{{\($0)}}" }.joined(separator: ", ") }
+
+        private func problem(_ text: String) -> Problem { Problem(line: line, text: text) }
+    }
+}
+
+extension Substring.UTF8View {
+    /// The bytes without spaces and tabs at the ends.
+    fileprivate var trimmed: Self {
+        func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D].contains(byte) }
+        let rest = drop(while: isBlank)
+        return rest[..<(rest.lastIndex { !isBlank($0) }.map(rest.index(after:)) ?? rest.startIndex)]
+    }
+}
+
+/// The escaping of values for their context.
+enum Escaping {
+    /// Escapes for plain text: the value stays on its line.
+    static func plain(_ value: String) -> String {
+        String(String.UnicodeScalarView(value.unicodeScalars.map { $0.isControlOrFormat ? " " : $0 }))
+    }
+
+    /// Escapes for HTML, between tags and in quoted attributes.
+    static func html(_ value: String) -> String {
+        var escaped = ""
+        for scalar in plain(value).unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,327 @@
+package import Applications
+package import Domain
+import Encodings
+import Limiting
+package import Logging
+package import Secrets
+package import Store
+
+/// A single-use link in a mail, to a page of this service.
+package struct MailedLink: Sendable {
+    package let purpose: EmailTokenPurpose
+    package let token: OneTimeToken
+
+    /// Returns the address of the page.
+    ///
+    /// It contains nothing of a request and no API key, since anyone may read the mail (T-71).
+    package func address(at publicURL: String, of application: ApplicationID) -> Secret {
+        Self.address(of: purpose.page, token, at: publicURL, of: application)
+    }
+
+    fileprivate static func address(
+        of page: String,
+        _ token: OneTimeToken,
+        at publicURL: String,
+        of application: ApplicationID
+    ) -> Secret {
+        Secret("\(publicURL)/\(application)/\(page)?token=\(token.secret.reveal())")
+    }
+}
+
+/// Links that are mailed to users.
+package struct MailedLinks: Sendable {
+    let store: Store
+    let queue: MailQueue
+    let attempts: AttemptCounter
+    let address: PublicAddress
+    let pseudonyms: Pseudonyms
+    /// Limits the work that continues after the response to its request.
+    let afterReplies = ConcurrencyLimit<ApplicationID>(limit: Self.askedForAtOnce)
+    let limits: Limits
+    let random: RandomSource
+
+    /// The maximum number of requested mails at once; the client does not wait for them.
+    private static let askedForAtOnce = 256
+
+    package init(
+        store: Store,
+        queue: MailQueue,
+        attempts: AttemptCounter,
+        address: PublicAddress,
+        pseudonyms: Pseudonyms,
+        limits: Limits,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.queue = queue
+        self.attempts = attempts
+        self.address = address
+        self.pseudonyms = pseudonyms
+        self.limits = limits
+        self.random = random
+    }
+
+    /// Returns the public address in mailed links.
+    ///
+    /// - Throws: `mail_off` if the deployment does not set it.
+    package func base() throws(Failure) -> String {
+        guard let url = address.url else {
+            throw Failure(
+                .mailOff,
+                "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL), so it sends no links."
+            )
+        }
+        return url
+    }
+
+    /// Makes a link for a user, and stores the hash of its token.
+    ///
+    /// - Parameters:
+    ///   - purpose: The purpose of the link.
+    ///   - user: The user of the address.
+    ///   - email: The address as it is stored.
+    ///   - onlyConfirms: Whether the link sets no password, since its receiver need not read the mail.
+    ///   - loaded: The application.
+    /// - Returns: The link, and the address of its page.
+    /// - Throws: `mail_off`, `store_unavailable` and similar errors.
+    package func makeLink(
+        _ purpose: EmailTokenPurpose,
+        for user: ObjectID,
+        at email: String,
+        onlyConfirming onlyConfirms: Bool = false,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (link: MailedLink, address: Secret) {
+        let base = try base()
+        let link = MailedLink(purpose: purpose, token: OneTimeToken(random))
+        try await store.addEmailToken(
+            EmailToken(user: user, email: email, onlyConfirms: onlyConfirms),
+            for: purpose,
+            tokenHash: link.token.hash,
+            of: loaded.application
+        )
+        return (link, link.address(at: base, of: loaded.application.id))
+    }
+
+    /// The last path segment of the invitation page.
+    package static let invitationPage = "invitation"
+
+    /// Returns the address of an invitation's page.
+    ///
+    /// - Throws: `mail_off` if the deployment does not set its public address.
+    package func invitation(by token: OneTimeToken, to application: ApplicationID) throws(Failure) -> Secret {
+        MailedLink.address(of: Self.invitationPage, token, at: try base(), of: application)
+    }
+
+    /// Returns the mail of an invitation, to be enqueued together with the invitation; it is counted for its mailbox.
+    ///
+    /// - Throws: `mail_off`, `email_invalid`.
+    package func invitation(
+        link: Secret,
+        seconds: Int64,
+        to email: EmailAddress,
+        locale: String?,
+        in loaded: LoadedApplication
+    ) throws(Failure) -> Notice {
+        let (id, mail) = (random.objectID(), Mail.invitation(link: link, seconds: seconds))
+        return Notice(
+            id: id,
+            event: "\(mail.template.rawValue)/\(id)",
+            content: try queue.sealed(mail, as: id, to: email.text, locale: locale, of: loaded),
+            counts: AttemptCount.mails(mail.template.rawValue, to: email, from: nil),
+            reversalHash: nil
+        )
+    }
+
+    /// Runs a body that enqueues counted mails, when the application has its turn.
+    package func counting<Result>(
+        of application: Application,
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        try await attempts.counting(of: application, before: .now + limits.login, body)
+    }
+
+    /// Sends a link to a user's stored address.
+    package func mailLink(
+        _ purpose: EmailTokenPurpose,
+        to user: User,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard let email = user.email else { return }
+        let mail: (Secret) -> Mail
+        switch purpose {
+        case .passwordReset: mail = { .passwordReset(link: $0, minutes: purpose.seconds / 60, name: user.name) }
+        case .confirmation: mail = { .emailConfirmation(link: $0, hours: purpose.seconds / 3600, name: user.name) }
+        // Nobody requests this link: a notice about a change contains it.
+        case .reversal: return
+        }
+        let (link, address) = try await makeLink(purpose, for: user.objectID, at: email, in: loaded)
+        try await queue.enqueue(
+            mail(address),
+            event: "\(purpose.rawValue)/\(Base64URL.encode(link.token.hash))",
+            to: email,
+            locale: user.locale,
+            user: user.objectID,
+            of: loaded
+        )
+    }
+
+    /// Sends a link to the user of a login, after the response to the client.
+    ///
+    /// So neither the response nor its duration shows whether the login exists (T-83), unless the application allows
+    /// that.
+    ///
+    /// - Parameters:
+    ///   - purpose: The purpose of the link.
+    ///   - identity: The login that the client sent.
+    ///   - source: The source of the request.
+    ///   - loaded: The application.
+    ///   - logger: Gets a line if no link is sent, with the pseudonym of the login.
+    ///   - tellsUnknown: Whether the response shows that the login does not exist.
+    ///   - concerns: Returns whether the link is for a user.
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
+    package func mailLink(
+        _ purpose: EmailTokenPurpose,
+        toLogin identity: String,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger,
+        tellingUnknown tellsUnknown: Bool = false,
+        if concerns: @escaping @Sendable (User) -> Bool
+    ) async throws(Failure) {
+        try requireMail()
+        let pseudonym = pseudonyms.pseudonym(ofLogin: identity, in: loaded.application.id)
+        let facts: Logger.Metadata = [
+            "application": "\(loaded.application.id)", "purpose": "\(purpose.rawValue)", "login": "\(pseudonym)",
+        ]
+        @Sendable func nothingComes(of outcome: String) {
+            logger.notice("link asked for", metadata: facts.merging(["outcome": "\(outcome)"]) { own, _ in own })
+        }
+        func findsNobody() throws(Failure) {
+            nothingComes(of: "nobody")
+            if tellsUnknown { throw Failure(.loginUnknown, "There is no account with this login.").logged }
+        }
+        // No user can log in with such a text, so the response reveals nothing.
+        guard let login = loaded.application.login(identity) else { return try findsNobody() }
+        do throws(Failure) {
+            try await counted(AttemptCount.mails(purpose.rawValue, to: login, from: source.name), in: loaded)
+        } catch {
+            nothingComes(of: error.reason.rawValue)
+            throw error.logged
+        }
+        @Sendable func addressee() async throws(Failure) -> User? {
+            guard let user = try await store.user(ofLogin: login.key, in: loaded.application), concerns(user) else {
+                return nil
+            }
+            let hasIdentities = try await store.hasIdentities(user.objectID, in: loaded.application)
+            return Self.goes(to: user, by: login, whoHasIdentities: hasIdentities) ? user : nil
+        }
+        // The request is counted already, which limits queries for many logins.
+        if tellsUnknown, try await addressee() == nil { return try findsNobody() }
+        guard afterReplies.enter(loaded.application.id) else {
+            throw Failure(.overloaded, "Too many mails are being asked for. Try again shortly.", retryAfter: 1)
+        }
+        Task {
+            defer { afterReplies.leave(loaded.application.id) }
+            do throws(Failure) {
+                guard let user = try await addressee() else { return nothingComes(of: "nobody") }
+                // Several logins may share one mailbox.
+                if login.email == nil, let address = user.email.flatMap({ EmailAddress($0) }) {
+                    try await counted(AttemptCount.mails(purpose.rawValue, to: address, from: nil), in: loaded)
+                }
+                try await mailLink(purpose, to: user, in: loaded)
+            } catch {
+                logger.warning(
+                    "a link could not be sent",
+                    metadata: ["reason": "\(error.reason.rawValue)", "cause": "\(error.cause ?? "")"]
+                )
+            }
+        }
+    }
+
+    /// Returns whether a link may be sent to the user's stored address.
+    ///
+    /// The address must be the login (T-38). With another login name, it must not come from a provider (decision D6).
+    package static func goes(to user: User, by login: Login, whoHasIdentities hasIdentities: Bool) -> Bool {
+        guard user.status != .disabled, let address = user.email.flatMap({ EmailAddress($0) }) else { return false }
+        guard login.email == nil else { return address.login.hasSameBytes(as: login.key) }
+        return user.emailVerified || !hasIdentities
+    }
+
+    /// Counts a link that a client requests; for an operator, for its mailbox alone.
+    ///
+    /// - Returns: The counts, which can be taken back if no link is sent.
+    /// - Throws: `too_many_attempts`, and nothing is counted then.
+    @discardableResult
+    package func countLink(
+        _ purpose: EmailTokenPurpose,
+        to email: EmailAddress,
+        from source: RequestSource?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [AttemptCount] {
+        let counts = AttemptCount.mails(purpose.rawValue, to: email, from: source?.name)
+        try await counted(counts, in: loaded)
+        return counts
+    }
+
+    /// Counts the link that confirms the address of a registration.
+    ///
+    /// The source is counted with the registration.
+    ///
+    /// - Returns: The counts, which can be taken back if the registration fails.
+    /// - Throws: `too_many_attempts`, and nothing is counted then.
+    package func countConfirmation(
+        of email: EmailAddress,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [AttemptCount] {
+        try await countLink(.confirmation, to: email, from: nil, in: loaded)
+    }
+
+    private func counted(_ counts: [AttemptCount], in loaded: LoadedApplication) async throws(Failure) {
+        let refusal = try await attempts.count(counts, of: loaded.application, before: .now + limits.login)
+        guard let refusal else { return }
+        throw Failure(
+            .tooManyAttempts,
+            "Too many mails to this address have been asked for. Look into the mailbox, or try again later.",
+            retryAfter: refusal.seconds
+        )
+    }
+
+    package var canSend: Bool { address.url != nil && queue.canSendMail }
+
+    /// Requires that the deployment can send links.
+    ///
+    /// - Throws: `mail_off`.
+    package func requireMail() throws(Failure) {
+        _ = try base()
+        guard queue.canSendMail else { throw .mailOff }
+    }
+}
+
+extension AttemptCount {
+    /// Returns the counts of a requested mail: for its source, if there is one, and for the mailbox.
+    ///
+    /// Each kind has counts of its own: requests of another kind cannot keep the link of a reset from its owner.
+    package static func mails(_ kind: String, to email: EmailAddress, from source: String?) -> [AttemptCount] {
+        let sources = source.map { [AttemptCount(for: Digest.sha256("mails " + $0), by: .mailsFromSource)] } ?? []
+        return sources + [AttemptCount(for: Digest.sha256("mails \(kind) to \(email.mailbox)"), by: .mailsToMailbox)]
+    }
+
+    /// Returns the counts of a mail with a code.
+    package static func codes(to email: EmailAddress, from source: RequestSource) -> [AttemptCount] {
+        [mails(from: source), AttemptCount(for: Digest.sha256("codes to \(email.mailbox)"), by: .codesToMailbox)]
+    }
+
+    /// Returns the count of any mail for its source.
+    package static func mails(from source: RequestSource) -> AttemptCount {
+        AttemptCount(for: Digest.sha256("mails " + source.name), by: .mailsFromSource)
+    }
+
+    /// Returns the counts of a requested mail to a login, which may have a mailbox.
+    static func mails(_ kind: String, to login: Login, from source: String) -> [AttemptCount] {
+        if let email = login.email { return mails(kind, to: email, from: source) }
+        return [
+            AttemptCount(for: Digest.sha256("mails " + source), by: .mailsFromSource),
+            AttemptCount(for: Digest.sha256("mails \(kind) to login \(login.key)"), by: .mailsToMailbox),
+        ]
+    }
+}

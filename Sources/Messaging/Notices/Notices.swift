@@ -1,0 +1,173 @@
+package import Applications
+package import Domain
+import Encodings
+package import Logging
+import Secrets
+package import Store
+
+/// An address that receives notices.
+package struct NoticeAddress: Sendable {
+    package let text: String
+    /// Whether the owner of the account has confirmed the address.
+    let isConfirmed: Bool
+}
+
+/// Notices to users about changes of their accounts, at every relevant address.
+package struct Notices: Sendable {
+    let store: Store
+    let queue: MailQueue
+    /// Nil if notices contain no links that undo a change.
+    let links: MailedLinks?
+    let attempts: AttemptCounter
+    let limits: Limits
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        queue: MailQueue,
+        links: MailedLinks? = nil,
+        attempts: AttemptCounter,
+        limits: Limits,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.queue = queue
+        self.links = links
+        self.attempts = attempts
+        self.limits = limits
+        self.random = random
+    }
+
+    /// Notifies a user by mail about a change of the account.
+    ///
+    /// Without a mail server it does nothing, and no failure affects the change.
+    ///
+    /// - Parameters:
+    ///   - mail: The mail about the change.
+    ///   - user: The user before the change, which may have changed the address as well.
+    ///   - others: Further addresses.
+    ///   - loaded: The application.
+    ///   - logger: Gets a line if the mail could not be enqueued.
+    package func notify(
+        _ mail: Mail,
+        about user: User,
+        and others: [NoticeAddress] = [],
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async {
+        guard queue.canSendMail else { return }
+        do throws(Failure) {
+            let notices = try await notices(of: mail, to: user, and: others, in: loaded)
+            guard !notices.isEmpty else { return }
+            try await attempts.counting(of: loaded.application, before: .now + limits.login) { () throws(Failure) in
+                try await store.enqueue(notices, to: user.objectID, of: loaded.application)
+            }
+        } catch {
+            logger.warning(
+                "a notice could not be sent",
+                metadata: [
+                    "mail": "\(mail.template.rawValue)", "user": "\(user.objectID)",
+                    "reason": "\(error.reason.rawValue)",
+                    "cause": "\(error.cause ?? "")",
+                ]
+            )
+        }
+    }
+
+    /// Returns the notices of a change, to be enqueued together with the change.
+    ///
+    /// - Returns: A notice to every relevant address; empty if the deployment sends no mails.
+    /// - Throws: `store_unavailable` and similar errors.
+    package func notices(
+        of mail: Mail,
+        to user: User,
+        and others: [NoticeAddress] = [],
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [Notice] {
+        guard queue.canSendMail else { return [] }
+        var notices: [Notice] = []
+        for address in try await noticeAddresses(of: user, and: others, in: loaded) {
+            if let notice = try notice(mail, to: address, of: user, in: loaded) { notices.append(notice) }
+        }
+        return notices
+    }
+
+    /// Returns the announcement of a future change, with a link that undoes it.
+    ///
+    /// Only the notice to the user's confirmed address before the change has the link: no other reader can be trusted
+    /// with it.
+    ///
+    /// - Parameters:
+    ///   - user: The user before the change.
+    ///   - loaded: The application.
+    ///   - mail: Returns the mail about the change, with that link and its lifetime in days.
+    /// - Returns: Nil if the deployment sends no mails.
+    /// - Throws: `store_unavailable` and similar errors.
+    package func announcement(
+        to user: User,
+        in loaded: LoadedApplication,
+        of mail: (_ link: Secret?, _ days: Int) -> Mail
+    ) async throws(Failure) -> Announcement? {
+        guard queue.canSendMail else { return nil }
+        let days = EmailTokenPurpose.reversal.seconds / 86_400
+        var notices: [Notice] = []
+        for address in try await noticeAddresses(of: user, in: loaded) {
+            let isOwn = user.emailVerified && user.email?.hasSameBytes(as: address.text) == true
+            let base = isOwn && links?.canSend == true ? try links?.base() : nil
+            let link = base.map { _ in MailedLink(purpose: .reversal, token: OneTimeToken(random)) }
+            let location = base.flatMap { base in link?.address(at: base, of: loaded.application.id) }
+            if let notice = try notice(mail(location, days), to: address, of: user, link: link, in: loaded) {
+                notices.append(notice)
+            }
+        }
+        return Announcement(email: user.email, isVerified: user.emailVerified, notices: notices)
+    }
+
+    /// Returns the addresses for an account's notices: the present one, and for three days the former ones.
+    ///
+    /// An unconfirmed address may belong to anyone. It receives notices only if the account has a password.
+    package func noticeAddresses(
+        of user: User,
+        and others: [NoticeAddress] = [],
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [NoticeAddress] {
+        var addresses: [NoticeAddress] = []
+        if let email = user.email {
+            let hasPassword = try await store.password(of: user.objectID, in: loaded.application) != nil
+            if user.emailVerified || hasPassword {
+                addresses.append(NoticeAddress(text: email, isConfirmed: user.emailVerified))
+            }
+        }
+        addresses += others
+        addresses += try await store.formerAddresses(of: user.objectID, in: loaded.application).map {
+            NoticeAddress(text: $0, isConfirmed: true)
+        }
+        var logins: Set<String> = []
+        return addresses.filter { EmailAddress($0.text).map { logins.insert($0.login).inserted } ?? false }
+    }
+
+    /// Returns a notice, counted for its mailbox.
+    ///
+    /// Without the count, a user could flood a mailbox that may belong to someone else. A notice to a confirmed address
+    /// is counted for the account alone, so that no other account with that address uses up the count. A user who uses
+    /// it up through the account itself has also sent the owner links that undo all later changes.
+    private func notice(
+        _ mail: Mail,
+        to address: NoticeAddress,
+        of user: User,
+        link: MailedLink? = nil,
+        in loaded: LoadedApplication
+    ) throws(Failure) -> Notice? {
+        guard MailAddress(address.text) != nil, let email = EmailAddress(address.text) else { return nil }
+        let (id, kind) = (random.objectID(), mail.template.rawValue)
+        return Notice(
+            id: id,
+            event: "\(kind)/\(id)",
+            content: try queue.sealed(mail, as: id, to: address.text, locale: user.locale, of: loaded),
+            counts: address.isConfirmed
+                ? AttemptCount.mails("\(kind) of \(user.objectID)", to: email, from: nil)
+                : AttemptCount.mails(kind, to: email, from: "\(user.objectID)"),
+            reversalHash: link?.token.hash
+        )
+    }
+}

@@ -1,0 +1,36 @@
+import Domain
+import Encodings
+
+/// A mail in the queue, ready to be sent.
+struct QueuedMail {
+    let mail: ComposedMail
+    /// The time after which the mail is useless, in seconds since 1970.
+    let usefulUntil: Int64
+}
+
+// Encoding for encryption.
+extension QueuedMail {
+    private enum Key {
+        static let (sender, recipient, message, until) = ("from", "to", "message", "until")
+    }
+
+    var text: Secret {
+        Secret(
+            JSONValue.object([
+                Key.sender: .string(mail.sender.text), Key.recipient: .string(mail.recipient.text),
+                Key.message: .string(mail.message), Key.until: .integer(usefulUntil),
+            ]).text
+        )
+    }
+
+    /// Returns nil for a text of another version.
+    init?(_ text: Secret) {
+        guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
+            let sender = object[Key.sender]?.string.flatMap(MailAddress.init),
+            let recipient = object[Key.recipient]?.string.flatMap(MailAddress.init),
+            let message = object[Key.message]?.string, let until = object[Key.until]?.integer
+        else { return nil }
+        mail = ComposedMail(sender: sender, recipient: recipient, message: message)
+        usefulUntil = until
+    }
+}

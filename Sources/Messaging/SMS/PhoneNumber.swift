@@ -1,0 +1,73 @@
+import Encodings
+
+/// A telephone number in the form of ITU-T E.164: `+`, the country code and the rest, 7 to 15 digits in all.
+package struct PhoneNumber: Sendable, Hashable {
+    /// The number, such as `+41791234567`.
+    package let text: String
+
+    /// Parses a typed number; spaces, hyphens and parentheses are ignored.
+    ///
+    /// - Throws: The error for the user; it does not repeat the text.
+    package init(_ text: some StringProtocol) throws(InvalidPhoneNumber) {
+        guard text.utf8.count <= 40 else { throw .tooLong }
+        // A zero in parentheses after the country code is a trunk prefix, which is omitted after `+`.
+        guard !text.utf8.filter({ $0 != UInt8(ascii: " ") }).contains("(0)".utf8) else { throw .trunkPrefix }
+        let bytes = text.utf8.filter { !$0.isOne(of: " -()") }
+        guard !bytes.starts(with: "00".utf8) else { throw .internationalPrefix }
+        guard bytes.first == UInt8(ascii: "+") else { throw .noCountryCode }
+        let digits = bytes.dropFirst()
+        guard digits.allSatisfy(\.isASCIIDigit) else { throw .character }
+        guard digits.first != UInt8(ascii: "0") else { throw .noCountryCode }
+        guard digits.count >= 7 else { throw .tooShort }
+        guard digits.count <= 15 else { throw .tooLong }
+        self.text = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The masked number, which only its owner recognizes.
+    ///
+    /// It has the first two digits, whether the country code ends there or not, and the last two.
+    package var masked: String { "\(text.prefix(3)) •••• \(text.suffix(2))" }
+
+    /// Returns whether the number begins with one of the prefixes; an empty list allows no number.
+    ///
+    /// - Parameter prefixes: Prefixes such as `+41`, or longer ones such as `+4179`. An invalid prefix
+    ///   (``isPrefix(_:)``) allows no number.
+    /// - Returns: Whether any prefix matches.
+    package func isAllowed(by prefixes: [String]) -> Bool {
+        prefixes.contains { Self.isPrefix($0) && text.utf8.starts(with: $0.utf8) }
+    }
+
+    /// Returns whether a text is a valid prefix: `+` and 1 to 15 digits, the first of them not 0.
+    package static func isPrefix(_ text: String) -> Bool {
+        let digits = text.utf8.dropFirst()
+        return text.utf8.first == UInt8(ascii: "+") && (1...15).contains(digits.count)
+            && digits.allSatisfy(\.isASCIIDigit) && digits.first != UInt8(ascii: "0")
+    }
+}
+
+extension PhoneNumber: CustomStringConvertible, CustomReflectable {
+    /// A mask: numbers must not be logged (decision D11).
+    package var description: String { "•••" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// An error in the text of a telephone number.
+package enum InvalidPhoneNumber: Error, CustomStringConvertible {
+    case noCountryCode
+    case internationalPrefix
+    case trunkPrefix
+    case character
+    case tooShort
+    case tooLong
+
+    package var description: String {
+        switch self {
+        case .noCountryCode: "A phone number begins with + and the country code, like +41."
+        case .internationalPrefix: "A phone number begins with + in place of 00."
+        case .trunkPrefix: "A phone number has no (0) behind the country code."
+        case .character: "A phone number has digits behind the +, and nothing else."
+        case .tooShort: "A phone number has at least seven digits behind the +."
+        case .tooLong: "A phone number has at most fifteen digits behind the +."
+        }
+    }
+}

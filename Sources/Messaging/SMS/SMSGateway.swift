@@ -1,0 +1,112 @@
+package import Curl
+package import Domain
+import Encodings
+
+/// The operator's SMS gateway, which passes messages to a vendor.
+///
+/// The gateway gets one signed POST per message, with `{"id", "application", "to", "text", "code" | "link",
+/// "language"}`.
+package struct SMSGateway: Sendable {
+    private let url: HTTPURL
+    private let secret: SigningSecret
+    private let client: CurlClient
+    private let limits: SMSLimits
+    private let clock: WallClock
+
+    /// The maximum size, in bytes, of a response; only its status is read.
+    private static let maxReplyBytes = 65_536
+
+    /// Creates a gateway; nothing is sent.
+    ///
+    /// - Parameters:
+    ///   - url: The address of the gateway.
+    ///   - secret: The secret that signs requests.
+    ///   - client: The HTTP client.
+    ///   - limits: The timeouts.
+    ///   - clock: The time in the signature of a request.
+    package init(url: HTTPURL, secret: SigningSecret, client: CurlClient, limits: SMSLimits, clock: WallClock) {
+        self.url = url
+        self.secret = secret
+        self.client = client
+        self.limits = limits
+        self.clock = clock
+    }
+
+    /// Sends a message, without a retry: each SMS costs money, and the user can request another code.
+    package func send(_ message: TextMessage) async -> SMSOutcome {
+        let body = Self.body(of: message)
+        let (id, now) = (message.id.description, clock.seconds)
+        do throws(CurlError) {
+            let request = try HTTPRequest(
+                method: .post,
+                url: url,
+                headers: [
+                    ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", String(now)),
+                    ("webhook-signature", secret.signature(id: id, timestamp: now, body: body)),
+                ],
+                body: body,
+                timeout: limits.call,
+                connectTimeout: limits.connect,
+                maxReplyBytes: Self.maxReplyBytes,
+                reusesConnection: false
+            )
+            return SMSOutcome(status: try await client.send(request).status)
+        } catch {
+            return .unreachable(problem: "the SMS gateway gave no answer: \(error)")
+        }
+    }
+
+    private static func body(of message: TextMessage) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.member("id", message.id.description)
+            object.member("application", message.application.text)
+            object.member("to", message.recipient.text)
+            object.member("text", message.text.reveal())
+            switch message.content {
+            case .code(let code): object.member("code", code.reveal())
+            case .link(let link): object.member("link", link.reveal())
+            }
+            object.member("language", message.language)
+        }
+        return writer.bytes
+    }
+}
+
+extension SMSGateway: CustomStringConvertible {
+    /// Scheme, host and port.
+    package var description: String { "\(url)" }
+}
+
+/// The timeouts of a gateway.
+package struct SMSLimits: Sendable {
+    /// The timeout of a whole request.
+    package var call: Duration
+    /// The timeout of the connection, including the handshake.
+    package var connect: Duration
+
+    package init(call: Duration, connect: Duration) {
+        self.call = call
+        self.connect = connect
+    }
+}
+
+/// The outcome of a message; `problem` is for logs, and contains no words of the gateway.
+package enum SMSOutcome: Sendable, Equatable {
+    /// The gateway has accepted the message.
+    case taken
+    /// The gateway will never accept this message.
+    case refused(problem: String)
+    /// The gateway has not confirmed the message, but may have accepted it.
+    case unreachable(problem: String)
+
+    fileprivate init(status: Int) {
+        self =
+            switch status {
+            case 200..<300: .taken
+            case 408, 425, 429: .unreachable(problem: "the SMS gateway answered \(status)")
+            case 400..<500: .refused(problem: "the SMS gateway answered \(status)")
+            default: .unreachable(problem: "the SMS gateway answered \(status)")
+            }
+    }
+}

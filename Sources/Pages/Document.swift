@@ -1,0 +1,67 @@
+import HTTP
+package import HTTPTypes
+package import Hummingbird
+import NIOCore
+
+extension HTML {
+    /// Returns an HTML document; `head` has further elements of the document's head.
+    package static func document(
+        _ title: HTML,
+        in language: PageLanguage = .english,
+        head: HTML,
+        _ body: HTML
+    ) -> HTML {
+        """
+        <!DOCTYPE html>
+        <html lang="\(language)">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>\(title)</title>
+        \(head)
+        </head>
+        <body>
+        \(body)
+        </body>
+        </html>
+
+        """
+    }
+}
+
+extension Response {
+    /// Returns a response with a document, or with a part of a document for a script.
+    ///
+    /// No cache stores the response and no frame shows it. The content security policy names what the document may load
+    /// and execute (`sources`), and where its forms may be sent (`forms`).
+    package static func page(
+        _ html: HTML,
+        status: HTTPResponse.Status = .ok,
+        headers: HTTPFields,
+        sources: String,
+        forms: String
+    ) -> Response {
+        var headers = headers
+        headers[.contentType] = "text/html; charset=utf-8"
+        headers[.cacheControl] = "no-store"
+        headers[.contentSecurityPolicy] =
+            "default-src 'none'; \(sources); base-uri 'none'; form-action \(forms); frame-ancestors 'none'"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html.text)))
+    }
+}
+
+extension HTTPFields {
+    /// The headers of pages with a session: no other site opens these pages or embeds parts of them.
+    ///
+    /// Without any referrer, browsers would not send the origin of a form.
+    package static let ofSessions: HTTPFields = [
+        .referrerPolicy: "same-origin", .openerPolicy: "same-origin", .resourcePolicy: "same-origin",
+    ]
+}
+
+extension HTTPField.Name {
+    package static let clearSiteData = HTTPField.Name(known: "Clear-Site-Data")
+    package static let openerPolicy = HTTPField.Name(known: "Cross-Origin-Opener-Policy")
+    package static let resourcePolicy = HTTPField.Name(known: "Cross-Origin-Resource-Policy")
+}

@@ -1,0 +1,49 @@
+import Encodings
+package import Hummingbird
+
+/// The pages at the end of a login by popup.
+extension WebPage {
+    /// Returns the page that posts a JSON message to the window that opened it, and closes.
+    ///
+    /// The message and the origin stand in elements that no browser executes. The script is constant, so the policy
+    /// admits this script alone, by its digest. The script posts to exactly the given origin: the browser drops the
+    /// message when the opener has another origin.
+    package func handOver(_ message: [UInt8], to origin: String, succeeded: Bool) -> Response {
+        let body: HTML = """
+            <p>\(words(succeeded ? .loggedIn : .notLoggedIn)) \(words(.closeWindow))</p>
+            \(Self.elements(message, origin))
+            """
+        return response(.login, body, script: .handOver)
+    }
+
+    /// Returns a page with content that is shown only once.
+    ///
+    /// The page posts the message when the user presses the button.
+    package func handOver(_ message: [UInt8], to origin: String, after body: HTML, _ title: PageText) -> Response {
+        let body: HTML = """
+            \(body)
+            <p><button id="done">\(words(.codesAreKept))</button></p>
+            \(Self.elements(message, origin))
+            """
+        return response(title, body, script: .lateHandOver)
+    }
+
+    private static func elements(_ message: [UInt8], _ origin: String) -> HTML {
+        var target = JSONWriter(capacity: 64)
+        target.string(origin)
+        return """
+            <script type="application/json" id="message">\(HTML(json: message))</script>
+            <script type="application/json" id="origin">\(HTML(json: target.bytes))</script>
+            """
+    }
+}
+
+extension InlineAsset {
+    static let handOver = InlineAsset(PackageResources.handOver_js)
+    static let lateHandOver = InlineAsset(PackageResources.lateHandOver_js)
+    /// The passkey script, which asks the browser for a passkey when the button sends the form.
+    ///
+    /// The script sends the form with the passkey's response as RegistrationResponseJSON or AuthenticationResponseJSON
+    /// (WebAuthn level 3 §5.1). The script writes this JSON itself, since not every browser does.
+    package static let passkey = InlineAsset(PackageResources.passkey_js)
+}

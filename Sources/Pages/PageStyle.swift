@@ -1,0 +1,50 @@
+import Crypto
+import Domain
+import FoundationEssentials
+import Glibc
+
+/// A style or a script within a page, which the content security policy admits by its digest alone.
+package struct InlineAsset: Sendable {
+    let text: HTML
+    /// The digest as a source of the content security policy.
+    let source: String
+
+    init(_ bytes: [UInt8]) {
+        text = HTML(markup: String(decoding: bytes, as: UTF8.self))
+        source = "'sha256-\(Data(SHA256.hash(data: bytes)).base64EncodedString())'"
+    }
+}
+
+/// The look of pages: one style sheet for all, and the color of an application.
+///
+/// The sheet is for light and dark mode, from 320 px of width on, and at any size of text: widths are in `rem`, and no
+/// element stands beside one that needs room.
+enum PageStyle {
+    static let sheet = InlineAsset(PackageResources.page_css)
+
+    /// The colors of applications that set no color.
+    private static let usual: (accent: String, onAccent: String) = ("#1f4fd8", "#ffffff")
+
+    /// Returns the style with an application's color and the color of text on it.
+    static func colors(of settings: PageSettings) -> InlineAsset {
+        let (accent, onAccent) = settings.color.map { ($0.text, isDark($0) ? "#ffffff" : "#000000") } ?? usual
+        return InlineAsset(Array(":root { --accent: \(accent); --on-accent: \(onAccent); }".utf8))
+    }
+
+    /// Returns whether white text on a color has a higher contrast ratio (WCAG 2.2) than black text.
+    ///
+    /// The better of both has a contrast of 4.58 at least, whatever the color: √21.
+    private static func isDark(_ color: PageColor) -> Bool {
+        let luminance = luminance(of: color)
+        return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05
+    }
+
+    /// Returns the relative luminance of a color (WCAG 2.2).
+    static func luminance(of color: PageColor) -> Double {
+        func linear(_ channel: UInt8) -> Double {
+            let value = Double(channel) / 255
+            return value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
+        }
+        return 0.2126 * linear(color.red) + 0.7152 * linear(color.green) + 0.0722 * linear(color.blue)
+    }
+}

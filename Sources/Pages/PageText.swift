@@ -1,0 +1,57 @@
+/// The texts of pages.
+///
+/// The file of each language in `Assets` has a line for each text, in which a word in braces stands for a value.
+package enum PageText: String, Sendable, CaseIterable {
+    // Titles.
+    case login, choosePassword, passwordIsSet, confirmAddress, addressIsConfirmed, takeAccountBack, accountIsBack
+    case failed, secondFactor, setUpSecondFactor, recoveryCodes, deletion, invitation, accountIsOpen
+
+    // The pages behind mailed links.
+    case chooseNewPassword, newPassword, fewestCharacters, noGuessedPassword, wordsMakePasswords, emailAddress
+    case loginName, keepIdentities, setPassword, logInWithNewPassword, somebodyHasAccount, knownPassword
+    case thisIsMyAccount, orSetNewPassword, accountBecomesYours, setPasswordAndConfirm, logInNow, accountComesBack
+    case takeBack, addressCountsAgain, identityIsLost, showSecondFactorToo
+
+    // The page of an invitation.
+    case invites, byPassword, openAccount, inTheApp, invitationCode, accountOpened, confirmationIsSent
+
+    // Second factors.
+    case showSecondFactor, appAsksForFactor, codeOfApp, codeOfNewApp, recoveryCode, codeSentTo, codeToBeSent
+    case sendCode, sendCodeTo, sendAnotherCode, sendAnotherCodeTo, useApp, useRecoveryCode, useSMS, useSMSTo
+    case useMail, useMailTo, usePasskey, byPasskey, passkeyFailed, enrolApp, enrolPasskey, enrolSMS, enrolMail
+    case telephoneNumber, makePasskey, scanPicture, pictureToScan, key, goOn, setUpSomethingElse
+    case keepRecoveryCodes, codesAreKept
+
+    // The end of a login.
+    case loggedIn, notLoggedIn, closeWindow
+
+    // The progress of a deletion.
+    case deletionRequested, deletionDone, deletionDue, deletionInProgress, otherLoginsStay, deletionUnknown
+
+    // The account page: logging in and out.
+    case yourAccount, signIn, openAccountHere, openedByApp, accountWithAddress, accountSince, openMyAccount, password
+    case forgotPassword, askForLink, sendLink, linkIsSent, signInWith, orSignInWith, signOut, loggedOut, signedOut
+    case sessionEnded, enrolInApp, backFromProvider, withinMinute, notFromProvider, toAccount
+
+    // The content of an account.
+    case name, noAddress, isConfirmed, isUnconfirmed, isGuest, since, loginMethods, passwordMethod, identityMethod
+    case identityWithSubject, lastUsed, neverUsed, isRevoked, unlink, removePassword, linkWith, noMethods
+    case secondFactors, noFactors, authenticatorApp, recoveryCodesLeft, codesBySMS, codesByMail, passkey, sessions
+    case thisSession, openedByPassword, openedByPasskey, openedBy, begun, endOthers, data, downloadData
+
+    // Changes of an account.
+    case changeAddress, newAddress, addressNow, addressHears, presentPassword, addressChanged, changePassword
+    case setFirstPassword, othersAreOut, passwordChanged, deleteAccount, deletionTakes, typeToDelete, deleteForGood
+    case deletionWord, notTyped, deleted, goesBy
+
+    // Reauthentication.
+    case itIsYou, confirmByPassword, confirmByProvider, confirmElsewhere, confirmByFactor
+
+    // Dates, and a date outside the calendar.
+    case months, date, someDay
+
+    /// The name of a value in braces; `application` is the name of the page's application.
+    package enum Name: String, Sendable, CaseIterable {
+        case address, application, button, count, day, moment, month, provider, subject, target, word, year
+    }
+}

@@ -1,0 +1,173 @@
+import Accounts
+import Applications
+import Domain
+import Factors
+import HTTP
+import Hummingbird
+import Limiting
+import Logins
+import Messaging
+import Providers
+
+/// Reauthentication of a session's user before a change.
+///
+/// The page that asks for the proof contains the form of the change, and sends this form again together with the proof.
+extension AccountPages {
+    /// A proof that an action requires.
+    enum Proof {
+        /// A recent login.
+        case identity
+        /// A recent second factor.
+        case factor
+    }
+
+    /// The name of the password field.
+    private static let password = "proof"
+    /// The fields of the proof, which are no part of the form of the change.
+    private static let fields = [
+        FormGuard.field, password, WaitingFactor.field, "factor", "code", "credential", "send", "choose",
+    ]
+
+    /// Carries out a form once the user has shown the proof that the action requires.
+    ///
+    /// Until then, the page shows the form again and asks for the proof.
+    func showing(
+        _ form: FormFields,
+        sentTo path: String,
+        _ visit: AccountVisit,
+        _ act: () async throws(Failure) -> Response
+    ) async throws(Failure) -> Response {
+        let waiting = try WaitingFactor(form)
+        let password = try form.value(Self.password)
+        // Each proof counts as a password attempt, whatever the action counts as: proofs are costly and can be guessed.
+        if password != nil || waiting != nil {
+            let source = visit.asked.context.peer.limitedSource
+            try rateLimiter.take(.password, of: visit.loaded.application.id, from: source)
+        }
+        if let password {
+            guard try await isRight(password, visit) else {
+                return try await proofPage(of: .identity, for: form, sentTo: path, visit, problem: Self.wrongPassword)
+            }
+        }
+        if let waiting {
+            do throws(Failure) {
+                guard try !waiting.isToBeAskedAnew(by: form) else {
+                    return try await factorPage(waiting, for: form, sentTo: path, visit)
+                }
+                let outcome = try await secondFactor.finish(
+                    try waiting.answer(form, from: visit.asked.source),
+                    session: visit.token,
+                    in: visit.loaded,
+                    logger: visit.asked.context.logger
+                )
+                // A pending login does not belong to this session.
+                guard case .reauthenticated = outcome else {
+                    throw Failure(.malformedRequest, "This form is of no session.")
+                }
+            } catch {
+                switch error.reason {
+                case .pendingSignInInvalid:
+                    return try await proofPage(of: .factor, for: form, sentTo: path, visit, problem: error)
+                case let reason where reason.leavesAnotherFactor:
+                    return try await factorPage(waiting, for: form, sentTo: path, visit, problem: error)
+                default: throw error
+                }
+            }
+        }
+        do throws(Failure) {
+            return try await act()
+        } catch {
+            switch error.reason {
+            case .reauthenticationRequired: return try await proofPage(of: .identity, for: form, sentTo: path, visit)
+            case .factorReauthenticationRequired:
+                return try await proofPage(of: .factor, for: form, sentTo: path, visit)
+            default: throw error
+            }
+        }
+    }
+
+    private static let wrongPassword = Failure(.loginInvalid, "This is not the password of this account.")
+
+    private func isRight(_ password: String, _ visit: AccountVisit) async throws(Failure) -> Bool {
+        try await reauthentication.verifyPassword(
+            Secret(password),
+            ofSession: visit.token,
+            from: visit.asked.source,
+            in: visit.loaded
+        )
+    }
+
+    /// Asks for a proof by a method of the account: the password, another login by a provider, or a second factor.
+    func proofPage(
+        of proof: Proof,
+        for form: FormFields?,
+        sentTo path: String,
+        _ visit: AccountVisit,
+        problem: Failure? = nil
+    ) async throws(Failure) -> Response {
+        let (asked, words) = (visit.asked, visit.words)
+        let methods = proof == .identity ? try await linking.loginMethods(ofUserOf: visit.token, in: visit.loaded) : []
+        if methods.contains(where: { $0.provider == ProviderName.password.text }) {
+            let fields: HTML = """
+                \(kept(form, words))\(words.passwordField(Self.password))\(HTML.submit(words(.goOn)))
+                """
+            let body: HTML = "<p>\(words(.confirmByPassword))</p>\n\(visit.form(to: path, fields))"
+            return asked.response(.itIsYou, body, problem: problem)
+        }
+        let providers = dialogs(of: visit.loaded).filter { provider in
+            methods.contains { $0.provider == provider.name.text }
+        }
+        guard providers.isEmpty else {
+            let body: HTML = "<p>\(words(.confirmByProvider))</p>\n\(asked.buttons(to: providers, .signInWith))"
+            return asked.response(.itIsYou, body, problem: problem)
+        }
+        do throws(Failure) {
+            let details = try await secondFactor.startReauthentication(of: visit.token, by: nil, in: visit.loaded)
+            // Of the factors, only a passkey counts as a login, since it verifies its user.
+            let kinds: [FactorKind] = proof == .factor ? FactorKind.allCases : [.passkey]
+            if let waiting = WaitingFactor(details, of: kinds), !waiting.factors.isEmpty {
+                return try await factorPage(waiting, for: form, sentTo: path, visit, problem: problem)
+            }
+        } catch {
+            guard error.reason == .factorNotOffered else { throw error }
+        }
+        let body: HTML = "<p>\(words(.confirmElsewhere))</p>\n\(asked.back())"
+        return asked.response(.itIsYou, body, problem: problem)
+    }
+
+    private func factorPage(
+        _ waiting: WaitingFactor,
+        for form: FormFields?,
+        sentTo path: String,
+        _ visit: AccountVisit,
+        problem: Failure? = nil
+    ) async throws(Failure) -> Response {
+        let (fields, runsPasskeys) = try await fields(for: waiting, by: form, visit.asked, problem: problem)
+        let form = visit.form(to: path, "\(kept(form, visit.words))\(fields)")
+        return visit.asked.response(
+            .itIsYou,
+            "<p>\(visit.words(.confirmByFactor))</p>\n\(form)",
+            problem: problem,
+            runsPasskeys: runsPasskeys
+        )
+    }
+
+    /// Returns the fields of the form of the change, so that no input is lost.
+    ///
+    /// Passwords are typed again, so no page contains a password.
+    private func kept(_ form: FormFields?, _ words: PageWords) -> [HTML] {
+        (form?.all ?? []).filter { !Self.fields.contains($0.name) }.map { field in
+            switch field.name {
+            case "currentPassword": words.passwordField(field.name, .presentPassword)
+            case "password":
+                HTML.field(
+                    field.name,
+                    words(.newPassword),
+                    type: "password",
+                    attributes: "autocomplete=\"new-password\" required"
+                )
+            default: HTML.hidden(field.name, field.value)
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// The names of a browser and its system, read from the header `User-Agent`: `Chrome, Windows`.
+///
+/// A header without a known browser or a known system is kept unchanged: apps put their own names there.
+struct UserAgentName {
+    let text: String
+
+    init(_ header: String) {
+        func first(_ names: [(mark: String, name: String)]) -> String? {
+            names.first { header.firstRange(of: $0.mark) != nil }?.name
+        }
+        if let browser = first(Self.browsers), let system = first(Self.systems) {
+            text = "\(browser), \(system)"
+        } else {
+            text = header
+        }
+    }
+
+    /// The order matters: Edge also calls itself Chrome, and Chrome also calls itself Safari.
+    private static let browsers = [
+        (mark: "Edg", name: "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"),
+        ("Firefox/", "Firefox"), ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ]
+
+    private static let systems = [
+        (mark: "iPhone", name: "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"),
+        ("CrOS", "ChromeOS"), ("Macintosh", "Mac"), ("Linux", "Linux"),
+    ]
+}

@@ -1,0 +1,183 @@
+import Accounts
+import Domain
+import Encodings
+import HTTP
+import Hummingbird
+
+/// The pages behind mailed links, of one application.
+///
+/// The pages run only the passkey script, load nothing, and send their form to their own address alone.
+struct LinkPage {
+    private let page: WebPage
+    private let passwords: PasswordRules
+    private let identityProperty: PropertyName
+    /// The error table, which has the HTTP status of each failure.
+    private let errors: any ErrorTable
+
+    init(of application: Domain.Application, _ page: WebPage, errors: any ErrorTable) {
+        self.page = page
+        passwords = application.settings.passwords
+        identityProperty = application.settings.identityProperty
+        self.errors = errors
+    }
+
+    var words: PageWords { page.words }
+
+    /// Returns the form for a user who follows a link.
+    func form(
+        for purpose: EmailTokenPurpose,
+        token: String,
+        account: LinkedAccount,
+        keepsIdentities: Bool = false,
+        refusal: Failure? = nil
+    ) -> Response {
+        let link = Link(token: token, account: account, keepsIdentities: keepsIdentities)
+        let (title, body): (PageText, HTML) =
+            switch purpose {
+            case .passwordReset:
+                (
+                    .choosePassword,
+                    """
+                    <p>\(words(.chooseNewPassword))</p>
+                    \(newPassword("password", link, asksForIdentities: true, .setPassword))
+                    """
+                )
+            case .confirmation: (.confirmAddress, confirmation(link))
+            case .reversal:
+                (
+                    .takeAccountBack,
+                    """
+                    <p>\(words(.accountComesBack))</p>
+                    \(newPassword("password", link, asksForIdentities: false, .takeBack))
+                    """
+                )
+            }
+        let runsPasskeys = account.question?.publicKey != nil
+        return page.question(title, body, problem: refusal, by: errors, script: runsPasskeys ? .passkey : nil)
+    }
+
+    /// The values that the forms of a link share.
+    private struct Link {
+        let token: String
+        let account: LinkedAccount
+        let keepsIdentities: Bool
+    }
+
+    /// Returns a form for a new password in the named field, with the second factor if one is asked for.
+    private func newPassword(
+        _ field: String,
+        _ link: Link,
+        asksForIdentities: Bool,
+        _ button: PageText
+    ) -> HTML {
+        let keep = HTML.tick("keepIdentities", words(.keepIdentities), isTicked: link.keepsIdentities)
+        let end = link.account.question.map { question -> HTML in
+            let fields = FactorFields(words).asking(
+                for: question.factor,
+                sentTo: question.sentTo,
+                publicKey: question.publicKey,
+                others: question.others,
+                button: words(button)
+            )
+            return """
+                <p>\(words(.showSecondFactorToo))</p>
+                \(HTML.hidden("pending", question.pending.reveal()))\(fields)
+                """
+        }
+        return """
+            <form method="post">
+            \(hidden(link))
+            \(words.newPasswordField(passwords, named: field))
+            \("<p>\(keep)</p>\n", if: link.account.hasIdentities && asksForIdentities)\
+            \(end ?? "<p><button>\(words(button))</button></p>\n")</form>
+            """
+    }
+
+    /// Returns the fields of each form: the token, and the login name for password managers.
+    private func hidden(_ link: Link) -> HTML {
+        let account = link.account
+        let type: HTML = account.login == nil ? "email" : "text"
+        return """
+            \(HTML.hidden("token", link.token))
+            <p><label>\(words(account.login == nil ? .emailAddress : .loginName))
+            <input type="\(type)" autocomplete="username" value="\(account.login ?? account.email)" readonly></label></p>
+            """
+    }
+
+    /// Returns the forms that confirm an address.
+    ///
+    /// Another user may have registered the address, so an existing password stays valid only if the reader knows it.
+    private func confirmation(_ link: Link) -> HTML {
+        let account = link.account
+        let other: HTML = """
+            <h2>\(words(.orSetNewPassword))</h2>
+            <p>\(words(.accountBecomesYours))</p>
+            \(newPassword("newPassword", link, asksForIdentities: true, .setPasswordAndConfirm))
+            """
+        return """
+            <p>\(words(.somebodyHasAccount, [.address: "\(account.email)"]))</p>
+            <form method="post">
+            \(hidden(link))
+            \(words.passwordField("password", .knownPassword), if: account.hasPassword)
+            <p><button>\(words(.thisIsMyAccount))</button></p>
+            </form>
+            \(other, if: account.hasPassword && account.setsPassword)
+            """
+    }
+
+    /// Returns the page of an invitation: a form for an account with a password, and the code for the app.
+    func invitation(
+        token: String,
+        offer: InvitationOffer,
+        record: JSONObject = JSONObject(),
+        refusal: Failure? = nil
+    ) -> Response {
+        let address = record[PropertyName.email.text]?.string ?? offer.email ?? ""
+        let login = HTML.field(
+            identityProperty.text,
+            words(.loginName),
+            value: record[identityProperty.text]?.string ?? "",
+            attributes: "autocomplete=\"username\" required"
+        )
+        let email = HTML.field(
+            "email",
+            words(.emailAddress),
+            type: "email",
+            value: address,
+            attributes: "autocomplete=\"email\""
+        )
+        let form: HTML = """
+            <h2>\(words(.byPassword))</h2>
+            <form method="post">
+            \(HTML.hidden("token", token))
+            \(login, if: identityProperty != .email)\(email)
+            \(words.newPasswordField(passwords))
+            <p><button>\(words(.openAccount))</button></p>
+            </form>
+            """
+        return page.question(
+            .invitation,
+            """
+            <p>\(words(.invites))</p>
+            \(form, if: offer.takesPassword)
+            <h2>\(words(.invitationCode))</h2>
+            <p>\(words(.inTheApp))</p>
+            <p><code>\(token)</code></p>
+            """,
+            problem: refusal,
+            by: errors,
+            sendsForms: offer.takesPassword
+        )
+    }
+
+    /// Returns the page with the result of a form.
+    func says(_ title: PageText, _ text: PageText) -> Response { page.response(title, "<p>\(words(text))</p>") }
+
+    /// Returns the page after a change was undone, with the providers whose identities are lost.
+    func changeIsUndone(lost providers: [String]) -> Response {
+        let lost = providers.map { provider -> HTML in
+            "<p>\(words(.identityIsLost, [.provider: "\(provider)"]))</p>\n"
+        }
+        return page.response(.accountIsBack, "<p>\(words(.addressCountsAgain))</p>\n\(lost)")
+    }
+}

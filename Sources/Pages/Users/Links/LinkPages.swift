@@ -1,0 +1,319 @@
+package import Accounts
+package import Applications
+import Description
+import Domain
+import Encodings
+import Factors
+package import HTTP
+import Hummingbird
+import Logging
+import Messaging
+
+/// The pages to which mailed links lead.
+///
+/// Their paths are `/{applicationId}/reset-password`, `/{applicationId}/confirm-email`, `/{applicationId}/undo-change`
+/// and `/{applicationId}/invitation`. The paths contain no API key. Every base path of an application is longer, so
+/// none of them collides with a page.
+///
+/// A GET changes nothing, since programs that scan mails follow links. Only the form that the user sends makes a
+/// change.
+package struct LinkPages: Sendable {
+    private let passwordReset: PasswordReset
+    private let confirmation: EmailConfirmation
+    private let reversal: ChangeReversal
+    private let registrations: Registrations
+    private let routes: PageRoutes
+
+    package init(
+        _ useCases: UseCases,
+        directory: ApplicationDirectory,
+        refusals: RefusalLog,
+        errors: any ErrorTable
+    ) {
+        passwordReset = useCases.passwordReset
+        confirmation = useCases.confirmation
+        reversal = useCases.reversal
+        registrations = useCases.registrations
+        routes = PageRoutes(directory: directory, refusals: refusals, errors: errors)
+    }
+
+    /// Bytes of the largest form.
+    private static let formLimit = 65_536
+
+    /// Mounts the routes below each of the first segments.
+    package func mount(on routes: DescribedRouter, below segments: [String]) {
+        let pages = PageRoutes.Mount(routes: routes, segments: segments)
+        for (purpose, shown, taken) in [
+            (EmailTokenPurpose.passwordReset, Operation.showPasswordReset, Operation.submitPasswordReset),
+            (.confirmation, .showEmailConfirmation, .submitEmailConfirmation),
+            (.reversal, .showChangeReversal, .submitChangeReversal),
+        ] {
+            mount(purpose.page, shown, taken, on: pages) { (token, asked) throws(Failure) in
+                let account = try await passwordReset.linkedAccount(token, for: purpose, in: asked.loaded)
+                return asked.page.form(for: purpose, token: token, account: account)
+            } take: { (form, asked) throws(Failure) in
+                try await take(form, of: purpose, asked)
+            }
+        }
+        mount(MailedLinks.invitationPage, .showInvitation, .submitInvitation, on: pages) {
+            (token, asked) throws(Failure) in
+            asked.page.invitation(token: token, offer: try await registrations.offer(by: token, in: asked.loaded))
+        } take: { (form, asked) throws(Failure) in
+            try await takeInvitation(form, asked)
+        }
+    }
+
+    /// A request for one of the pages.
+    private struct Asked {
+        let loaded: LoadedApplication
+        let page: LinkPage
+        let source: RequestSource
+        let logger: Logger
+    }
+
+    private func mount(
+        _ segment: String,
+        _ shown: Operation,
+        _ taken: Operation,
+        on pages: PageRoutes.Mount,
+        show: @escaping @Sendable (_ token: String, Asked) async throws(Failure) -> Response,
+        take: @escaping @Sendable (FormFields, Asked) async throws(Failure) -> Response
+    ) {
+        @Sendable func asked(_ context: APIContext, _ loaded: LoadedApplication, _ page: WebPage) -> Asked {
+            Asked(
+                loaded: loaded,
+                page: LinkPage(of: loaded.application, page, errors: routes.errors),
+                source: RequestSource(name: context.peer.network.name),
+                logger: context.logger
+            )
+        }
+        routes.on(.get, segment, shown, on: pages) { (request, context, loaded, page) throws(Failure) in
+            try await show(try FormFields(request.uri.query ?? "").value("token") ?? "", asked(context, loaded, page))
+        }
+        routes.on(.post, segment, taken, on: pages) { (request, context, loaded, page) throws(Failure) in
+            try await take(try await request.formBody(upTo: Self.formLimit), asked(context, loaded, page))
+        }
+    }
+
+    /// Carries out a form, or shows the form again: with another factor to show, or with the failure.
+    ///
+    /// The pending second factor is kept, so a code that was sent still counts.
+    private func take(
+        _ form: FormFields,
+        of purpose: EmailTokenPurpose,
+        _ asked: Asked
+    ) async throws(Failure) -> Response {
+        let token = try form.value("token") ?? ""
+        let keepsIdentities = try form.value("keepIdentities") != nil
+        func shown(_ wish: LinkFactorWish?, _ refusal: Failure? = nil) async throws(Failure) -> Response {
+            let account = try await passwordReset.linkedAccount(token, for: purpose, asking: wish, in: asked.loaded)
+            return asked.page.form(
+                for: purpose,
+                token: token,
+                account: account,
+                keepsIdentities: keepsIdentities,
+                refusal: refusal
+            )
+        }
+        do throws(Failure) {
+            let (sends, chooses) = (try form.value("send") != nil, try form.value("choose") != nil)
+            guard !sends, !chooses else {
+                return try await shown(try LinkFactorWish(form, from: asked.source, sends: sends))
+            }
+            return try await carryOut(purpose, by: token, form, keepingIdentities: keepsIdentities, asked)
+        } catch {
+            guard error.canBeAnsweredAnew else { throw error }
+            let hasEnded = error.reason == .pendingSignInInvalid
+            return try await shown(hasEnded ? nil : try LinkFactorWish(form, from: asked.source, sends: false), error)
+        }
+    }
+
+    private func carryOut(
+        _ purpose: EmailTokenPurpose,
+        by token: String,
+        _ form: FormFields,
+        keepingIdentities: Bool,
+        _ asked: Asked
+    ) async throws(Failure) -> Response {
+        let factor = try LinkFactorAnswer(form, from: asked.source)
+        let password = try form.value("password")
+        switch purpose {
+        case .passwordReset:
+            try await passwordReset.resetPassword(
+                by: token,
+                to: Secret(password ?? ""),
+                keepingIdentities: keepingIdentities,
+                showing: factor,
+                in: asked.loaded,
+                logger: asked.logger
+            )
+            return asked.page.says(.passwordIsSet, .logInWithNewPassword)
+        case .confirmation:
+            let new = try form.value("newPassword")
+            try await confirmation.confirmEmail(
+                by: token,
+                password: try ConfirmedPassword(known: password, new: new, keepingIdentities: keepingIdentities),
+                showing: factor,
+                in: asked.loaded,
+                logger: asked.logger
+            )
+            return asked.page.says(.addressIsConfirmed, .logInNow)
+        case .reversal:
+            let lost = try await reversal.undoChange(
+                by: token,
+                to: Secret(password ?? ""),
+                showing: factor,
+                in: asked.loaded,
+                logger: asked.logger
+            )
+            return asked.page.changeIsUndone(lost: lost.map { asked.loaded.title(of: $0) })
+        }
+    }
+
+    /// Registers an account with a password; the form shows each failure that the user can correct.
+    private func takeInvitation(_ form: FormFields, _ asked: Asked) async throws(Failure) -> Response {
+        let token = try form.value("token") ?? ""
+        let offer = try await registrations.offer(by: token, in: asked.loaded)
+        var record = UserRecord(password: try form.value("password").map(JSONValue.string))
+        record.locale = .string(asked.page.words.language.rawValue)
+        for name in [asked.loaded.application.settings.identityProperty, .email] {
+            guard let value = try form.value(name.text), !value.isEmpty else { continue }
+            if record.properties[name.text] == nil { record.properties.append(name.text, .string(value)) }
+        }
+        do throws(Failure) {
+            let made = try await registrations.register(
+                record,
+                invitation: InvitationToken(token),
+                token: nil,
+                from: asked.source,
+                in: asked.loaded,
+                logger: asked.logger
+            )
+            let waits = made.user.status == .emailConfirmationPending
+            return asked.page.says(.accountIsOpen, waits ? .confirmationIsSent : .accountOpened)
+        } catch {
+            switch error.reason {
+            case .passwordNotAllowed, .passwordMissing, .loginTaken, .loginMissing, .emailInvalid, .propertyMissing,
+                .rateLimited, .overloaded, .storeUnavailable:
+                return asked.page.invitation(
+                    token: token,
+                    offer: offer,
+                    record: record.properties,
+                    refusal: error.logged
+                )
+            default: throw error
+            }
+        }
+    }
+}
+
+extension LinkFactorWish {
+    /// Parses the factor that the form asks for; nil if the form names none.
+    fileprivate init?(_ form: FormFields, from source: RequestSource, sends: Bool) throws(Failure) {
+        let (sent, chosen, asked) = (try form.value("send"), try form.value("choose"), try form.value("factor"))
+        guard let factor = (sent ?? chosen ?? asked).flatMap({ ObjectID($0) }), let pending = try form.value("pending")
+        else { return nil }
+        self.init(pending: pending, factor: factor, sends: sends, source: source)
+    }
+}
+
+extension LinkFactorAnswer {
+    fileprivate init(_ form: FormFields, from source: RequestSource) throws(Failure) {
+        let factor = try form.value("factor").flatMap { ObjectID($0) }
+        let response = try FactorResponse(form)
+        let shown = try form.value("pending").map { Shown(pending: $0, factor: factor, response: response) }
+        self.init(shown, keyLabel: nil, source: source)
+    }
+}
+
+extension Failure {
+    /// Whether the user can correct the failure on the same page.
+    fileprivate var canBeAnsweredAnew: Bool {
+        switch reason {
+        case .passwordNotAllowed, .passwordMissing, .loginInvalid, .secondFactorRequired, .pendingSignInInvalid: true
+        default: reason.leavesAnotherFactor
+        }
+    }
+}
+
+extension Operation {
+    fileprivate static let showPasswordReset = page(
+        "showPasswordReset",
+        "The page to which a mailed link leads: a form for another password. To look at it changes nothing.",
+        parameters: [.linkToken]
+    )
+
+    fileprivate static let submitPasswordReset = page(
+        "submitPasswordReset",
+        "What the person sends from the page.",
+        form: .fields([
+            "token": .string,
+            "password": .string,
+            "keepIdentities": .string.described(
+                "Present when the person has ticked that the identities of the account are their own."
+            ),
+        ])
+    )
+
+    fileprivate static let showEmailConfirmation = page(
+        "showEmailConfirmation",
+        """
+        The page to which a mailed link leads: it confirms the address, with the password of the account or a new one. \
+        To look at it changes nothing.
+        """,
+        parameters: [.linkToken]
+    )
+
+    fileprivate static let submitEmailConfirmation = page(
+        "submitEmailConfirmation",
+        "What the person sends from the page.",
+        form: .fields([
+            "token": .string,
+            "password": .string.described("The password that was chosen for the account."),
+            "newPassword": .string.described("Another one, which takes its place."),
+            "keepIdentities": .string.described(
+                "Present when the person has ticked that the identities of the account are their own."
+            ),
+        ]),
+        or: [.failurePage(429)]
+    )
+
+    fileprivate static let showChangeReversal = page(
+        "showChangeReversal",
+        """
+        The page to which the link of a notice leads: a form that gives the account back to whom it was taken from. To \
+        look at it changes nothing.
+        """,
+        parameters: [.linkToken]
+    )
+
+    fileprivate static let submitChangeReversal = page(
+        "submitChangeReversal",
+        "What the person sends from the page.",
+        form: .fields(["token": .string, "password": .string])
+    )
+
+    fileprivate static let showInvitation = page(
+        "showInvitation",
+        """
+        The page to which the link of an invitation leads: a form that opens an account with a password, and the code \
+        for the app. To look at it changes nothing.
+        """,
+        parameters: [.linkToken],
+        or: [.failurePage(403)]
+    )
+
+    fileprivate static let submitInvitation = page(
+        "submitInvitation",
+        """
+        What the person sends from the page; where people log in by another property than the address, that one as \
+        well.
+        """,
+        form: .fields(["token": .string, "email": .string, "password": .string]),
+        or: [.failurePage(403), .failurePage(429)]
+    )
+}
+
+extension Parameter {
+    fileprivate static let linkToken = Parameter("token", in: .query, .string, "Of the link.")
+}

@@ -1,0 +1,24 @@
+import Domain
+
+extension PageWords {
+    /// Returns the field for a new password, with the password rules, which the user sees before choosing.
+    func newPasswordField(_ rules: PasswordRules, named name: String = "password") -> HTML {
+        let rule =
+            [self(.fewestCharacters, [.count: "\(rules.fewestCharacters)"])]
+            + [self(.noGuessedPassword), self(.wordsMakePasswords)]
+        let attributes: HTML = """
+            autocomplete="new-password" minlength="\(rules.fewestCharacters)" aria-describedby="rule" required
+            """
+        return """
+            \(HTML.field(name, self(.newPassword), type: "password", attributes: attributes))
+            <ul class="rule" id="rule">
+            \(rule.map { "<li>\($0)</li>\n" as HTML })</ul>
+
+            """
+    }
+
+    /// Returns the field for an existing password.
+    func passwordField(_ name: String = "password", _ label: PageText = .password) -> HTML {
+        .field(name, self(label), type: "password", attributes: "autocomplete=\"current-password\" required")
+    }
+}

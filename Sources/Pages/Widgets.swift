@@ -1,0 +1,164 @@
+import Encodings
+
+// Parts that pages share.
+
+extension HTML {
+    // MARK: Forms
+
+    /// Returns a hidden field of a form.
+    package static func hidden(_ name: String, _ value: String) -> HTML {
+        "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
+    }
+
+    /// Returns a field of a form: a label, an input and a hint.
+    ///
+    /// - Parameters:
+    ///   - name: The name by which the form sends the field.
+    ///   - label: The visible label.
+    ///   - type: The type of the input.
+    ///   - value: The initial value.
+    ///   - hint: A help text.
+    ///   - problem: The error of the value.
+    ///   - id: The id of the element; nil for `name`, if only one field of the page has that name.
+    ///   - attributes: Further attributes of the input.
+    /// - Returns: A paragraph.
+    package static func field(
+        _ name: String,
+        _ label: HTML,
+        type: String = "text",
+        value: String = "",
+        hint: HTML? = nil,
+        problem: String? = nil,
+        id: String? = nil,
+        attributes: HTML = ""
+    ) -> HTML {
+        labelled(label, id: id ?? name, hint: hint, problem: problem) { described in
+            "<input \(described) name=\"\(name)\" type=\"\(type)\" value=\"\(value)\" \(attributes)>"
+        }
+    }
+
+    /// Returns a field for a text of several lines.
+    package static func area(
+        _ name: String,
+        _ label: HTML,
+        _ text: String,
+        rows: Int,
+        hint: HTML? = nil,
+        attributes: HTML = "spellcheck=\"false\" autocomplete=\"off\""
+    ) -> HTML {
+        labelled(label, id: name, hint: hint) { described in
+            // Browsers drop a newline at the start of the element.
+            "<textarea \(described) name=\"\(name)\" rows=\"\(rows)\" \(attributes)>\n\(text)</textarea>"
+        }
+    }
+
+    /// Returns a field for one of several options.
+    package static func select(
+        _ name: String,
+        _ label: HTML,
+        _ options: [(value: String, title: String)],
+        chosen: String = ""
+    ) -> HTML {
+        labelled(label, id: name) { described in
+            "<select \(described) name=\"\(name)\">\(HTML.options(options, chosen: chosen))</select>"
+        }
+    }
+
+    /// Returns a field with any control, which gets the attributes that tie it to its label and texts.
+    package static func labelled(
+        _ label: HTML,
+        id: String,
+        hint: HTML? = nil,
+        problem: String? = nil,
+        note: HTML? = nil,
+        _ control: (HTML) -> HTML
+    ) -> HTML {
+        let help = hint.map { "<small id=\"\(id)-hint\">\($0)</small>" as HTML }
+        let wrong = problem.map { "<strong class=\"problem\" id=\"\(id)-problem\">\($0)</strong>" as HTML }
+        let texts = [hint.map { _ in "\(id)-hint" }, problem.map { _ in "\(id)-problem" }].compactMap(\.self)
+        let tied: HTML = """
+            id="\(id)"\(" aria-describedby=\"\(texts.joined(separator: " "))\"", if: !texts.isEmpty)\
+            \(" aria-invalid=\"true\"", if: problem != nil)
+            """
+        return "<p class=\"field\"><label for=\"\(id)\">\(label)</label>\(control(tied))\(help)\(wrong)\(note)</p>\n"
+    }
+
+    /// Returns a checkbox; its default value has no meaning.
+    package static func tick(_ name: String, _ label: HTML, value: String = "yes", isTicked: Bool) -> HTML {
+        """
+        <label class="tick"><input type="checkbox" name="\(name)" value="\(value)"\(" checked", if: isTicked)> \
+        <span>\(label)</span></label>
+        """
+    }
+
+    /// Returns the button that sends a form.
+    package static func submit(_ label: HTML, _ attributes: HTML = "") -> HTML {
+        "<p><button\(" \(attributes)", if: !attributes.text.isEmpty)>\(label)</button></p>\n"
+    }
+
+    /// Returns the options of a select element, with one selected.
+    package static func options(_ options: [(value: String, title: String)], chosen: String) -> HTML {
+        options.map { option -> HTML in
+            "<option value=\"\(option.value)\"\(" selected", if: option.value == chosen)>\(option.title)</option>"
+        }.joined()
+    }
+
+    // MARK: Messages and data
+
+    /// Returns a message about what was just done.
+    package static func notice(_ text: HTML) -> HTML { "<p class=\"notice\" role=\"status\">\(text)</p>\n" }
+
+    /// Returns an error message, with further HTML below.
+    package static func alert(_ text: HTML, _ more: HTML = "") -> HTML {
+        "<div class=\"alert\" role=\"alert\"><p>\(text)</p>\(more)</div>\n"
+    }
+
+    /// Returns a description list of names and values.
+    package static func facts(_ facts: [(name: HTML, value: HTML)]) -> HTML {
+        let items = facts.map { fact -> HTML in "<div><dt>\(fact.name)</dt><dd>\(fact.value)</dd></div>" }
+        return "<dl class=\"facts\">\(items)</dl>\n"
+    }
+
+    /// Returns a table with a heading for each column; in a narrow window, the table scrolls by itself.
+    package static func table(_ label: String, _ columns: [String], _ rows: [[HTML]], ifEmpty: HTML) -> HTML {
+        guard !rows.isEmpty else { return "<p class=\"empty\">\(ifEmpty)</p>" }
+        let head = columns.map { column -> HTML in "<th scope=\"col\">\(column)</th>" }
+        let body = rows.map { row -> HTML in "<tr>\(row.map { "<td>\($0)</td>" as HTML })</tr>" }
+        return """
+            <div class="scroll" role="region" aria-label="\(label)" tabindex="0"><table><thead><tr>\(head)</tr></thead>\
+            <tbody>\(body)</tbody></table></div>
+            """
+    }
+
+    /// Returns a table of items; `row` returns the cells of an item, each with its column.
+    package static func table<Item>(
+        _ label: String,
+        of items: [Item],
+        ifEmpty: HTML,
+        _ row: (Item) -> [(column: String, cell: HTML)]
+    ) -> HTML {
+        let rows = items.map(row)
+        return table(label, rows.first?.map(\.column) ?? [], rows.map { $0.map(\.cell) }, ifEmpty: ifEmpty)
+    }
+
+    // MARK: Links
+
+    /// Returns a link that looks like a button.
+    package static func button(_ text: HTML, to path: String) -> HTML {
+        "<a class=\"button\" href=\"\(path)\">\(text)</a>"
+    }
+
+    /// Returns the link to the next part of a list; empty if there is none.
+    package static func next(_ cursor: String?, of path: String, _ query: [(name: String, value: String)] = []) -> HTML
+    {
+        guard let cursor else { return "" }
+        return "<p>\(button("Next page", to: link(path, query + [("cursor", cursor)])))</p>"
+    }
+
+    /// Returns a path with a query, from which empty values are left out.
+    package static func link(_ path: String, _ query: [(name: String, value: String)]) -> String {
+        let pairs = query.filter { !$0.value.isEmpty }
+            .map { "\($0.name)=\(PercentEncoding.encode($0.value))" }
+        return pairs.isEmpty ? path : path + "?" + pairs.joined(separator: "&")
+    }
+}

@@ -1,0 +1,154 @@
+/// A value that is read from the next columns of a row: from one column, or from several.
+package protocol RowValue: Sendable {
+    /// Reads the value from the next columns; NULL is an error.
+    init(from row: inout Row) throws(PostgresError)
+
+    /// Reads the value from the next columns; nil if they are NULL.
+    static func unlessNull(from row: inout Row) throws(PostgresError) -> Self?
+}
+
+extension PostgresValue {
+    package init(from row: inout Row) throws(PostgresError) {
+        guard let value = try row.cell(as: Self.self) else { throw row.failureOfLast(.null, wanted: Self.self) }
+        self = value
+    }
+
+    package static func unlessNull(from row: inout Row) throws(PostgresError) -> Self? { try row.cell(as: Self.self) }
+}
+
+extension Optional: RowValue where Wrapped: RowValue {
+    package init(from row: inout Row) throws(PostgresError) { self = try Wrapped.unlessNull(from: &row) }
+
+    package static func unlessNull(from row: inout Row) throws(PostgresError) -> Wrapped?? { try Self(from: &row) }
+}
+
+/// One row of a result.
+///
+/// A row is read from its first column to its last, so the select list alone determines the order of the values.
+package struct Row: Sendable {
+    private let set: ResultSet
+    private let index: Int
+    /// The index of the next column.
+    private var column = 0
+
+    init(set: ResultSet, index: Int) {
+        self.set = set
+        self.index = index
+    }
+
+    /// Reads the next value.
+    package mutating func next<Value: RowValue>(_: Value.Type = Value.self) throws(PostgresError) -> Value {
+        try Value(from: &self)
+    }
+
+    /// Reads one column that may be NULL, without the conformance of `Optional`, which is built at run time.
+    package mutating func next<Value: PostgresValue>(
+        _: Value?.Type = Value?.self
+    ) throws(PostgresError) -> Value? {
+        try cell(as: Value.self)
+    }
+
+    /// Whether the next column is NULL, or there is none.
+    package var isNullNext: Bool { column >= set.columnCount || set.cell(row: index, column: column) == nil }
+
+    /// Skips the remaining columns: those of an outer join without a match.
+    package mutating func skipRest() { column = set.columnCount }
+
+    /// Reads the next column; nil for NULL.
+    fileprivate mutating func cell<Value: PostgresValue>(as: Value.Type) throws(PostgresError) -> Value? {
+        let column = column
+        guard column < set.columnCount else { throw set.failure(.absent, column: column, wanted: "\(Value.self)") }
+        self.column += 1
+        guard let cell = set.cell(row: index, column: column) else { return nil }
+        do {
+            return try Value.read(cell)
+        } catch {
+            let reason: DecodingFailure.Reason =
+                switch error {
+                case .wrongType: .wrongType
+                case .malformed: .malformed
+                }
+            throw failureOfLast(reason, wanted: Value.self)
+        }
+    }
+
+    /// Returns the error for the last column that was read.
+    fileprivate func failureOfLast<Value>(_ reason: DecodingFailure.Reason, wanted: Value.Type) -> PostgresError {
+        set.failure(reason, column: column - 1, wanted: "\(Value.self)")
+    }
+
+    /// Throws if a column is left unread: then the select list and the reading code differ.
+    fileprivate func end() throws(PostgresError) {
+        guard column == set.columnCount else { throw set.failure(.surplus, column: column, wanted: "nothing") }
+    }
+}
+
+/// Reading whole rows: every column must be read, and a surplus column is an error.
+extension ResultSet {
+    /// Returns the values of all rows, each of one column.
+    package func all<Value: RowValue>(_: Value.Type) throws(PostgresError) -> [Value] {
+        try all(by: { row throws(PostgresError) in try row.next(Value.self) })
+    }
+
+    /// Returns the values of all rows, each read as these types in order.
+    package func all<each Value: RowValue>(
+        _: repeat (each Value).Type
+    ) throws(PostgresError) -> [(repeat each Value)] {
+        try all(by: { row throws(PostgresError) in try (repeat row.next((each Value).self)) })
+    }
+
+    /// Returns the results of `make` for all rows, each read as the parameters of `make` in order.
+    ///
+    /// `make` can be a memberwise initializer, for example.
+    package func all<each Column: RowValue, Value>(
+        into make: (repeat each Column) -> Value
+    ) throws(PostgresError) -> [Value] {
+        try all(by: { row throws(PostgresError) in make(repeat try row.next((each Column).self)) })
+    }
+
+    /// Returns the results of `read` for all rows; rows for which it returns nil are left out.
+    package func all<Value>(by read: (inout Row) throws(PostgresError) -> Value?) throws(PostgresError) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for row in rows {
+            if let value = try row.whole(read) { values.append(value) }
+        }
+        return values
+    }
+
+    /// Returns the value of the first row, which has one column; nil if there is no row.
+    package func first<Value: RowValue>(_: Value.Type) throws(PostgresError) -> Value? {
+        try first(by: { row throws(PostgresError) in try row.next(Value.self) })
+    }
+
+    /// Returns the values of the first row, read as these types in order; nil if there is no row.
+    package func first<each Value: RowValue>(
+        _: repeat (each Value).Type
+    ) throws(PostgresError) -> (repeat each Value)? {
+        try first(by: { row throws(PostgresError) in try (repeat row.next((each Value).self)) })
+    }
+
+    /// Returns the result of `make` for the first row, read as its parameters in order; nil if there is no row.
+    package func first<each Column: RowValue, Value>(
+        into make: (repeat each Column) -> Value
+    ) throws(PostgresError) -> Value? {
+        try first(by: { row throws(PostgresError) in make(repeat try row.next((each Column).self)) })
+    }
+
+    /// Returns the result of `read` for the first row; nil also if there is no row.
+    package func first<Value>(by read: (inout Row) throws(PostgresError) -> Value?) throws(PostgresError) -> Value? {
+        try first?.whole(read)
+    }
+}
+
+extension Row {
+    /// Returns the result of `read`, after checking that it read all columns; nil if `read` returns nil.
+    fileprivate func whole<Value>(
+        _ read: (inout Row) throws(PostgresError) -> Value?
+    ) throws(PostgresError) -> Value? {
+        var row = self
+        guard let value = try read(&row) else { return nil }
+        try row.end()
+        return value
+    }
+}

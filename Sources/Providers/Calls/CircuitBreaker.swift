@@ -1,0 +1,199 @@
+package import Domain
+
+/// The circuit breaker for an app's requests: admits all logins, none, or one probe.
+///
+/// Two things open it. First, the provider does not answer (`unavailable`): then each login would wait in vain, and its
+/// requests would add to the provider's load. Second, the provider reports a rate limit (`rateLimited`). Both end the
+/// same way: at most one login per second, and one at a time, is admitted as a probe. A response to a probe closes the
+/// breaker.
+///
+/// The breaker opens after eight logins in a row failed although each request was retried. A run is counted, not a
+/// share of the last calls: while half of the logins succeed, opening would fail that half, too, and every outage soon
+/// brings a run. The number is eight for this reason: when a tenth of all calls hangs, which is not retried, a fifth of
+/// the logins fails. Then five failures in a row occur every 4 000 logins, eight every 600 000.
+///
+/// A pure state machine; times are arguments. The outcome of a login that was admitted in an earlier state is ignored.
+package struct CircuitBreaker: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// Why the breaker is open.
+    package enum Reason: Sendable, Equatable {
+        case unavailable
+        case rateLimited
+    }
+
+    /// The decision on a login.
+    package enum Decision: Sendable, Equatable {
+        /// The login may send requests, and must report its outcome with `record`, whatever it is.
+        case pass(Pass)
+        /// The login may not send requests; a retry makes sense after these seconds.
+        case refused(Reason, retryAfter: Int)
+    }
+
+    /// The admission of one login.
+    package struct Pass: Sendable, Equatable {
+        /// Whether the login is the probe.
+        package let isProbe: Bool
+        fileprivate let generation: UInt64
+    }
+
+    /// The outcome of a login for the provider's health.
+    package enum Outcome: Sendable, Equatable {
+        case answered
+        case failed
+        case limited(RateLimit)
+        /// Nothing is known: the client went away, or our own limits stopped the login.
+        case abandoned
+    }
+
+    private enum State {
+        /// Admits every login. Goes to `open` after a run of failures or a rate limit.
+        case closed(failures: Int)
+        /// Admits no login until `probe`. Goes to `halfOpen` with the first login after that.
+        case open(Reason, probe: Instant, advice: Instant)
+        /// One login probes. Goes to `closed` when the probe gets a response, otherwise back to `open`.
+        case halfOpen(Reason, since: Instant, advice: Instant)
+    }
+
+    /// The number of failed logins in a row that opens the breaker.
+    package static let longestRun = 8
+    /// The least time between two probes.
+    static let probeInterval: Duration = .seconds(1)
+    /// The longest time in seconds for which a rate limit delays a probe.
+    static let longestSilence = 60
+
+    private var state = State.closed(failures: 0)
+    /// The number of state changes, by which passes of earlier states are recognized.
+    private var generation: UInt64 = 0
+
+    package init() {}
+
+    /// Decides whether a login may send requests; a `pass` must be returned with `record`.
+    package mutating func admit(at now: Instant) -> Decision {
+        switch state {
+        case .closed:
+            return .pass(Pass(isProbe: false, generation: generation))
+        case .open(let reason, let probe, let advice):
+            guard now >= probe else {
+                return .refused(reason, retryAfter: Self.seconds(from: now, to: max(probe, advice)))
+            }
+            enter(.halfOpen(reason, since: now, advice: advice))
+            return .pass(Pass(isProbe: true, generation: generation))
+        case .halfOpen(let reason, _, let advice):
+            return .refused(reason, retryAfter: Self.seconds(from: now, to: advice))
+        }
+    }
+
+    /// Whether every login is admitted.
+    package var isClosed: Bool {
+        if case .closed = state { true } else { false }
+    }
+
+    /// Returns whether a login may retry a request.
+    ///
+    /// A probe may not, nor a login that was admitted before the breaker opened.
+    package func allowsRepeats(_ pass: Pass) -> Bool {
+        !pass.isProbe && pass.generation == generation
+    }
+
+    /// Records the outcome of a login.
+    package mutating func record(_ outcome: Outcome, of pass: Pass, at now: Instant) {
+        guard pass.generation == generation else { return }
+        switch state {
+        case .closed(let failures):
+            recordClosed(outcome, failures: failures, at: now)
+        case .halfOpen(let reason, let since, let advice):
+            switch outcome {
+            case .answered: enter(.closed(failures: 0))
+            case .failed: openUnavailable(at: now)
+            case .limited(let limit): openLimited(limit, at: now)
+            case .abandoned: enter(.open(reason, probe: since + Self.probeInterval, advice: advice))
+            }
+        case .open:
+            // No login is admitted in this state.
+            break
+        }
+    }
+
+    private mutating func recordClosed(_ outcome: Outcome, failures: Int, at now: Instant) {
+        switch outcome {
+        case .answered:
+            state = .closed(failures: 0)
+        case .failed where failures + 1 >= Self.longestRun:
+            openUnavailable(at: now)
+        case .failed:
+            state = .closed(failures: failures + 1)
+        case .limited(let limit):
+            openLimited(limit, at: now)
+        case .abandoned:
+            break
+        }
+    }
+
+    private mutating func openUnavailable(at now: Instant) {
+        let probe = now + Self.probeInterval
+        enter(.open(.unavailable, probe: probe, advice: probe))
+    }
+
+    private mutating func openLimited(_ limit: RateLimit, at now: Instant) {
+        let silence = min(max(limit.seconds ?? 1, 1), Self.longestSilence)
+        enter(
+            .open(
+                .rateLimited,
+                probe: now + .seconds(silence),
+                advice: now + .seconds(limit.seconds ?? RateLimit.defaultSeconds)
+            )
+        )
+    }
+
+    private mutating func enter(_ next: State) {
+        state = next
+        generation &+= 1
+    }
+
+    /// Returns whole seconds, at least one.
+    private static func seconds(from now: Instant, to then: Instant) -> Int {
+        let (seconds, rest) = (then - now).components
+        return Int(max(1, rest > 0 ? seconds + 1 : seconds))
+    }
+}
+
+extension CircuitBreaker.Decision {
+    /// Returns the pass.
+    ///
+    /// - Throws: The failure of a login that is not admitted.
+    package func pass(to service: UpstreamService) throws(Failure) -> CircuitBreaker.Pass {
+        switch self {
+        case .pass(let pass): return pass
+        case .refused(.unavailable, let retryAfter):
+            throw .unavailable(
+                service,
+                retryAfter: retryAfter,
+                cause: "\(service.api): circuit breaker is open"
+            )
+        case .refused(.rateLimited, let retryAfter):
+            throw .limited(service, retryAfter: retryAfter, cause: "\(service.api): rate limit is in force")
+        }
+    }
+}
+
+extension CircuitBreaker.Outcome {
+    /// Combines the signals of two requests; nil stands for a valid response.
+    package init(_ one: HealthSignal?, _ other: HealthSignal?) {
+        self = .answered
+        for signal in [one, other] {
+            switch (signal, self) {
+            case (.limited(let limit), .limited(let known)):
+                self = .limited(max(limit, known))
+            case (.limited(let limit), _):
+                self = .limited(limit)
+            case (.transient, .answered), (.failed, .answered), (.transient, .abandoned), (.failed, .abandoned):
+                self = .failed
+            case (.untold, .answered):
+                self = .abandoned
+            case (_, _):
+                break
+            }
+        }
+    }
+}

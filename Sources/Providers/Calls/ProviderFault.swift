@@ -1,0 +1,112 @@
+package import Curl
+package import Domain
+package import Encodings
+
+/// The failure of a request to a provider.
+package struct ProviderFault: Error {
+    /// The failure to report to the client.
+    package let failure: Failure
+    package let signal: HealthSignal
+
+    package init(_ failure: Failure, _ signal: HealthSignal) {
+        self.failure = failure
+        self.signal = signal
+    }
+
+    /// Whether the provider gave a verdict: its response was understood, and was no rate limit.
+    package var isVerdict: Bool {
+        signal == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
+    }
+}
+
+extension ProviderFault {
+    /// Creates the fault of a call without a response.
+    ///
+    /// A timeout is not retried: its time is spent. A failed name resolution or TLS handshake is not retried either,
+    /// since a moment does not repair it.
+    package init(_ error: CurlError, of service: UpstreamService) {
+        let cause = "\(service.api): \(error)"
+        switch error {
+        case .timeout:
+            self.init(.timeout(service, cause: cause), .failed)
+        case .connect, .reset:
+            self.init(.unavailable(service, cause: cause), .transient)
+        case .resolve, .tls, .library:
+            self.init(.unavailable(service, cause: cause), .failed)
+        case .replyTooLarge, .badReply:
+            self.init(.badReply(service, cause: cause), .answered)
+        case .overloaded, .shutDown, .cancelled:
+            self.init(
+                Failure(.overloaded, "The service is busy. Repeat the request.", retryAfter: 1, cause: cause),
+                .untold
+            )
+        case .invalidRequest:
+            self.init(
+                Failure(
+                    .providerMisconfigured,
+                    "The settings of the \(service.name) app do not make a request. The operator has to check them.",
+                    retryAfter: 60,
+                    cause: cause
+                ),
+                .untold
+            )
+        }
+    }
+}
+
+extension Failure {
+    package static func timeout(_ service: UpstreamService, cause: String) -> Failure {
+        Failure(
+            .providerTimeout,
+            "\(service.name) did not answer in time. Try again in a moment.",
+            retryAfter: 2,
+            cause: cause
+        )
+    }
+
+    package static func unavailable(
+        _ service: UpstreamService,
+        details: JSONObject = JSONObject(),
+        retryAfter: Int = 2,
+        cause: String
+    ) -> Failure {
+        Failure(
+            .providerUnavailable,
+            "\(service.name) cannot be reached or has a problem of its own. Try again in a moment.",
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause
+        )
+    }
+
+    /// Returns the failure for a response that cannot be parsed.
+    ///
+    /// For the circuit breaker it counts as a response: it may depend on the data of one user (a response that is too
+    /// large), and must not shut out all others.
+    package static func badReply(_ service: UpstreamService, details: JSONObject = JSONObject(), cause: String)
+        -> Failure
+    {
+        Failure(
+            .providerBadReply,
+            "\(service.name)'s answer cannot be understood. Try again later.",
+            details: details,
+            retryAfter: 5,
+            cause: cause
+        )
+    }
+
+    package static func limited(
+        _ service: UpstreamService,
+        details: JSONObject = JSONObject(),
+        retryAfter: Int,
+        cause: String
+    ) -> Failure {
+        Failure(
+            .providerRateLimited,
+            "\(service.name) limits the number of requests at the moment. Try again after the time in Retry-After.",
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause
+        )
+    }
+}

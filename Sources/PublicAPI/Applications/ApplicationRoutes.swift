@@ -1,0 +1,138 @@
+package import Applications
+package import Description
+import Domain
+package import HTTP
+package import HTTPTypes
+package import Hummingbird
+package import Limiting
+
+/// The routes below the base paths of applications.
+///
+/// Each handler gets the application of its request.
+package struct ApplicationRoutes {
+    private let routes: DescribedRouter
+    package let refusals: RefusalLog
+    private let directory: ApplicationDirectory
+    private let rateLimiter: RateLimiter
+    /// Returns the session token of a request.
+    private let session: @Sendable (Request) -> String?
+    private var bases: [ApplicationBase]
+    /// The addresses of the bases in the OpenAPI document; nil for all bases, empty for a base that it leaves out.
+    private var servers: [ServerAddress]?
+    /// The rate limit for requests of these routes, checked before the body is read; nil for no limit.
+    private var operation: LimitedOperation?
+
+    package typealias Handler = @Sendable (Request, APIContext, LoadedApplication) async throws -> Response
+
+    init(
+        on routes: DescribedRouter,
+        of protocols: ClientProtocols,
+        directory: ApplicationDirectory,
+        refusals: RefusalLog,
+        rateLimiter: RateLimiter
+    ) {
+        (self.routes, self.directory, self.refusals, self.rateLimiter) = (routes, directory, refusals, rateLimiter)
+        session = { protocols[$0].session(of: $0) }
+        bases = protocols.applicationBases
+    }
+
+    /// Returns the routes with a rate limit.
+    package func counting(_ operation: LimitedOperation) -> ApplicationRoutes {
+        var routes = self
+        routes.operation = operation
+        return routes
+    }
+
+    /// Returns the routes below one base alone.
+    package func below(_ base: ApplicationBase) -> ApplicationRoutes {
+        var routes = self
+        routes.bases = [base]
+        routes.servers = [base.server].compactMap(\.self)
+        return routes
+    }
+
+    /// Mounts a route below each base.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - path: The path, without a slash in front.
+    ///   - operation: The description of the route, without the failures that follow from its kind; nil for a route
+    ///     that the OpenAPI document leaves out.
+    ///   - handler: The handler.
+    package func on(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ operation: Operation?,
+        use handler: @escaping Handler
+    ) {
+        for base in bases { mount(method, RouterPath(base.path + path), at: base.address, use: handler) }
+        guard var operation, servers?.isEmpty != true else { return }
+        var failures: [Reply] = [.unauthorized, .unavailable]
+        if self.operation != nil { failures.append(.tooMany) }
+        if path.contains(":provider") {
+            failures.append(.notFound)
+            if !operation.parameters.contains(where: { $0.name == Parameter.provider.name }) {
+                operation.parameters.insert(.provider, at: 0)
+            }
+        }
+        if let body = operation.body {
+            failures += [.badRequest, .payloadTooLarge] + (body.takesAnyType ? [] : [.unsupportedMediaType])
+        }
+        if operation.needsSession { failures.append(.forbidden) }
+        routes.describe(method, "/" + path, operation.or(failures), at: servers ?? [])
+    }
+
+    private func mount(
+        _ method: HTTPRequest.Method,
+        _ path: RouterPath,
+        at address: @escaping @Sendable (Request, APIContext) -> ApplicationBase.Address,
+        use handler: @escaping Handler
+    ) {
+        routes.router.on(path, method: method) {
+            [directory, refusals, rateLimiter, session, operation] request, context in
+            var context = context
+            let address = address(request, context)
+            let application: LoadedApplication
+            do throws(Failure) {
+                application = try Self.application(at: address, for: request, &context, in: directory)
+            } catch {
+                throw refusals.logged(error, .init(key: address.key), in: context)
+            }
+            do {
+                if let operation {
+                    try rateLimiter.take(operation, of: application.application.id, from: context.limitedSource)
+                }
+                return try await handler(request, context, application)
+            } catch let failure as Failure {
+                let facts = RefusalLog.Facts(application: application.application.id, session: session(request))
+                throw refusals.logged(failure, facts, in: context)
+            }
+        }
+    }
+
+    private static func application(
+        at address: ApplicationBase.Address,
+        for request: Request,
+        _ context: inout APIContext,
+        in directory: ApplicationDirectory
+    ) throws(Failure) -> LoadedApplication {
+        switch address {
+        case .host(let host): return try directory.application(host: host)
+        case .key(let key, of: let id):
+            let found =
+                if let id { try directory.application(id: id, key: key) } else { try directory.application(key: key) }
+            guard !found.key.isServer || request.headers[.origin] == nil else { throw exposed(found.key) }
+            context.apiKey = found.key
+            return found.application
+        }
+    }
+
+    /// The failure for a server key that a browser sent: every visitor of the page can read the key.
+    private static func exposed(_ key: APIKey) -> Failure {
+        Failure(
+            .unknownApplication,
+            "This is a server's key, and a browser sent it. Revoke it, since everybody who opens the page can read it, and give the page another.",
+            cause: "a browser sent the server's key \(key.label)"
+        )
+    }
+}

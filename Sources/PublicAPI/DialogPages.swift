@@ -1,0 +1,374 @@
+package import Accounts
+package import Applications
+import Description
+package import Domain
+import Encodings
+package import HTTP
+import HTTPTypes
+import Hummingbird
+package import Logins
+import Pages
+import Providers
+
+/// The pages of a login through the server.
+///
+/// They are the redirect to the provider's dialog, the address to which the dialog redirects the browser back, and the
+/// page that asks for a second factor. The client gets the result of the dialog in the protocol in which the client
+/// asked for the dialog.
+package struct DialogPages {
+    private let dialog: LoginDialog
+    private let factors: DialogFactors
+    private let address: PublicAddress
+    private let errors: any ErrorTable
+    private let code: @Sendable (Failure.Reason) -> String
+    private let user: @Sendable (SignedIn) -> [UInt8]
+
+    /// - Parameters:
+    ///   - useCases: The use cases.
+    ///   - errors: The table of failures, for pages and for the page that opened a popup.
+    ///   - code: Returns the value of `error` in a redirect to the client's address.
+    ///   - user: Returns the user object of a login for the page that opened a popup.
+    package init(
+        _ useCases: UseCases,
+        errors: any ErrorTable,
+        code: @escaping @Sendable (Failure.Reason) -> String,
+        user: @escaping @Sendable (SignedIn) -> [UInt8]
+    ) {
+        (dialog, factors, address) = (useCases.dialog, useCases.dialogFactors, useCases.address)
+        (self.errors, self.code, self.user) = (errors, code, user)
+    }
+
+    /// Mounts the pages.
+    ///
+    /// - Parameters:
+    ///   - routes: The routes of applications.
+    ///   - further: Further paths to which providers redirect browsers back, as operators registered them there, each
+    ///     with the prefix of its operations' names.
+    package func mount(on routes: ApplicationRoutes, andReturnsTo further: [(path: String, name: String)]) {
+        let refusals = routes.refusals
+        routes.on(.get, "users/oauth/:provider/start", .startDialog) { request, context, application in
+            await start(request, context, application, refusals)
+        }
+        let returns = further.map { path, name in
+            (
+                path,
+                Operation.authorize.again("\(name)Authorize", "The same, by a path of older clients."),
+                Operation.answerDialogFactor.again(
+                    "\(name)AnswerDialogFactor",
+                    "The same, beside the path of older clients."
+                )
+            )
+        }
+        for (path, authorize, answer) in [("users/oauth/:provider", Operation.authorize, Operation.answerDialogFactor)]
+            + returns
+        {
+            routes.on(.get, path + "/authorize", authorize) { request, context, application in
+                await close(request, context, application)
+            }
+            routes.on(.post, "\(path)/\(FactorPage.path)", answer) { request, context, application in
+                await takeFactor(request, context, application)
+            }
+        }
+    }
+
+    /// Returns the address that a client opens in a browser.
+    ///
+    /// - Parameters:
+    ///   - request: The client's request for the dialog.
+    ///   - provider: The provider whose dialog is opened.
+    ///   - loaded: The application.
+    ///   - base: Returns the base path of the pages; called last.
+    /// - Returns: The address.
+    /// - Throws: The failure by which the provider or the application refuses the dialog, and
+    ///   `provider_not_configured` where the service has no public URL.
+    package func open(
+        _ request: DialogRequest,
+        of provider: ProviderName,
+        for loaded: LoadedApplication,
+        at base: () throws(Failure) -> PublicBase
+    ) async throws(Failure) -> String {
+        try await dialog.openDialog(request, of: provider, for: loaded) { () throws(Failure) in
+            guard let url = try base().url(at: address, for: loaded) else {
+                throw Failure(
+                    .providerNotConfigured,
+                    "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL)."
+                )
+            }
+            let pages = "\(url)/users/oauth/\(provider)"
+            return DialogAddresses(start: { "\(pages)/start?dialog=\($0)" }, redirectURI: "\(pages)/authorize")
+        }
+    }
+
+    /// Redirects a browser to the provider's dialog.
+    ///
+    /// A user sees every response of this method and of `close`, so failures are pages.
+    private func start(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication,
+        _ refusals: RefusalLog
+    ) async -> Response {
+        let cookie = BrowserCookie.dialog(isSecure: address.isReachedByTLS)
+        do throws(Failure) {
+            let started = try await dialog.startDialog(
+                LenientQuery(request.uri.query)["dialog"] ?? "",
+                of: context.provider(),
+                in: cookie.value(in: request.headers),
+                for: application
+            )
+            var response = Response.seeOther(started.address)
+            response.headers[.setCookie] = cookie.header(started.browser, seconds: started.seconds)
+            return response
+        } catch {
+            let facts = RefusalLog.Facts(application: application.application.id)
+            let page = WebPage(of: application.application, for: request.headers)
+            return page.failure(refusals.logged(error, facts, in: context), .login, by: errors)
+        }
+    }
+
+    private func close(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async -> Response {
+        await respond(context, request, application) { (browser) throws(Failure) in
+            try await dialog.closeDialog(
+                DialogAnswer(LenientQuery(request.uri.query)),
+                of: context.provider(),
+                from: browser,
+                client: context.client(trustedDevice: nil),
+                in: application,
+                logger: context.logger
+            )
+        }
+    }
+
+    /// Handles the form of the page that asks for a second factor.
+    private func takeFactor(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async -> Response {
+        await respond(context, request, application) { (browser) throws(Failure) in
+            let form = try await request.formBody(upTo: FactorPage.formLimit)
+            return try await factors.take(
+                FactorPage.answer(form),
+                of: try form.value("login") ?? "",
+                at: context.provider(),
+                from: browser,
+                client: context.client(trustedDevice: nil),
+                source: context.source,
+                in: application,
+                logger: context.logger
+            )
+        }
+    }
+
+    private func respond(
+        _ context: APIContext,
+        _ request: Request,
+        _ application: LoadedApplication,
+        _ end: (_ browser: String?) async throws(Failure) -> DialogOutcome
+    ) async -> Response {
+        let cookie = BrowserCookie.dialog(isSecure: address.isReachedByTLS)
+        let browser = cookie.value(in: request.headers)
+        let page = WebPage(of: application.application, for: request.headers)
+        let outcome: DialogOutcome
+        do throws(Failure) {
+            outcome = try await end(browser)
+        } catch {
+            return page.failure(error, .login, by: errors)
+        }
+        switch outcome {
+        case .redirect(let url, .success(let code)):
+            return .seeOther(Self.adding([("loginCode", code.reveal())], to: url))
+        case .redirect(let url, .failure(let failure)):
+            let parameters = [("error", code(failure.reason)), ("reason", failure.reason.rawValue)]
+            return .seeOther(Self.adding(parameters, to: url))
+        case .popup(let origin, .success(let signedIn)):
+            return page.handOver(user(signedIn), to: origin, succeeded: true)
+        case .popup(let origin, .failure(let failure)):
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.key("fault")
+                errors.write(failure, requestID: context.requestID, into: &writer)
+            }
+            return page.handOver(writer.bytes, to: origin, succeeded: false)
+        case .question(let question):
+            var response = FactorPage(question, page, by: errors).response(handingOver: user)
+            if let browser, let seconds = question.browserSeconds {
+                response.headers[.setCookie] = cookie.header(Secret(browser), seconds: seconds)
+            }
+            return response
+        }
+    }
+
+    /// Returns an address with parameters appended to its query; operators' addresses have no fragment.
+    static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
+        var url = url
+        for (name, value) in parameters {
+            let separator =
+                !url.utf8.contains(UInt8(ascii: "?")) ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
+            url += separator + name + "=" + PercentEncoding.encode(value)
+        }
+        return url
+    }
+}
+
+extension Operation {
+    fileprivate static let startDialog = Operation(
+        "startDialog",
+        under: "login",
+        "Sends a browser on to Facebook's login dialog, with a cookie without which the login cannot end.",
+        more: """
+            The address comes whole from request_url. Of a browser that brings the cookie already, its value stays. \
+            Query members that are not named here are ignored.
+            """,
+        parameters: [.ticket],
+        .dialogRedirect,
+        or: [.loginPage(400), .loginPage(404), .loginPage(500), .loginPageLater(503)]
+    )
+
+    fileprivate static let authorize = Operation(
+        "authorize",
+        under: "login",
+        "Where Facebook's login dialog sends the browser back to.",
+        more: """
+            Ends the login as it was begun: a redirect to the return URL with loginCode, or with error and reason; or \
+            a page that posts the user object, or an object with fault, to the page that opened it. A login that was \
+            begun without a codeChallenge ends in the browser that has its cookie; in another one this is an error \
+            page, and nothing is used up. Query members that are not named here are ignored.
+            """,
+        parameters: [
+            .dialogState, .dialogCode, .dialogError, .dialogErrorReason, .dialogErrorCode, .dialogErrorMessage,
+            .deniedScopes,
+        ],
+        .popupPage,
+        or: [.redirect, .loginPage(400), .loginPage(404), .loginPage(500), .loginPageLater(503)]
+    )
+
+    fileprivate static let answerDialogFactor = Operation(
+        "answerDialogFactor",
+        under: "login",
+        "Takes the second factor that the page at the end of a dialog asks for.",
+        more: """
+            What the page sends that stands in place of the dialog's end where the login needs a second factor; no \
+            client builds such a request. Answers with the next page, or with the end of the login as authorize does.
+            """,
+        body: Content(
+            .anyObject.adding(
+                ["login": .string.described("The login that waits, sealed, as the page had it.")],
+                optional: [
+                    "factor": .string,
+                    "code": .string,
+                    "credential": .string,
+                    "choose": .string,
+                    "send": .string,
+                    "kind": .string,
+                    "target": .string,
+                    "kinds": .string,
+                    "draft": .string,
+                    "goOn": .string,
+                ]
+            ),
+            as: "application/x-www-form-urlencoded"
+        ),
+        .popupPage,
+        or: [
+            .redirect, .loginPage(400), .loginPage(401), .loginPage(404), .loginPage(413), .loginPage(415),
+            .loginPageLater(429), .loginPage(500), .loginPageLater(503),
+        ]
+    )
+}
+
+extension Parameter {
+    fileprivate static let ticket = Parameter(
+        "dialog",
+        in: .query,
+        .string,
+        "What request_url put there; good for ten minutes."
+    )
+
+    fileprivate static let dialogState = Parameter(
+        "state",
+        in: .query,
+        .string,
+        "What the dialog was opened with; counts once, for ten minutes."
+    )
+
+    fileprivate static let dialogCode = Parameter("code", in: .query, .string, "The authorization code.")
+
+    fileprivate static let dialogError = Parameter(
+        "error",
+        in: .query,
+        as: "DialogError",
+        .string,
+        "`access_denied` when the person cancelled."
+    )
+
+    fileprivate static let dialogErrorReason = Parameter(
+        "error_reason",
+        in: .query,
+        as: "DialogErrorReason",
+        .string,
+        "`user_denied` when the person cancelled."
+    )
+
+    fileprivate static let dialogErrorCode = Parameter(
+        "error_code",
+        in: .query,
+        as: "DialogErrorCode",
+        .string,
+        "The number of an error of the app or of Facebook."
+    )
+
+    fileprivate static let dialogErrorMessage = Parameter(
+        "error_message",
+        in: .query,
+        as: "DialogErrorMessage",
+        .string,
+        "Its text, which is repeated nowhere."
+    )
+
+    fileprivate static let deniedScopes = Parameter(
+        "denied_scopes",
+        in: .query,
+        as: "DeniedScopes",
+        .string,
+        "The permissions that the person declined, with commas between them."
+    )
+}
+
+extension Reply {
+    fileprivate static let popupPage = Reply(
+        200,
+        as: "PopupPage",
+        """
+        A page that posts the user object, or `{"fault": …}`, as JSON text to the page that opened it, and closes. The \
+        user object has `user-token`, and for the headers of a login the members `user-created` (boolean) and \
+        `missing-permissions` (list of names).
+        """,
+        headers: [.requestID],
+        [.html]
+    )
+
+    fileprivate static func loginPage(_ status: Int) -> Reply {
+        Reply(
+            status,
+            as: "LoginPage",
+            "A page that tells a person why the login does not go on: login_state_invalid or internal.",
+            headers: [.requestID],
+            [.html]
+        )
+    }
+
+    fileprivate static func loginPageLater(_ status: Int) -> Reply {
+        Reply(
+            status,
+            as: "LoginPageLater",
+            "The same for store_unavailable and overloaded; the address can be opened again.",
+            headers: [.requestID, .retryAfter],
+            [.html]
+        )
+    }
+}

@@ -1,0 +1,152 @@
+import Accounts
+import Applications
+import Description
+import Domain
+import Encodings
+import HTTP
+import Hummingbird
+import Logins
+
+/// The files under `/.well-known/` that name a host's origins, apps and password page.
+///
+/// Several applications may share the domain of their passkeys. The host of no application has none of the files.
+struct PasskeyFiles {
+    let directory: ApplicationDirectory
+    let links: AccountLinks
+
+    /// Every device fetches the files, and the settings behind them change rarely.
+    private static let cacheControl = "public, max-age=3600"
+
+    func mount(on routes: DescribedRouter) {
+        file("webauthn", .readRelatedOrigins, on: routes) { (policies) throws(Failure) in
+            // Browsers ask for addresses alone, and an app's origin is none (WebAuthn level 3 §5.11).
+            let origins = policies.flatMap(\.origins).filter { $0.utf8.starts(with: "https://".utf8) }
+            return .object(["origins": Self.texts(origins)])
+        }
+        file("assetlinks.json", .readAssetLinks, on: routes) { (policies) throws(Failure) in
+            let statements = policies.flatMap { policy in
+                let digests = Self.texts(policy.certificateDigests.map(Self.fingerprint))
+                return Set(policy.androidPackages).sorted().map { Self.statement($0, digests) }
+            }
+            guard !statements.isEmpty else { throw Self.nothing("apps for Android") }
+            return .array(statements)
+        }
+        file("apple-app-site-association", .readAppleAppSiteAssociation, on: routes) { (policies) throws(Failure) in
+            let apps = policies.flatMap(\.appleApps)
+            guard !apps.isEmpty else { throw Self.nothing("apps for Apple's systems") }
+            return .object(["webcredentials": .object(["apps": Self.texts(apps)])])
+        }
+        routes.get("/.well-known/change-password", .openChangePassword) { request, _ in
+            try changePassword(at: request.hostName ?? "")
+        }
+    }
+
+    private func file(
+        _ name: String,
+        _ operation: Operation,
+        on routes: DescribedRouter,
+        _ content: @escaping @Sendable ([PasskeyPolicy]) throws(Failure) -> JSONValue
+    ) {
+        routes.get("/.well-known/\(name)", operation) { request, _ in
+            let host = request.hostName ?? ""
+            let policies = directory.applications.map(\.application.settings.secondFactor.passkeys)
+                .filter { $0.relyingPartyID?.utf8.elementsEqual(host.utf8) == true }
+            guard !policies.isEmpty else {
+                throw Failure(.notFound, "No application has passkeys for this host.")
+            }
+            var response = Response.json(Array(try content(policies).text.utf8))
+            response.headers[.cacheControl] = Self.cacheControl
+            return response
+        }
+    }
+
+    /// Redirects to the password page of the host's application (W3C, "A Well-Known URL for Changing Passwords").
+    private func changePassword(at host: Substring) throws(Failure) -> Response {
+        .seeOther(try links.page(of: try application(at: host)) + "/password")
+    }
+
+    /// Returns the application of the host name, or the only application whose passkeys are for the host.
+    private func application(at host: Substring) throws(Failure) -> LoadedApplication {
+        if let named = try? directory.application(host: host) { return named }
+        let found = directory.applications.filter { loaded in
+            let settings = loaded.application.settings
+            return settings.pages.account
+                && settings.secondFactor.passkeys.relyingPartyID?.utf8.elementsEqual(host.utf8) == true
+        }
+        guard let application = found.first, found.count == 1 else {
+            throw Failure(.notFound, "No application has its account page at this host.")
+        }
+        return application
+    }
+
+    private static func nothing(_ apps: String) -> Failure {
+        Failure(.notFound, "No application with passkeys for this host names its \(apps) among its settings.")
+    }
+
+    private static func texts(_ texts: [String]) -> JSONValue { .array(Set(texts).sorted().map(JSONValue.string)) }
+
+    /// Returns the statement that shares the host's passkeys with an app; mailed links still open the browser.
+    private static func statement(_ package: String, _ digests: JSONValue) -> JSONValue {
+        .object([
+            "relation": .array([.string("delegate_permission/common.get_login_creds")]),
+            "target": .object([
+                "namespace": .string("android_app"), "package_name": .string(package),
+                "sha256_cert_fingerprints": digests,
+            ]),
+        ])
+    }
+
+    /// Returns a digest in the form of `keytool`: `14:6D:E9:…`.
+    private static func fingerprint(_ digest: [UInt8]) -> String {
+        digest.map { Hexadecimal.encode([$0]).uppercased() }.joined(separator: ":")
+    }
+}
+
+extension Operation {
+    fileprivate static let readRelatedOrigins = Operation(
+        "readRelatedOrigins",
+        under: "login",
+        "Where the passkeys of the host are used besides it (WebAuthn level 3, 5.11).",
+        .success(
+            "The https origins of the applications whose passkeys are for this host.",
+            .object(["origins": .strings])
+        ),
+        or: [.notFound]
+    )
+
+    fileprivate static let readAssetLinks = Operation(
+        "readAssetLinks",
+        under: "login",
+        "The apps for Android that use the passkeys of the host (Digital Asset Links).",
+        .success(
+            "A statement for each package.",
+            .array(
+                of: .anyObject.adding([
+                    "relation": .strings,
+                    "target": .anyObject.adding([
+                        "namespace": .string.const("android_app"),
+                        "package_name": .string,
+                        "sha256_cert_fingerprints": .strings,
+                    ]),
+                ])
+            ).rule("minItems", .integer(1))
+        ),
+        or: [.notFound]
+    )
+
+    fileprivate static let readAppleAppSiteAssociation = Operation(
+        "readAppleAppSiteAssociation",
+        under: "login",
+        "The apps for Apple's systems that use the passkeys of the host.",
+        .success("The apps, by team and bundle.", .object(["webcredentials": .anyObject.adding(["apps": .strings])])),
+        or: [.notFound]
+    )
+
+    fileprivate static let openChangePassword = Operation(
+        "openChangePassword",
+        under: "login",
+        "Leads to where a person changes the password (W3C, A Well-Known URL for Changing Passwords).",
+        .redirect,
+        or: [.notFound]
+    )
+}

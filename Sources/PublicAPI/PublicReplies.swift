@@ -1,0 +1,153 @@
+package import Description
+import Domain
+import HTTP
+import Pages
+
+extension Reply {
+    /// Returns the description of a successful response: JSON of a schema, or no body.
+    ///
+    /// - Parameters:
+    ///   - description: The meaning.
+    ///   - status: The status.
+    ///   - component: The name in `components` of a response that several operations have.
+    ///   - headers: Headers beside the request's id.
+    ///   - schema: The schema; nil for a response without a body.
+    /// - Returns: The description.
+    package static func success(
+        _ description: String,
+        status: Int = 200,
+        as component: String? = nil,
+        headers: [ReplyHeader] = [],
+        _ schema: Schema? = nil
+    ) -> Reply {
+        let content = schema.map { [Content($0)] } ?? []
+        return Reply(status, as: component, description, headers: headers + [.requestID], content)
+    }
+
+    package static let redirect = Reply(
+        303,
+        as: "Redirect",
+        "The browser goes on to `Location`.",
+        headers: [.requestID, .location]
+    )
+
+    private static func problem(
+        _ status: Int,
+        _ name: String,
+        _ description: String,
+        headers: [ReplyHeader] = []
+    ) -> Reply {
+        Reply(status, as: name, description, headers: [.requestID] + headers, [Content(.problem)])
+    }
+
+    package static let badRequest = problem(
+        400,
+        "BadRequest",
+        """
+        malformed_request, query_invalid, provider_not_configured, credential_missing, credential_ambiguous, \
+        credential_wrong_kind, guest_invalid, property_undeclared, property_undeclared_in_update, mapping_invalid or \
+        mapping_target_not_allowed; factor_not_offered and passkey_invalid of second factors.
+        """
+    )
+
+    static let unauthorized = problem(
+        401,
+        "Unauthorized",
+        """
+        unknown_application, credential_invalid, credential_expired, credential_revoked, credential_replayed, \
+        user_action_required or session_invalid; of logins second_factor_required and \
+        second_factor_enrolment_required, of their second step second_factor_invalid and pending_sign_in_invalid.
+        """
+    )
+
+    package static let forbidden = problem(
+        403,
+        "Forbidden",
+        """
+        permission_missing, account_disabled, reauthentication_required or second_factor_reauthentication_required; \
+        not_own_record, new_users_closed, invitation_required, invitation_invalid, registration_disabled, \
+        email_unconfirmed and those of server keys, where they apply.
+        """
+    )
+
+    package static let notFound = problem(404, "NotFound", "not_found.")
+
+    static let methodNotAllowed = problem(
+        405,
+        "MethodNotAllowed",
+        "method_not_allowed, to any other method of the path.",
+        headers: [.allow]
+    )
+
+    package static let conflict = problem(
+        409,
+        "Conflict",
+        "login_taken, login_taken_by_other, identity_taken, last_way_in, too_many_factors, last_factor or conflict."
+    )
+
+    static let payloadTooLarge = problem(413, "PayloadTooLarge", "payload_too_large.")
+
+    static let unsupportedMediaType = problem(415, "UnsupportedMediaType", "unsupported_media_type.")
+
+    package static let unprocessable = problem(
+        422,
+        "Unprocessable",
+        """
+        profile_incomplete, value_not_convertible, constraint_violation, password_not_allowed, idempotency_key_reused, \
+        query_too_slow or query_too_large.
+        """
+    )
+
+    static let tooMany = problem(429, "TooMany", "rate_limited or too_many_attempts.", headers: [.retryAfter])
+
+    static let `internal` = problem(500, "Internal", "internal.")
+
+    static let unavailable = problem(
+        503,
+        "Unavailable",
+        """
+        provider_misconfigured, provider_rate_limited, provider_unavailable, provider_bad_reply, store_unavailable or \
+        overloaded; code_not_delivered and mail_off of codes that are sent.
+        """,
+        headers: [.retryAfter]
+    )
+
+    package static let timeout = problem(504, "Timeout", "provider_timeout.", headers: [.retryAfter])
+}
+
+extension Schema {
+    package static let problem = problem(
+        optional: [
+            "type": .string.described("With value_not_convertible: the type of the property."),
+            "owner": .oneOf("self", "other").described(
+                """
+                With identity_taken: the user has another identity of this provider, or the identity is another \
+                user's.
+                """
+            ),
+            "rule": .string.described("With password_not_allowed: the rule that it breaks."),
+            "missing": .strings.described("Of the simple register contract: the fields that are missing."),
+            "pending": .string.described(
+                "With second_factor_required and second_factor_enrolment_required: the pending sign-in."
+            ),
+            "factors": .array(of: .offeredFactor).described(
+                "With the same: what can be shown, or of an enrolment the kinds that can be enrolled."
+            ),
+            "expires": .moment.described("With the same: when it ends, in milliseconds since 1970 UTC."),
+            "passkey": .string.described(
+                "With second_factor_invalid and passkey_invalid: why the passkey does not count."
+            ),
+        ],
+        each: .object(["reason": .reason, "message": .string], optional: ["entry": .mappingEntry])
+    )
+
+    package static let offeredFactor = object(
+        ["kind": .factorKind],
+        optional: [
+            "id": .uuid.described("Not of kinds that are to be enrolled."),
+            "hint": .string.examples("+41 •••• 67", "a•••@e•••.com").described("Where a code is sent, masked."),
+        ]
+    ).named("OfferedFactor")
+
+    package static let factorKind = cases(of: FactorKind.self).named("FactorKind")
+}

@@ -1,0 +1,129 @@
+import Administration
+import AdministrationAPI
+import ArgumentParser
+import Description
+import Domain
+import Encodings
+import HTTPTypes
+
+/// What a command does to a resource.
+enum ResourceVerb: String, CaseIterable {
+    case get, list, set, patch, delete
+
+    func calls(_ route: AdministrationRoute) -> Bool {
+        switch self {
+        case .get: route.method == .get && route.item == nil
+        case .list: route.method == .get && route.item != nil
+        case .set: route.method == .put || route.method == .post
+        case .patch: route.method == .patch
+        case .delete: route.method == .delete
+        }
+    }
+
+    /// The paths of the verb with summaries, for its help.
+    ///
+    /// Where a member of the document names a new resource, the path may end with that name.
+    var paths: [(template: String, summary: String)] {
+        AdministrationRoute.resources.filter(calls).map { route in
+            let name = ResourcePath.naming(route).map { "[/{\($0)}]" } ?? ""
+            return (route.template + name, route.summary)
+        }
+    }
+}
+
+/// A route with the values of its path parameters.
+struct ResourcePath {
+    let text: String
+    let route: AdministrationRoute
+    let segments: [String: Substring]
+    /// The member that the path's last segment gives, where the new resource is an element of a list.
+    let named: (member: String, value: String)?
+
+    /// - Throws: `ValidationError` where the path does not have the verb; its message names a similar path.
+    init(_ text: String, _ verb: ResourceVerb) throws {
+        guard let found = Self.find(text, verb) else { throw ValidationError(Self.problem(text, verb)) }
+        self = found
+    }
+
+    private init(
+        _ text: String,
+        _ route: AdministrationRoute,
+        _ segments: [String: Substring],
+        named: (member: String, value: String)? = nil
+    ) {
+        (self.text, self.route, self.segments, self.named) = (text, route, segments, named)
+    }
+
+    /// The last name in the path, decoded, which must be repeated to confirm a removal.
+    var name: String {
+        let segments = zip(route.template.split(separator: "/"), text.split(separator: "/"))
+        return Array(segments).last { $0.0.hasPrefix("{") }.flatMap { PercentEncoding.decode($0.1) } ?? ""
+    }
+
+    /// The query parameters that are given as NAME=VALUE; the others are options.
+    var query: [Parameter] {
+        route.query.filter { !["limit", "cursor", "confirm", "format"].contains($0.name) }
+    }
+
+    /// The schema of the document.
+    var document: Schema? { route.document(at: segments) }
+
+    /// Reads the resource at the path; nil where there is none.
+    func current(by actor: Actor, of administration: Administration) async throws -> Resource? {
+        let reading = try ResourcePath(text, .get)
+        do {
+            let answer = try await reading.route.call(reading.segments, by: actor, of: administration)
+            if case .resource(let resource) = answer { return resource }
+        } catch let failure as Failure where failure.reason == .notFound {}
+        return nil
+    }
+
+    /// Returns the current elements, such as `apps.1234`, that a new document does not have.
+    func elements(of current: JSONValue, without document: JSONValue?) -> [String] {
+        let kept = self.document?.elementNames(in: document) ?? []
+        return (self.document?.elementNames(in: current) ?? []).filter { !kept.contains($0) }
+    }
+
+    var takesPages: Bool { route.query.contains { $0.name == "limit" } }
+
+    private static func find(_ text: String, _ verb: ResourceVerb) -> ResourcePath? {
+        let path = text.split(separator: "/", omittingEmptySubsequences: false)
+        let routes = AdministrationRoute.resources.filter(verb.calls)
+        for route in routes {
+            if let segments = route.segments(of: path) { return ResourcePath(text, route, segments) }
+        }
+        guard verb == .set, let last = path.last, !last.isEmpty, let value = PercentEncoding.decode(last) else {
+            return nil
+        }
+        for route in routes {
+            if let member = naming(route), let segments = route.segments(of: path.dropLast()) {
+                return ResourcePath(text, route, segments, named: (member, value))
+            }
+        }
+        return nil
+    }
+
+    /// Returns the member that is the last path segment of a new resource; nil where the service generates an id.
+    fileprivate static func naming(_ route: AdministrationRoute) -> String? {
+        guard route.method == .post else { return nil }
+        return route.document()?.resolved.properties.first { member in
+            let template = route.template + "/{\(member.name)}"
+            return member.isRequired && AdministrationRoute.resources.contains { $0.template == template }
+        }?.name
+    }
+
+    private static func problem(_ text: String, _ verb: ResourceVerb) -> String {
+        let others = ResourceVerb.allCases.filter { find(text, $0) != nil }.map { "federation \($0) \(text)" }
+        guard others.isEmpty else {
+            return "\(verb) does nothing at \(text). There is: \(others.joined(separator: ", "))."
+        }
+        let path = text.split(separator: "/", omittingEmptySubsequences: false)
+        let known = AdministrationRoute.resources.map(\.template).filter { template in
+            template.split(separator: "/").count == path.count
+        }.map { template in
+            zip(template.split(separator: "/"), path).map { $0.hasPrefix("{") ? $1 : $0 }.joined(separator: "/")
+        }
+        let hint = NearestName.hint(for: text, among: known)
+        return "There is no \(text)\(hint). federation \(verb) --help lists the paths."
+    }
+}

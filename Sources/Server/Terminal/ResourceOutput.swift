@@ -1,0 +1,139 @@
+import Administration
+import AdministrationAPI
+import Description
+import Encodings
+import HTTPTypes
+
+extension OutputOptions {
+    /// Prints the outcome of a route.
+    ///
+    /// A new secret is printed alone, unless the user gave it.
+    func show(_ answer: AdministrationRoute.Outcome, _ path: ResourcePath, giving document: JSONValue? = nil) throws {
+        switch answer {
+        case .resource(let resource):
+            let schema = path.route.answer ?? .any
+            let secret = schema.resolved.properties.first { $0.schema.isOnce }?.name
+            guard !json, let secret, let text = resource.body.object?[secret]?.string else {
+                return try show(resource, schema.sections, moments: schema.moments)
+            }
+            guard document?.object?.present(secret) == nil else { return try Terminal.report("\(path.text) is set.") }
+            try Terminal.printOnce(text, "This is the \(secret) of \(path.text).")
+        case .page(let page): try show(page, path.route.item.map(Column.columns) ?? [])
+        case .done: try Terminal.report("\(path.text) is set.")
+        }
+    }
+
+    /// Prints a resource in the form of the resource at a path.
+    func show(_ resource: Resource, like template: String) throws {
+        let schema = Schema.answer(at: template)
+        try show(resource, schema.sections, moments: schema.moments)
+    }
+}
+
+extension Column {
+    static func columns(ofList template: String) -> [Column] {
+        Schema.answer(at: template).resolved["items"].elements.first.map(columns) ?? []
+    }
+
+    /// Returns the columns of a list of objects: the members that are values or lists of values.
+    static func columns(of schema: Schema) -> [Column] {
+        if let names = schema.definition.flatMap({ shown[$0.name] }) {
+            let members = schema.members
+            return names.compactMap { name in
+                members.first { $0.name == name }.map { Column(title($0.name), [$0.name], $0) }
+            }
+        }
+        return schema.members.flatMap { member -> [Column] in
+            let inner = member.schema.members
+            guard !inner.isEmpty else {
+                return member.schema.isColumn ? [Column(title(member.name), [member.name], member)] : []
+            }
+            guard inner.count <= 4 else { return [] }
+            return inner.filter { $0.schema.isColumn }.map { part in
+                let part = Schema.Property(part.name, part.schema, isRequired: false)
+                return Column(title(member.name) + " " + title(part.name), [member.name, part.name], part)
+            }
+        }
+    }
+
+    /// The columns of objects with more members than fit a line.
+    private static let shown = [
+        "User": ["objectId", "name", "email", "userStatus", "created", "lastLogin"],
+        "AuditEntry": ["happened", "actor", "source", "application", "action", "target", "from", "to"],
+    ]
+
+    private init(_ title: String, _ path: [String], _ member: Schema.Property) {
+        self.init(title, member.columnKind) { row in
+            path.dropFirst().reduce(row[path[0]]) { $0?.object?[$1] }
+        }
+    }
+
+    /// `objectId` as `OBJECT ID`.
+    private static func title(_ name: String) -> String {
+        name.reduce(into: "") { $0 += $1.isUppercase && !$0.isEmpty ? " \($1)" : $1.uppercased() }
+    }
+}
+
+extension Schema {
+    /// Returns the schema of the resource at a path.
+    fileprivate static func answer(at template: String) -> Schema {
+        AdministrationRoute.resources.first { $0.method == .get && $0.template == template }?.answer ?? .any
+    }
+
+    /// The schema without `null`, with its reference resolved.
+    fileprivate var present: Schema {
+        let schema = resolved
+        return schema.alternatives.first { !$0.resolved.isNothing }?.present ?? schema
+    }
+
+    private var isNothing: Bool { kind == nil && alternatives.isEmpty && properties.isEmpty && definition == nil }
+
+    /// The members of all alternatives.
+    fileprivate var members: [Property] {
+        let schema = resolved
+        guard !schema.alternatives.isEmpty else { return schema.properties.filter { !$0.schema.isConstant } }
+        return schema.alternatives.flatMap(\.members).reduce(into: []) { members, member in
+            if !members.contains(where: { $0.name == member.name }) { members.append(member) }
+        }
+    }
+
+    private var isConstant: Bool { rules.contains { $0.key == "const" } }
+
+    /// Whether the value is a secret that is shown only once.
+    fileprivate var isOnce: Bool { isSecret || resolved.isSecret }
+
+    fileprivate var isColumn: Bool {
+        let schema = present
+        return schema.kind != .object && schema.elements.first?.members.isEmpty != false
+    }
+
+    /// The members that are lists of objects.
+    var sections: [OutputOptions.Section] {
+        members.compactMap { member in
+            let elements = member.schema.present.elements.first
+            guard let elements, !elements.members.isEmpty else { return nil }
+            return OutputOptions.Section(member: member.name, columns: Column.columns(of: elements))
+        }
+    }
+
+    /// The names of the members that are times, those of inner objects after a full stop.
+    var moments: [String] {
+        members.flatMap { member in
+            let inner = member.schema.members.filter(\.schema.present.isMoment).map { "\(member.name).\($0.name)" }
+            return inner + (member.schema.present.isMoment ? [member.name] : [])
+        }
+    }
+}
+
+extension Schema.Property {
+    fileprivate var columnKind: Column.Kind {
+        if schema.present.isMoment { return .moment }
+        let schema = schema.present
+        let isText =
+            schema.kind == nil || schema.kind == .array
+            || schema.kind == .string && schema.values.isEmpty
+                && !schema.rules.contains { ["format", "pattern"].contains($0.key) }
+        guard isRequired else { return .rare }
+        return isText && name != "id" ? .text : .id
+    }
+}

@@ -1,0 +1,61 @@
+import Description
+import Domain
+import Providers
+
+/// Finds set names with the service's prefix that are no variable of the service.
+///
+/// Such a name is most likely misspelt, and would otherwise be ignored silently.
+enum UnknownVariables {
+    private static let known = VariableTable.all.flatMap(\.variables)
+    private static let prefix = ServiceVariable.prefix
+    private static let filePrefix = "federation."
+
+    /// Returns a problem for each unknown name of the environment.
+    static func problems(environment names: some Collection<String>) -> [String] {
+        let prefixes = clusterPrefixes(of: names)
+        return problems(
+            of: names.filter { name in
+                name.hasPrefix(prefix) && !prefixes.contains { name.hasPrefix($0) }
+            },
+            among: known.map { String($0.name.dropFirst(prefix.count)) },
+            behind: prefix,
+            orElse: "; variables that documents name need another beginning"
+        )
+    }
+
+    /// Returns a problem for each unknown name in the configuration's file.
+    static func problems(file places: some Collection<String>) -> [String] {
+        problems(of: places, among: known.map(\.key), behind: filePrefix)
+    }
+
+    /// Returns a problem for each unknown name.
+    ///
+    /// Names are compared without their prefix, with which all would be similar. The advice is for a name that
+    /// resembles none.
+    private static func problems(
+        of names: some Collection<String>,
+        among known: [String],
+        behind prefix: String,
+        orElse advice: String = ""
+    ) -> [String] {
+        let all = Set(known.map { prefix + $0 })
+        return names.filter { !all.contains($0) }.sorted().map { name in
+            let rest = name.hasPrefix(prefix) ? name.dropFirst(prefix.count) : name[...]
+            let nearest = NearestName.of(rest, among: known).map { " (did you mean \(prefix + $0)?)" } ?? advice
+            return "\(name) is no variable of the service" + nearest
+        }
+    }
+
+    /// Returns the prefixes of names that Kubernetes sets in every container, for each of its services.
+    ///
+    /// They are `FEDERATION_SERVICE_HOST` and, beside that one, `FEDERATION_SERVICE_PORT…` and `FEDERATION_PORT…`.
+    ///
+    /// Source: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+    private static func clusterPrefixes(of names: some Collection<String>) -> [String] {
+        let mark = "_SERVICE_HOST"
+        return names.filter { $0.hasSuffix(mark) }.flatMap { name in
+            let service = name.dropLast(mark.count)
+            return ["\(service)_SERVICE_", "\(service)_PORT"]
+        }
+    }
+}

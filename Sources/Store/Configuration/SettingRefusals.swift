@@ -1,0 +1,89 @@
+package import Domain
+package import Encodings
+import Postgres
+
+extension Store {
+    /// Refuses host names of other applications: `/api` on a host leads to one application.
+    ///
+    /// - Throws: `conflict` with the first such name and its application.
+    package func refuseTakenHostNames(_ names: [String], of id: ApplicationID) async throws(Failure) {
+        guard !names.isEmpty else { return }
+        let taken = try await query(Self.hostNamesTaken(names, of: id))
+        if let conflict = try taken.first(into: Self.hostNameConflict) { throw conflict }
+    }
+
+    /// Refuses host names of other applications in the settings that a step is about to write.
+    ///
+    /// Changes of different applications may run concurrently; those that take host names are serialized.
+    static func refuseTakenHostNames(
+        in settings: JSONValue,
+        of id: ApplicationID,
+        on connection: PostgresConnection
+    ) async throws {
+        let names = settings.object?["hostNames"]?.array?.compactMap(\.string) ?? []
+        guard !names.isEmpty else { return }
+        _ = try await connection.query(
+            "select pg_advisory_xact_lock(hashtextextended('federation host names', 0))"
+        )
+        let taken = try await connection.query(hostNamesTaken(names, of: id))
+        if let conflict = try taken.first(into: hostNameConflict) { throw conflict }
+    }
+
+    private static func hostNamesTaken(_ names: [String], of id: ApplicationID) -> Statement {
+        """
+        select n, a.id from unnest(\(names)) n
+        join federation.applications a on a.settings -> 'hostNames' ? n
+        where a.id <> \(id.text) order by n limit 1
+        """
+    }
+
+    private static func hostNameConflict(_ name: String, of application: String) -> Failure {
+        Failure(
+            .conflict,
+            "The host name \(name) belongs to the application \(application) already. Take it away there first.",
+            details: ["hostName": .string(name), "application": .string(application)]
+        )
+    }
+}
+
+extension StoredApplication {
+    /// Whether settings name another identity property than the application has.
+    func hasOtherIdentityProperty(than settings: JSONValue) -> Bool {
+        guard let property = settings.object?["identityProperty"]?.string else { return false }
+        return property != self.settings.object?["identityProperty"]?.string ?? PropertyName.email.text
+    }
+}
+
+extension Store {
+    /// Refuses another identity property if users have passwords: their login names would not find them any more.
+    ///
+    /// - Throws: `conflict`.
+    package func refuseIdentityChange(to settings: JSONValue, of stored: StoredApplication) async throws(Failure) {
+        guard stored.hasOtherIdentityProperty(than: settings) else { return }
+        let passwords = try await query(Self.passwords(inSchema: stored.schema), in: tables(of: stored))
+        if passwords.count > 0 { throw Self.identityPropertyStays }
+    }
+
+    /// Refuses another identity property in the settings that a step is about to write.
+    static func refuseIdentityChange(
+        to settings: JSONValue,
+        of stored: StoredApplication,
+        on tables: PostgresConnection
+    ) async throws {
+        guard stored.hasOtherIdentityProperty(than: settings) else { return }
+        if try await tables.query(passwords(inSchema: stored.schema)).count > 0 { throw identityPropertyStays }
+    }
+
+    /// The query for a password; it finds one row if any user has one.
+    private static func passwords(inSchema schema: String) -> Statement {
+        "select from \(identifier: schema).passwords limit 1"
+    }
+
+    private static let identityPropertyStays = Failure(
+        .conflict,
+        """
+        identityProperty cannot become another: users have passwords already, and log in with them by the one of now. It can be chosen \
+        before anybody has a password.
+        """
+    )
+}

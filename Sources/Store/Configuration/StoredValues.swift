@@ -1,0 +1,140 @@
+import Domain
+import Encodings
+import Postgres
+
+/// Values that clients brought in under a name before its declaration, to be moved into its column.
+///
+/// They are converted like mapped values (the conversion table of docs/mapping.md): nothing is invented or rounded.
+struct DynamicValues {
+    static let advice = """
+        Add the column by hand, move the values from users.dynamic in small steps, and then declare the property: it takes the \
+        column over.
+        """
+
+    private let property: Property
+    private let table: String
+
+    init(of property: Property, in users: UsersTable) {
+        self.property = property
+        table = users.users
+    }
+
+    private var key: String { literal(property.name) }
+
+    /// Finds one user with such a value.
+    var some: Statement { Statement(sql: "select 1 from \(table) where dynamic ? \(key) limit 1") }
+
+    /// Moves the values that fit the type.
+    var move: Statement {
+        Statement(
+            sql: """
+                update \(table) set \(quoted(property.name.text)) = \(value), dynamic = dynamic - \(key)
+                where dynamic ? \(key) and (jsonb_typeof(dynamic -> \(key)) = 'null' or \(fits))
+                """
+        )
+    }
+
+    /// The failure for values that could not be moved.
+    var misfit: Failure {
+        Failure(
+            .valueNotConvertible,
+            """
+            Clients have brought in values under the name \(property.name) that are no \(property.type.rawValue). Nothing has \
+            changed. Declare it with another type, or correct those values in users.dynamic.
+            """,
+            details: ["property": .string(property.name.text)]
+        )
+    }
+
+    private var json: String { "dynamic -> \(key)" }
+    private var text: String { "dynamic ->> \(key)" }
+
+    private var value: String {
+        switch property.type {
+        case .string, .text: text
+        case .int: "(\(text))::numeric::bigint"
+        case .double: "(\(text))::double precision"
+        case .boolean: "(\(text))::boolean"
+        case .date: "(\(text))::date"
+        case .dateTime:
+            """
+            case jsonb_typeof(\(json)) when 'number' then to_timestamp((\(text))::bigint)
+                else date_trunc('milliseconds', (\(text))::timestamptz) end
+            """
+        case .json: "nullif(\(json), 'null')"
+        }
+    }
+
+    /// Whether a value that is not null has the form of the type; the conversion checks the range.
+    private var fits: String {
+        switch property.type {
+        case .string, .text: isOne(of: "string", "number", "boolean")
+        case .int: isOne(of: "string", "number") + matches("-?(0|[1-9][0-9]{0,18})([.]0+)?")
+        case .double: isOne(of: "string", "number") + matches("-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?")
+        case .boolean: isOne(of: "string", "boolean") + matches("true|false")
+        case .date: isOne(of: "string") + matches("[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{4}")
+        case .dateTime:
+            isOne(of: "string", "number")
+                + " and case jsonb_typeof(\(json)) when 'number' then true\(matches("-?[0-9]{1,12}")) else true"
+                + matches(
+                    "[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?([Zz]|[-+][0-9]{2}:?[0-9]{2})"
+                ) + " end"
+        case .json: "true"
+        }
+    }
+
+    private func isOne(of kinds: String...) -> String {
+        "jsonb_typeof(\(json)) in (\(kinds.map { "'\($0)'" }.joined(separator: ", ")))"
+    }
+
+    private func matches(_ pattern: String) -> String { " and \(text) ~ '^(\(pattern))$'" }
+}
+
+/// The values of one property that the mapping wrote last.
+///
+/// They are kept in `identities.written`, under the property's name, for properties that are mapped until edited.
+struct WrittenValues {
+    static let advice = """
+        Declare another property instead, let the mapping write that one, copy the values in small steps, and remove the old one.
+        """
+    static let adviceOnRemoval = """
+        Take the property out of the mapping, remove its name from identities.written in small steps, and repeat.
+        """
+
+    private let table: String
+    private let key: String
+
+    init(of property: PropertyName, in users: UsersTable) {
+        table = users.identities
+        key = literal(property)
+    }
+
+    /// Finds one identity that has such a value.
+    var some: Statement { Statement(sql: "select 1 from \(table) where written ? \(key) limit 1") }
+
+    /// Moves the values to another name.
+    func move(to name: PropertyName) -> Statement {
+        Statement(
+            sql: """
+                update \(table)
+                set written = (written - \(key)) || jsonb_build_object(\(literal(name)), written -> \(key))
+                where written ? \(key)
+                """
+        )
+    }
+
+    /// Converts the values to another type.
+    func widen(_ widening: Widening) -> Statement {
+        let value = widening.value(of: "(written ->> \(key))::\(widening.from.sqlType)")
+        return Statement(
+            sql: """
+                update \(table) set written = written || jsonb_build_object(\(key), to_jsonb(\(value)))
+                where written ? \(key)
+                """
+        )
+    }
+
+    var remove: Statement {
+        Statement(sql: "update \(table) set written = written - \(key) where written ? \(key)")
+    }
+}

@@ -1,0 +1,33 @@
+package import Domain
+import Postgres
+
+/// The data by which an application's tables are found.
+package struct ApplicationPlace: Sendable, Hashable {
+    package let id: ApplicationID
+    let schema: String
+    let database: DatabaseVariable?
+
+    /// Whether the tables are in a database of the application's own.
+    package var isElsewhere: Bool { database != nil }
+}
+
+extension Application {
+    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema, database: database) }
+}
+
+extension StoredApplication {
+    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema, database: database) }
+}
+
+extension Store {
+    /// Returns the places of all applications, ordered by id.
+    package func applicationPlaces() async throws(Failure) -> [ApplicationPlace] {
+        let result = try await query("select id, schema_name, database from federation.applications order by id")
+        return try result.all(String.self, String.self, String?.self).compactMap { id, schema, variable in
+            let database = variable.flatMap(DatabaseVariable.init)
+            // A malformed variable name leads nowhere, and in particular not to the main database.
+            guard let id = ApplicationID(id), variable == nil || database != nil else { return nil }
+            return ApplicationPlace(id: id, schema: schema, database: database)
+        }
+    }
+}

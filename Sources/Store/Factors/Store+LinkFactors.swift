@@ -1,0 +1,75 @@
+package import Domain
+import FoundationEssentials
+import Postgres
+
+// A user who sets a password by a mailed link has shown one factor: access to the mailbox. A reversal gives an account
+// back to its former owner: it asks for the factors that existed before the change, including those that were removed
+// since; the factors that were enrolled since are the thief's.
+
+extension Store {
+    /// Returns the factors that may be asked for when a password is set by a link, the oldest first.
+    ///
+    /// The result is nil if no factor is asked for.
+    package func factors(
+        ofLink tokenHash: [UInt8],
+        for purpose: EmailTokenPurpose,
+        in application: Application
+    ) async throws(Failure) -> [StoredFactor]? {
+        let standing = application.settings.secondFactor.askedFor.map(\.rawValue)
+        guard !standing.isEmpty else { return nil }
+        let wasThere: Statement =
+            purpose == .reversal
+            ? "f.created < e.created and (f.removed is null or f.removed >= e.created)" : "f.removed is null"
+        let result = try await query(
+            """
+            select \(unsafeRaw: StoredFactor.columns)
+            from \(identifier: application.schema).email_proofs e
+                join \(identifier: application.schema).factors f on f.object_id = e.object_id
+            where \(Self.counts(tokenHash, purpose)) and \(wasThere)
+            order by f.created, f.kind = 'recoveryCode', f.id
+            """,
+            of: application
+        )
+        let factors = try result.all(by: StoredFactor.init)
+        return factors.contains { standing.contains($0.kind.rawValue) } ? factors : nil
+    }
+}
+
+extension PostgresConnection {
+    /// Uses up the factor that a locked user has shown for a link, or checks that none is needed.
+    ///
+    /// - Parameters:
+    ///   - proof: The shown factor; nil if there is none.
+    ///   - user: The user of the link.
+    ///   - moment: The creation time of a reversal's link: factors that existed then count; nil for other links.
+    ///   - application: The user's application.
+    /// - Throws: `second_factor_required`; `pending_sign_in_invalid` if the shown factor has been used.
+    func takeFactor(
+        _ proof: FactorProof?,
+        of user: ObjectID,
+        at moment: Timestamp?,
+        in application: Application
+    ) async throws {
+        typealias Shown = FactorProof?
+        let owner = Parameter<Shown>("owner", as: "uuid") { _ in .uuid(user.uuid) }
+        let before = Parameter<Shown>("moment", as: "timestamptz") { _ in Bind(moment) }
+        let wasThere: SQL<Shown> =
+            moment == nil
+            ? "f.removed is null" : "f.created < \(before) and (f.removed is null or f.removed >= \(before))"
+        guard proof != nil else {
+            guard application.settings.secondFactor.demand != .off else { return }
+            let asked = FactorStep<Shown>.hasFactor("\(owner)", if: wasThere, in: application)
+            let text: SQL<Shown> = "select where \(asked)"
+            guard try await query(text.bound(to: nil)).count == 0 else { throw FactorDemand.factor.failure }
+            return
+        }
+        let step = FactorStep<Shown>(finishing: application, by: .shown, user: "\(owner)", proof: { $0 })
+        let text: SQL<Shown> = """
+            with \(step.expressions(if: [], isThere: wasThere)), person as (
+                select factor.id from factor
+            ), \(step.forgiving)
+            select from factor
+            """
+        guard try await query(text.bound(to: proof)).count == 1 else { throw FactorDemand.unusable.failure }
+    }
+}

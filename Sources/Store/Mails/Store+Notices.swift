@@ -1,0 +1,123 @@
+package import Domain
+import FoundationEssentials
+import Postgres
+
+/// A mail about a change of an account, written before the change and queued together with it.
+package struct Notice: Sendable {
+    let id: ObjectID
+    let event: String
+    let content: SealedSecret
+    let counts: [AttemptCount]
+    let reversalHash: [UInt8]?
+
+    /// Creates a notice.
+    ///
+    /// - Parameters:
+    ///   - id: The id of the mail, to which its encrypted content is bound.
+    ///   - event: The event that the mail reports; there is never a second mail for the same event.
+    ///   - content: The address and the text, encrypted.
+    ///   - counts: The rate limits that the mail counts for, so that notices cannot flood a mailbox.
+    ///   - reversalHash: SHA-256 of the token in the mail's link that reverses the change; nil without such a link.
+    package init(
+        id: ObjectID,
+        event: String,
+        content: SealedSecret,
+        counts: [AttemptCount],
+        reversalHash: [UInt8]?
+    ) {
+        self.id = id
+        self.event = event
+        self.content = content
+        self.counts = counts
+        self.reversalHash = reversalHash
+    }
+}
+
+/// The notices of a change, and the account's e-mail state that they were written for.
+package struct Announcement: Sendable {
+    let email: String?
+    let isVerified: Bool
+    let notices: [Notice]
+
+    package init(email: String?, isVerified: Bool, notices: [Notice]) {
+        self.email = email
+        self.isVerified = isVerified
+        self.notices = notices
+    }
+}
+
+extension Store {
+    /// Queues notices, except those that exceed a rate limit.
+    package func enqueue(
+        _ notices: [Notice],
+        to user: ObjectID,
+        of application: Application
+    ) async throws(Failure) {
+        try await transaction(of: application) { connection in
+            for notice in notices { _ = try await connection.enqueue(notice, to: user, of: application) }
+        }
+    }
+
+    /// Returns the confirmed addresses that a user had before changes of the last three days; notices also go there.
+    package func formerAddresses(of user: ObjectID, in application: Application) async throws(Failure) -> [String] {
+        let result = try await query(
+            """
+            select distinct email from \(identifier: application.schema).email_proofs
+            where object_id = \(user.uuid) and purpose = 'reversal' and created > now() - make_interval(secs => \(EmailTokenPurpose.suspicionSeconds))
+            order by email
+            """,
+            of: application
+        )
+        return try result.all(String.self)
+    }
+}
+
+extension PostgresConnection {
+    /// Queues the notices of a change within the change's transaction; the user's row must be locked.
+    ///
+    /// The notices go only to the address that the account has now.
+    ///
+    /// - Throws: `conflict` when the account's e-mail state differs from the announcement's.
+    func announce(_ announcement: Announcement, to user: ObjectID, of application: Application) async throws {
+        let identity = application.settings.identityProperty
+        let found = try await query(
+            """
+            select email, email_verified, \(identifier: identity.text) from \(identifier: application.schema).users
+            where object_id = \(user.uuid)
+            """
+        )
+        guard let (email, isVerified, identityValue) = try found.first(String?.self, Bool.self, String?.self),
+            email == announcement.email, isVerified == announcement.isVerified
+        else { throw Failure.changedMeanwhile }
+        for notice in announcement.notices {
+            guard try await enqueue(notice, to: user, of: application), let hash = notice.reversalHash,
+                let email = announcement.email
+            else { continue }
+            let token = EmailToken(user: user, email: email, login: identity == .email ? nil : identityValue)
+            _ = try await query(Store.adding(token, for: .reversal, tokenHash: hash, of: application))
+        }
+    }
+
+    /// Queues a notice unless it exceeds a rate limit; a notice without a user outlasts the user.
+    ///
+    /// - Returns: Whether the notice may be sent.
+    func enqueue(
+        _ notice: Notice,
+        to user: ObjectID?,
+        of application: Application
+    ) async throws(PostgresError) -> Bool {
+        let counted = try await query(Store.counting(notice.counts, in: application))
+        guard try counted.first(by: AttemptRefusal.init) == nil else { return false }
+        _ = try await query(
+            Store.enqueuing(notice.id, event: notice.event, content: notice.content, user: user, of: application)
+        )
+        return true
+    }
+}
+
+extension Failure {
+    static let changedMeanwhile = Failure(
+        .conflict,
+        "The account has been changed meanwhile. Look at it and try again."
+    )
+}

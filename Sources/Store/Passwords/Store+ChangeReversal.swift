@@ -1,0 +1,109 @@
+package import Domain
+import FoundationEssentials
+import Postgres
+
+/// The result of reversing changes of an account.
+package struct UndoneChange: Sendable {
+    /// The removed identities with their stored tokens, good for revoking the app's permissions, once.
+    package let lost: [KeptIdentity]
+    /// The providers of identities that were not restored: they are another user's by now, or others took their place.
+    package let notRestored: [String]
+}
+
+extension Store {
+    /// Reverses all changes of an account since the change that a reversal link was made for, in one transaction.
+    ///
+    /// The former address is restored and confirmed, with a new password; the former identities are restored. All
+    /// sessions are revoked, and all links except those that reverse earlier changes: the first owner of the account
+    /// has the last word. If another account was registered with the address meanwhile and never confirmed it, that
+    /// account loses the address as its login name.
+    ///
+    /// - Parameters:
+    ///   - tokenHash: SHA-256 of the link's token.
+    ///   - password: The new password of the link's user, with the login name from before the change.
+    ///   - attemptKey: The key of the login name's failed attempts, which are deleted.
+    ///   - factor: The verified second factor, which is used up.
+    ///   - application: The application of the user.
+    /// - Returns: The result; nil when the link was invalid.
+    /// - Throws: `second_factor_required` when the account has a factor that it also had before the change,
+    ///   `pending_sign_in_invalid` for a factor that has been used, `login_taken_by_other` when another account has
+    ///   confirmed the address, `store_unavailable` and similar failures. Nothing is written then.
+    package func undoChange(
+        byLink tokenHash: [UInt8],
+        to password: StoredPassword,
+        forgetting attemptKey: [UInt8],
+        showing factor: FactorProof?,
+        in application: Application
+    ) async throws(Failure) -> UndoneChange? {
+        let (schema, user) = (application.schema, password.objectID)
+        return try await transaction(of: application) { connection -> UndoneChange? in
+            let used = try await connection.query(
+                """
+                with \(Self.taking(tokenHash, .reversal, of: application))
+                select link.created from used, link where used.object_id = \(user.uuid)
+                """
+            )
+            guard let made = try used.first(Timestamp.self) else { return nil }
+            let moment: Statement = "\(bind: .timestamp(made))::timestamptz"
+            try await connection.takeFactor(factor, of: user, at: made, in: application)
+            // The link shows only who reads the address. Any other kind of login name that another user has got since
+            // stays with that user.
+            if application.settings.identityProperty == .email {
+                try await connection.freeLogin(password.login, for: user, schema: schema)
+            }
+            try await connection.startAnew(by: password, forgetting: attemptKey, in: application)
+            _ = try await connection.query(
+                "delete from \(identifier: schema).email_proofs where object_id = \(user.uuid) and created >= \(moment)"
+            )
+            let before = try await connection.keptIdentities(of: user, schema: schema)
+            let notRestored = try await connection.restoreIdentities(of: user, to: moment, schema: schema)
+            try await connection.restoreFactors(of: user, to: moment, schema: schema)
+            let after = Set(try await connection.keptIdentities(of: user, schema: schema).map(\.key))
+            return UndoneChange(lost: before.filter { !after.contains($0.key) }, notRestored: notRestored)
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// Restores the factors that a locked user had at a moment, as far as they are still stored.
+    fileprivate func restoreFactors(
+        of user: ObjectID,
+        to moment: Statement,
+        schema: String
+    ) async throws(PostgresError) {
+        try await removeFactors(of: user, where: "created >= \(moment)", schema: schema)
+        _ = try await query(
+            """
+            update \(identifier: schema).factors f set removed = null
+            where f.object_id = \(user.uuid) and f.created < \(moment) and f.removed >= \(moment)
+                and not exists (
+                    select from \(identifier: schema).factors o
+                    where o.credential_id = f.credential_id and o.removed is null
+                )
+            """
+        )
+    }
+
+    /// Takes a login name from another account that has got it meanwhile.
+    fileprivate func freeLogin(_ login: String, for user: ObjectID, schema: String) async throws {
+        let found = try await query(
+            """
+            select u.object_id, u.email_verified and lower(u.email) = \(login) from \(identifier: schema).users u where u.object_id = (
+                select p.object_id from \(identifier: schema).passwords p
+                where p.login = \(login) and p.object_id <> \(user.uuid)
+            ) for update
+            """
+        )
+        guard let (owner, hasConfirmed) = try found.first(ObjectID.self, Bool?.self) else { return }
+        guard hasConfirmed != true else { throw Failure.addressConfirmedByOther }
+        let way = StoredLoginMethod(provider: ProviderName.password.text, app: "", subject: login)
+        _ = try await remove(way, of: owner, sparing: [], schema: schema)
+    }
+}
+
+extension Failure {
+    fileprivate static let addressConfirmedByOther = Failure(
+        .loginTakenByOther,
+        "Another account has confirmed this address since, so nothing was undone. Ask those who run the app to help you."
+    )
+}

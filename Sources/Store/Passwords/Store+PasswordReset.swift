@@ -1,0 +1,163 @@
+package import Domain
+import FoundationEssentials
+import Postgres
+
+extension Store {
+    /// Sets the password of a link's user in one transaction, removes all other login methods and confirms the address.
+    ///
+    /// All sessions are revoked, and all links except those that reverse a change. A user who reads mail to the address
+    /// owns the account, and the former password may have been an attacker's. So identities are removed too, unless the
+    /// user says that they are the user's own (T-32, T-33). While the owner of another address can still take the
+    /// account back, the reset is refused: either of the two may be the thief. The first statement locks the user, as
+    /// logins and linking do, so that the later statements see what those have written.
+    ///
+    /// - Parameters:
+    ///   - tokenHash: SHA-256 of the link's token.
+    ///   - purpose: The purpose of the link.
+    ///   - password: The new password of the link's user.
+    ///   - email: The address to which the link was sent.
+    ///   - keepsIdentities: Whether the user has said that the identities are the user's own.
+    ///   - attemptKey: The key of the login name's failed attempts, which are deleted.
+    ///   - factor: The verified second factor, which is used up.
+    ///   - application: The application of the user.
+    /// - Returns: The removed identities with their stored tokens, good for revoking the app's permissions, once. Nil
+    ///   when the link was invalid.
+    /// - Throws: `second_factor_required`, `pending_sign_in_invalid` for a factor that has been used, `conflict` while
+    ///   the account can be taken back by another address, `login_taken_by_other`, `store_unavailable` and similar
+    ///   failures. Nothing is written then.
+    package func resetPassword(
+        byLink tokenHash: [UInt8],
+        for purpose: EmailTokenPurpose,
+        to password: StoredPassword,
+        at email: String,
+        keepingIdentities keepsIdentities: Bool,
+        forgetting attemptKey: [UInt8],
+        showing factor: FactorProof?,
+        in application: Application
+    ) async throws(Failure) -> [KeptIdentity]? {
+        let (schema, user) = (application.schema, password.objectID)
+        return try await transaction(of: application) { connection -> [KeptIdentity]? in
+            let used = try await connection.query(
+                """
+                with \(Self.taking(tokenHash, purpose, of: application))
+                select from used where object_id = \(user.uuid)
+                """
+            )
+            guard used.count == 1 else { return nil }
+            try await connection.takeFactor(factor, of: user, at: nil, in: application)
+            guard try await !connection.canBeTakenBack(user, butBy: email, schema: schema) else {
+                throw Failure.contested
+            }
+            try await connection.startAnew(by: password, forgetting: attemptKey, in: application)
+            guard !keepsIdentities else { return [] }
+            let kept = try await connection.keptIdentities(of: user, schema: schema)
+            _ = try await connection.query(
+                "delete from \(identifier: schema).identities where object_id = \(user.uuid)"
+            )
+            return kept
+        }
+    }
+
+    /// Confirms the address of a link's user, and enables a user who waited for the confirmation.
+    ///
+    /// The link counts only together with the current password, which the reader of the mail must know: the reader has
+    /// not always chosen it.
+    ///
+    /// - Parameters:
+    ///   - tokenHash: SHA-256 of the link's token.
+    ///   - verifiedHash: The stored hash that a password was verified against; nil when the user had none.
+    ///   - application: The application of the user.
+    /// - Returns: The user; nil when the link was invalid or the password has changed.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func confirmEmail(
+        byLink tokenHash: [UInt8],
+        verifiedHash: SealedSecret?,
+        in application: Application
+    ) async throws(Failure) -> ObjectID? {
+        let result = try await query(
+            """
+            with \(Self.taking(tokenHash, .confirmation, of: application, if: """
+                not exists (
+                    select from \(identifier: application.schema).passwords p
+                    where p.object_id = u.object_id and p.hash is distinct from \(verifiedHash?.bytes)
+                )
+                """)), links as (
+                delete from \(identifier: application.schema).email_proofs
+                where object_id = (select used.object_id from used) and purpose = 'confirmation'
+                    and token_hash <> \(tokenHash)
+            )
+            select object_id from used
+            """,
+            of: application
+        )
+        return try result.first(ObjectID.self)
+    }
+}
+
+extension PostgresConnection {
+    /// Sets the password of a user whose row is locked, and revokes what the former password gave access to.
+    ///
+    /// The password's login name is written to the identity property where that is empty. Sessions, failed attempts and
+    /// links are deleted, except links that reverse a change.
+    func startAnew(
+        by password: StoredPassword,
+        forgetting attemptKey: [UInt8],
+        in application: Application
+    ) async throws(PostgresError) {
+        let (schema, user) = (application.schema, password.objectID.uuid)
+        _ = try await query(password.replacement(in: application))
+        let identity = application.settings.identityProperty
+        if identity != .email {
+            _ = try await query(
+                """
+                update \(identifier: schema).users set \(identifier: identity.text) = \(password.login), updated = now()
+                where object_id = \(user) and \(identifier: identity.text) is null
+                """
+            )
+        }
+        try await endSessions(of: password.objectID, schema: schema)
+        try await endLinks(of: password.objectID, schema: schema)
+        _ = try await query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
+    }
+
+    /// Returns whether a valid reversal link to an address other than `email` can take the account back.
+    ///
+    /// The user's row must be locked.
+    func canBeTakenBack(
+        _ user: ObjectID,
+        butBy email: String? = nil,
+        schema: String
+    ) async throws(PostgresError) -> Bool {
+        let found = try await query(
+            """
+            select from \(identifier: schema).email_proofs
+            where object_id = \(user.uuid) and purpose = 'reversal' and expires > now()
+                and lower(email) is distinct from lower(\(email)) limit 1
+            """
+        )
+        return found.count > 0
+    }
+
+    /// Revokes the links of a user, except reversal links.
+    ///
+    /// The reader of an address that the account no longer has must not use links sent there. Reversal links were sent
+    /// there for that purpose.
+    func endLinks(of user: ObjectID, schema: String) async throws(PostgresError) {
+        _ = try await query(
+            """
+            delete from \(identifier: schema).email_proofs where object_id = \(user.uuid) and purpose <> 'reversal'
+            """
+        )
+    }
+}
+
+extension Failure {
+    fileprivate static let contested = Failure(
+        .conflict,
+        """
+        This account had another address within the last seven days. Until they are over it can be taken back from there, and nobody else \
+        takes it over. If you have changed the address yourself, log in with your password, or use the link that was mailed to the former \
+        address. If the account is not yours, leave it alone until then.
+        """
+    )
+}

@@ -1,0 +1,231 @@
+package import Domain
+import Postgres
+
+/// A single-use credential, claimed by one login attempt.
+package struct SingleUse: Sendable {
+    /// SHA-256 of the bytes that identify the credential.
+    package let hash: [UInt8]
+    /// When the credential was issued; providers report whole seconds.
+    ///
+    /// A revocation or a deletion a second later, or more, also ends the credential.
+    package let issuedAt: StoreMoment
+    /// Seconds until the credential would be refused anyway, so that its use need not be remembered longer.
+    package let seconds: Int64
+    /// The id of the attempt that uses the credential; the same attempt may retry within a minute.
+    package let owner: [UInt8]
+    /// SHA-256 of the service's nonce, which nothing else may have used; nil when the credential needs none.
+    package let nonceHash: [UInt8]?
+
+    package init(hash: [UInt8], issuedAt: StoreMoment, seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
+        self.hash = hash
+        self.issuedAt = issuedAt
+        self.seconds = seconds
+        self.owner = owner
+        self.nonceHash = nonceHash
+    }
+}
+
+/// The part of a statement that lets only one attempt use a credential.
+///
+/// The same attempt may retry for a minute: it may have lost a race to create a user, or its client the response.
+struct SingleUseStep<Input> {
+    let schema: SQL<Input>
+    let kind: TakenOnce
+    let once: @Sendable (Input) -> SingleUse?
+
+    /// A CTE that has a row only for the attempt that owns the credential.
+    var expression: SQL<Input> {
+        """
+        seen as (
+            insert into \(schema).single_use as s (kind, hash, owner, used, expires)
+            values (\(literal: kind.rawValue), \(hash), \(owner), now(), now() + make_interval(secs => \(seconds)))
+            on conflict (kind, hash) do update set owner = s.owner
+            where s.owner = excluded.owner and s.used > now() - interval '60 seconds'
+            returning s.created
+        )
+        """
+    }
+
+    var isFirst: SQL<Input> { "exists (select from seen)" }
+
+    /// Whether the credential was never used before, not even by the same attempt.
+    static var isFresh: SQL<Input> { "exists (select from seen where seen.created = now())" }
+
+    // Without a hash, a credential must not count as one that was never used.
+    private var hash: Parameter<Input> {
+        let once = once
+        return Parameter(SignInStatement.credentialHashParameter, of: { once($0)?.hash })
+    }
+    var seconds: Parameter<Input> {
+        let once = once
+        return Parameter("credential_seconds") { .int64(once($0)?.seconds ?? 0) }
+    }
+    var owner: Parameter<Input> {
+        let once = once
+        return Parameter("attempt", of: { once($0)?.owner })
+    }
+}
+
+/// A kind of single-use value that is not stored before its use.
+package enum TakenOnce: String, Sendable {
+    /// The state of a login dialog, which until then is only in the dialog's address.
+    case state
+    /// An authorization code of a provider.
+    case code
+    /// A credential that a provider has signed or this service has encrypted.
+    case credential = "idToken"
+    /// A pending login.
+    case pendingSignIn
+}
+
+extension Store {
+    /// Uses up a single-use credential for the attempt that it names.
+    ///
+    /// - Returns: Whether no other attempt has used the credential.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func use(_ once: SingleUse, of application: Application) async throws(Failure) -> Bool {
+        let step = SingleUseStep<SingleUse>(schema: "\(identifier: application.schema)", kind: .credential) { $0 }
+        let text: SQL<SingleUse> = "with \(step.expression) select from seen"
+        return try await query(text.bound(to: once), of: application).count == 1
+    }
+
+    /// Returns the attempt that used up a value (``SingleUse/owner``).
+    ///
+    /// - Returns: The attempt; nil when the value was not used, or its use has been purged.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func owner(
+        of kind: TakenOnce,
+        hash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> [UInt8]? {
+        let result = try await query(
+            """
+            select owner from \(identifier: application.schema).single_use
+            where kind = \(kind.rawValue) and hash = \(hash)
+            """,
+            of: application
+        )
+        return try result.first([UInt8]?.self) ?? nil
+    }
+
+    /// Uses up a single-use value: of any number of simultaneous calls, on any number of instances, one succeeds.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of the value.
+    ///   - hash: SHA-256 of the bytes that identify the value.
+    ///   - seconds: Seconds for which the value would be valid otherwise.
+    ///   - application: The application of the value.
+    /// - Returns: Whether this call is the first.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func use(
+        _ kind: TakenOnce,
+        hash: [UInt8],
+        seconds: Int64,
+        of application: Application
+    ) async throws(Failure) -> Bool {
+        let result = try await query(
+            """
+            insert into \(identifier: application.schema).single_use (kind, hash, used, expires)
+            values (\(kind.rawValue), \(hash), now(), now() + make_interval(secs => \(seconds)))
+            on conflict (kind, hash) do nothing
+            returning true
+            """,
+            of: application
+        )
+        return result.count == 1
+    }
+}
+
+/// Login codes, with which logins by redirects end; each is stored until a client exchanges it, or until its expiry.
+extension Store {
+    /// Stores a login code.
+    ///
+    /// - Parameters:
+    ///   - hash: SHA-256 of the code's text, which must be random.
+    ///   - payload: The user as verified by the provider, encrypted.
+    ///   - identity: The identity of the same user; when the app's access to it is revoked, the code is invalid too.
+    ///   - seconds: Seconds until the expiry of the code.
+    ///   - application: The application of the code.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func keepLoginCode(
+        hash: [UInt8],
+        payload: SealedSecret,
+        identity: IdentityKey,
+        seconds: Int64,
+        of application: Application
+    ) async throws(Failure) {
+        _ = try await query(
+            """
+            insert into \(identifier: application.schema).single_use (kind, hash, owner, payload, payload_key_id, expires)
+            values ('loginCode', \(hash),
+                federation.identity_hash(\(identity.provider.text), \(identity.app.text), \(identity.subject.text)),
+                \(payload.bytes), \(payload.keyID), now() + make_interval(secs => \(seconds)))
+            """,
+            of: application
+        )
+    }
+
+    /// Uses up a login code: of any number of simultaneous calls, one gets the payload.
+    ///
+    /// The time of a revocation may be in whole seconds, so a code stored within a second after it is refused too.
+    ///
+    /// - Returns: The payload; nil when the code is unknown, used or expired, or the app's access has been revoked
+    ///   since.
+    package func takeLoginCode(hash: [UInt8], of application: Application) async throws(Failure) -> SealedSecret? {
+        let result = try await query(
+            """
+            delete from \(identifier: application.schema).single_use c
+            where c.kind = 'loginCode' and c.hash = \(hash) and c.expires > now() and (
+                select true from \(identifier: application.schema).single_use e
+                where e.kind = 'ended' and e.hash = c.owner and e.created > c.created - interval '1 second'
+            ) is null
+            returning payload, payload_key_id
+            """,
+            of: application
+        )
+        return try result.first(SealedSecret.self)
+    }
+}
+
+/// Apps whose login dialogs open without a `code_challenge` for a while, because the provider has lost a challenge.
+extension Store {
+    /// Records that the provider has lost a challenge of an app.
+    ///
+    /// - Parameters:
+    ///   - app: SHA-256 of the values that identify the app.
+    ///   - seconds: Seconds for which the app's dialogs open without a challenge.
+    ///   - application: The application of the app.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func noteLostChallenge(
+        of app: [UInt8],
+        seconds: Int64,
+        in application: Application
+    ) async throws(Failure) {
+        _ = try await query(
+            """
+            insert into \(identifier: application.schema).single_use (kind, hash, expires)
+            values ('noChallenge', \(app), now() + make_interval(secs => \(seconds)))
+            on conflict (kind, hash) do update set expires = excluded.expires
+            """,
+            of: application
+        )
+    }
+
+    /// Returns the time until which an app's dialogs open without a challenge.
+    ///
+    /// - Parameters:
+    ///   - app: SHA-256 of the values that identify the app.
+    ///   - application: The application of the app.
+    /// - Returns: Milliseconds since 1970; nil when the dialogs open with a challenge.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func lostChallenge(of app: [UInt8], in application: ApplicationPlace) async throws(Failure) -> Int64? {
+        let result = try await query(
+            """
+            select expires from \(identifier: application.schema).single_use
+            where kind = 'noChallenge' and hash = \(app) and expires > now()
+            """,
+            in: tables(of: application)
+        )
+        return try result.first(Timestamp.self)?.milliseconds
+    }
+}

@@ -1,0 +1,31 @@
+/// A response as received.
+package struct HTTPReply: Sendable {
+    package let status: Int
+    /// The headers in their order, with duplicates.
+    package let headers: [(name: String, value: String)]
+    /// The body without transfer coding; a content coding stays.
+    package let body: [UInt8]
+
+    /// The body as text, with invalid UTF-8 replaced.
+    package var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Returns the values of all headers with that name, in any case.
+    package func values(of name: String) -> [String] {
+        headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    }
+
+    /// Returns the value of the first header with that name.
+    package func header(_ name: String) -> String? { values(of: name).first }
+}
+
+/// A failure of an exchange below HTTP.
+package enum HTTPFailure: Error, Equatable {
+    /// Nothing listens on the port.
+    case refused
+    /// The peer reset the connection.
+    case reset
+    /// The peer closed the connection before the end of the response; a reset may appear as this case too.
+    case closed
+    /// The response is not HTTP.
+    case malformed
+}

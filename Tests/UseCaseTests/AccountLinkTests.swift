@@ -1,0 +1,47 @@
+import Domain
+import Encodings
+import Facebook
+@testable import Logins
+@testable import Secrets
+import Testing
+
+@Suite("Links to the account page")
+struct AccountLinkTests {
+    @Test("a link opens for its application, in its five minutes and unchanged, and is no ticket of a dialog")
+    func sealed() throws {
+        let keys = try Sample.masterKeys()
+        let (demo, other) = (try #require(ApplicationID("demo")), try #require(ApplicationID("other")))
+        let link = AccountLink(session: [1, 2, 3], endsAt: 1000)
+        let sealed = link.sealed(under: keys, for: demo)
+        func opened(_ sealed: [UInt8], for application: ApplicationID, at now: Int64 = 999) -> AccountLink? {
+            AccountLink(sealed: sealed, under: keys, for: application, now: now)
+        }
+        let read = try #require(opened(sealed, for: demo))
+        #expect(read.session == [1, 2, 3] && read.endsAt == 1000)
+        #expect(opened(sealed, for: demo, at: 1000) == nil, "its time is over")
+        #expect(opened(sealed, for: other) == nil, "another application's")
+        #expect(DialogTicket(sealed: sealed, under: keys, for: demo, now: 999) == nil)
+        for index in sealed.indices {
+            var changed = sealed
+            changed[index] ^= 1
+            #expect(opened(changed, for: demo) == nil)
+        }
+        #expect(AccountLink(["session": .string("AQID")]) == nil)
+        #expect(AccountLink.seconds == 300)
+    }
+
+    @Test("a dialog of the account page is known as one when it comes back", arguments: [true, false])
+    func dialog(isForAccountPage: Bool) throws {
+        let plan = DialogPlan(
+            provider: .facebook,
+            appID: "1",
+            redirectURI: "https://a.example/authorize",
+            mapping: nil,
+            end: .redirect(to: "https://a.example/", codeChallenge: nil),
+            isForLinking: true,
+            isForAccountPage: isForAccountPage
+        )
+        let read = try #require(DialogPlan(JSONObject(plan.members)))
+        #expect(read.isForAccountPage == isForAccountPage && read.isForLinking)
+    }
+}
