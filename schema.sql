@@ -33,15 +33,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 14 then
-            raise exception 'the database has version % of the schema, and this is version 14: use the newer one',
+        if federation.schema_version() > 15 then
+            raise exception 'the database has version % of the schema, and this is version 15: use the newer one',
                 federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 14';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 15';
 
 -- Adds a column, an index or a trigger unless it is there. IF NOT EXISTS and OR REPLACE lock the table before they
 -- look: logins would wait, and a transaction that has locked another table already would deadlock.
@@ -121,6 +121,34 @@ select federation.add_column(
 -- The environment variables that a document named for keys and secrets, by their places, so that an export names them
 -- again; no value of any is here.
 select federation.add_column('federation.applications', 'variables', $$jsonb not null default '{}'$$);
+
+-- Settings had other names before version 15. Where a value stands under both names, the new one counts.
+create function federation.renamed_settings(settings jsonb) returns jsonb language plpgsql immutable as $body$
+declare
+    names constant jsonb := '{
+        "mostSessions": "maxSessions", "excessLogins": "sessionLimitBehavior", "lock": "lockout",
+        "tellUnknownLogins": "allowAccountEnumeration", "clientKeys": "apiKeyRights",
+        "mostPerHour": "maxPerSourcePerHour", "mostPerHourInAll": "maxPerHour", "fewestCharacters": "minLength",
+        "vouchingProviders": "exemptProviders", "mostPerNumber": "maxPerNumberPerDay",
+        "mostPerSource": "maxPerSourcePerHour", "mostPerDay": "maxPerDay"
+    }';
+begin
+    if jsonb_typeof(settings) <> 'object' then
+        return settings;
+    end if;
+    return coalesce(
+        (
+            select jsonb_object_agg(coalesce(names ->> key, key), federation.renamed_settings(value))
+            from jsonb_each(settings)
+            where not settings ? coalesce(names ->> key, '')
+        ),
+        '{}'
+    );
+end
+$body$;
+update federation.applications set settings = federation.renamed_settings(settings)
+    where settings <> federation.renamed_settings(settings);
+drop function federation.renamed_settings(jsonb);
 
 -- Which deployment this database is of. In an application's own database `main` is false and the id that of the
 -- deployment, which `federation` sets in the first transaction of this file; its federation.applications has the
@@ -485,7 +513,7 @@ create table if not exists federation.ban_key (
     created timestamptz not null default now()
 );
 
--- The master keys that this deployment's secrets may be under, by their ids: nothing is sealed under
+-- The master keys that this deployment's secrets may be under, by their ids: nothing is encrypted under
 -- another one. The first program that uses an empty database brings its key; a further key comes with one that is
 -- known, and a former key goes when a rotation has ended. In a database that an application has of its own there are
 -- none.
@@ -510,7 +538,7 @@ language sql stable as $body$
     select secret_key_id from federation.ban_key
 $body$;
 
--- Whether secrets may be sealed under a master key: null when they may, else the keys that they may be under. Where no
+-- Whether secrets may be encrypted under a master key: null when they may, else the keys that they may be under. Where no
 -- key is known those in use become known, or else this one. With `registers` one becomes known whose owner also holds
 -- another that is known. Of several that come at once the first one counts.
 create or replace function federation.admit_master_key(key text, held text[], registers boolean) returns text[]
@@ -1229,7 +1257,7 @@ begin
     -- challenge for a while (noChallenge), by SHA-256 of their id; and identities that were a disabled user's when they
     -- were erased, by an HMAC under federation.ban_key. `owner` is who has used it: the same attempt may come again
     -- when it lost a race or its reply; of a login code it is whose it is, by federation.identity_hash, and of a ban
-    -- the object_id of who is gone. The payload, of login codes alone, is sealed like a provider token.
+    -- the object_id of who is gone. The payload, of login codes alone, is encrypted like a provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (
             kind text collate "C" not null check (%2$s),
@@ -1289,7 +1317,7 @@ begin
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 14 then
+            if federation.schema_version() <> 15 then
                 raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);
@@ -1326,7 +1354,7 @@ set local lock_timeout = '60s';
 select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
 do $body$
 begin
-    if federation.schema_version() <> 14 then
+    if federation.schema_version() <> 15 then
         raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
     end if;
 end
@@ -1448,7 +1476,7 @@ end
 $body$;
 
 insert into federation.schema_versions (version)
-values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14)
+values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15)
 on conflict do nothing;
 
 commit;

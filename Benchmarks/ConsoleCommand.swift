@@ -65,7 +65,7 @@ struct ConsoleCommand: AsyncParsableCommand {
 
     /// Settings whose rate limit counts requests, but is wide enough for a load from a single address.
     private static let settings = [
-        "FEDERATION_LIMIT_ADMINISTRATION_SOURCE": "1000000/s", "FEDERATION_UPKEEP_ENABLED": "false",
+        "FEDERATION_LIMIT_ADMINISTRATION_SOURCE": "1000000/s", "FEDERATION_MAINTENANCE_ENABLED": "false",
     ]
 
     // MARK: Pages
@@ -146,7 +146,7 @@ struct ConsoleCommand: AsyncParsableCommand {
                 "log_of_\(days)_days",
                 setting,
                 program: nil,
-                ["FEDERATION_LOGIN_LOG_DAYS": days, "FEDERATION_UPKEEP_ENABLED": "false"]
+                ["FEDERATION_LOGIN_LOG_DAYS": days, "FEDERATION_MAINTENANCE_ENABLED": "false"]
             )
             try await installation.apply(Setting.document)
             let service = try await installation.start()
@@ -179,7 +179,7 @@ struct ConsoleSession: Sendable {
         let token = try await installation.output(of: ["set", "operators/ann", "role=owner"])
         let reply = try await HTTPClient(port: port).send(
             "POST",
-            "/console/sign-in",
+            "/console/login",
             headers: [("Content-Type", "application/x-www-form-urlencoded")],
             body: Array("token=\(token.split(whereSeparator: \.isWhitespace).last ?? "")".utf8)
         )

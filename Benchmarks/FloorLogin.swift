@@ -12,10 +12,10 @@ import Store
 /// The mapping and the statement that all logins of the floor share.
 struct FloorPlan {
     let mapping: CompiledMapping
-    let statement: SignInStatement
+    let statement: LoginStatement
 
     /// Prepares the mapping and the statement for repeated or single-use credentials, as `use` says.
-    init(use: SignInStatement.Use) throws {
+    init(use: LoginStatement.Use) throws {
         let document = try ApplicationDocument(text: Array(Setting.document.utf8), kinds: try Setting.kinds())
         let application = Application(
             id: document.id,
@@ -33,7 +33,7 @@ struct FloorPlan {
             properties: document.properties,
             settings: document.settings
         )
-        statement = SignInStatement(
+        statement = LoginStatement(
             application: application,
             provider: .facebook,
             tokens: nil,
@@ -45,12 +45,12 @@ struct FloorPlan {
     /// Returns the values that the service writes for a user with this profile from Graph.
     ///
     /// `listsScopes` is true for a login with an access token, which lists the permissions.
-    func write(subject: String, profile: JSONObject, listsScopes: Bool, once: SingleUse? = nil) throws -> SignInWrite {
+    func write(subject: String, profile: JSONObject, listsScopes: Bool, once: SingleUse? = nil) throws -> LoginWrite {
         guard let app = ProviderAppID(Setting.appID), let subject = Subject(subject) else {
             throw MissingSetting(name: "an app id")
         }
-        return SignInWrite(
-            person: VerifiedPerson(
+        return LoginWrite(
+            verified: VerifiedIdentity(
                 identity: IdentityKey(provider: .facebook, app: app, subject: subject),
                 profile: profile,
                 scopes: People.scopes,
@@ -124,14 +124,14 @@ struct FreshValues: Sendable {
     /// The position of the hash of a single-use credential; nil for other credentials.
     let credentialHash: Int?
 
-    init(of statement: SignInStatement) throws {
+    init(of statement: LoginStatement) throws {
         let names = statement.parameters
-        guard let freshID = names.firstIndex(of: SignInStatement.freshIDParameter),
-            let tokenHash = names.firstIndex(of: SignInStatement.tokenHashParameter)
+        guard let freshID = names.firstIndex(of: LoginStatement.freshIDParameter),
+            let tokenHash = names.firstIndex(of: LoginStatement.tokenHashParameter)
         else { throw MissingSetting(name: "a login's own values") }
         self.freshID = freshID
         self.tokenHash = tokenHash
-        credentialHash = names.firstIndex(of: SignInStatement.credentialHashParameter)
+        credentialHash = names.firstIndex(of: LoginStatement.credentialHashParameter)
     }
 }
 

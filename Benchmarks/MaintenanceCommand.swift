@@ -5,7 +5,7 @@ import TestSupport
 /// A measurement of the effect of background work on logins.
 struct MaintenanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "upkeep",
+        commandName: "maintenance",
         abstract: "Latency of logins with and without checks of kept tokens beside them, in turns."
     )
 
@@ -33,7 +33,10 @@ struct MaintenanceCommand: AsyncParsableCommand {
         let service = try await Programs.startService(
             setting,
             document: keeping,
-            ["FEDERATION_UPKEEP_CHECKS_PER_SECOND": String(checks), "FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100"]
+            [
+                "FEDERATION_MAINTENANCE_CHECKS_PER_SECOND": String(checks),
+                "FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "100",
+            ]
         )
         let load = Load(port: service.client.port, requests: world.logins())
         let target = Target(name: "service", process: service.process, load: load)

@@ -31,7 +31,7 @@ struct PasswordsCommand: AsyncParsableCommand {
         let world = try await People.make(people, control: control)
         let open = Setting.document.replacing(
             #"{"application": "benchmark","#,
-            with: #"{"application": "benchmark", "settings": {"registration": {"mostPerHour": 100000}},"#
+            with: #"{"application": "benchmark", "settings": {"registration": {"maxPerSourcePerHour": 100000}},"#
         )
         let service = try await Programs.startService(
             setting,

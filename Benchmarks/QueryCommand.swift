@@ -59,7 +59,7 @@ struct QueryCommand: AsyncParsableCommand {
                 program: nil,
                 [
                     "BENCHMARK_SERVER_KEY": Self.serverKey, "FEDERATION_SEARCH_MILLISECONDS": "20000",
-                    "FEDERATION_UPKEEP_ENABLED": "false",
+                    "FEDERATION_MAINTENANCE_ENABLED": "false",
                 ]
             )
             try await installation.apply(Self.document)

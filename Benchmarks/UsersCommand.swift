@@ -35,7 +35,7 @@ struct UsersCommand: AsyncParsableCommand {
                 "users_\(count)",
                 setting,
                 program: nil,
-                ["FEDERATION_UPKEEP_ENABLED": "false"]
+                ["FEDERATION_MAINTENANCE_ENABLED": "false"]
             )
             try await installation.apply(Setting.document)
             let service = try await installation.start()

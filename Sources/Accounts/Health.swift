@@ -9,7 +9,9 @@ package struct Readiness: Sendable {
     ///
     /// Ready means: the database is reachable, the schema is current, and the configuration was read.
     package var reason: String?
-    /// Why logins of some applications fail although the instance is ready; another instance would fail, too.
+    /// The reasons why logins of some applications fail.
+    ///
+    /// The instance is ready all the same, since these logins would fail at every other instance, too.
     package var errors: [String]
     /// Further warnings for an operator.
     package var warnings: [String]
@@ -26,7 +28,7 @@ package struct Health: Sendable {
     package func readiness() async -> Readiness {
         Readiness(
             reason: await reasonNotReady(),
-            errors: hindrances + unusableDatabases,
+            errors: obstacles + unusableDatabases,
             warnings: warnings.texts() + endings
         )
     }
@@ -41,16 +43,16 @@ package struct Health: Sendable {
             }
         } catch {
             // Host and role of the database stay secret, since clients reach this listener without a token.
-            return "the database cannot be asked; the log says why, and so does `federation doctor`"
+            return "the database cannot be reached; see the log, or run `federation doctor`"
         }
         if let refusal = directory.keyRefusal { return refusal.message }
-        return directory.isLoaded ? nil : "the configuration has not been read yet"
+        return directory.isLoaded ? nil : "the configuration is not loaded yet"
     }
 
     /// Errors in the stored configuration of applications, because of which their logins are refused.
-    private var hindrances: [String] {
+    private var obstacles: [String] {
         directory.applications.sorted { $0.application.id.text < $1.application.id.text }.flatMap { loaded in
-            loaded.hindrances.map { "\(loaded.application.id): \($0)" }
+            loaded.obstacles.map { "\(loaded.application.id): \($0)" }
         }
     }
 
@@ -62,16 +64,17 @@ package struct Health: Sendable {
             applications[problem, default: []].append(loaded.application.id.text)
         }
         return applications.map { problem, ids in
-            "users of \(ids.sorted().prefix(Self.mostNamed).joined(separator: ", ")) cannot log in: \(problem)"
+            "users of \(ids.sorted().prefix(Self.maxNamed).joined(separator: ", ")) cannot log in: \(problem)"
         }.sorted()
     }
 
     /// The maximum number of applications in one warning.
-    private static let mostNamed = 10
+    private static let maxNamed = 10
 
-    /// Settings that providers retire.
+    /// Warnings about settings with a version of a provider's API that is retired, soon will be, or is unknown.
     ///
-    /// They are computed for each request, so that a corrected one disappears at once. The log names the applications.
+    /// The warnings are computed for each request, so a warning disappears once the setting is corrected. They only count
+    /// the applications; the log has the ids of these applications.
     private var endings: [String] {
         Ending.all(in: directory.applications, on: clock.today).map { ending in
             let count = ending.applications.count

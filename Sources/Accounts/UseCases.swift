@@ -12,7 +12,7 @@ package import Store
 /// The use cases of clients, and of providers' callbacks.
 package struct UseCases: Sendable {
     // Logging in.
-    package let signIn: SignIn
+    package let loginFlow: LoginFlow
     package let dialog: LoginDialog
     package let dialogFactors: DialogFactors
     package let passwordLogins: PasswordLogins
@@ -58,7 +58,7 @@ package struct UseCases: Sendable {
     ///
     /// - Parameters:
     ///   - store: The database.
-    ///   - searches: The database for searches, on connections of their own: a slow search keeps no login waiting.
+    ///   - searches: The database, with connections that only searches use. A slow search then keeps no login waiting.
     ///   - directory: The applications.
     ///   - masterKeys: The keys that encrypt secrets.
     ///   - passwords: Hashes passwords; nil for a hasher with the default limits.
@@ -166,7 +166,7 @@ package struct UseCases: Sendable {
             clock: clock,
             random: random
         )
-        let pendings = PendingSignIns(
+        let pendings = PendingLogins(
             store: store,
             masterKeys: masterKeys,
             checks: checks,
@@ -174,7 +174,7 @@ package struct UseCases: Sendable {
             clock: clock,
             random: random
         )
-        let writer = SignInWriter(
+        let writer = LoginWriter(
             store: store,
             masterKeys: masterKeys,
             random: random,
@@ -219,7 +219,7 @@ package struct UseCases: Sendable {
             log: log,
             clock: clock
         )
-        signIn = SignIn(
+        loginFlow = LoginFlow(
             authenticator: authenticator,
             writer: writer,
             ownFactors: ownFactors,

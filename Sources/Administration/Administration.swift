@@ -21,8 +21,8 @@ package import Store
 
 /// All operations of operators, one use case for each subject.
 ///
-/// The administration API and the command line are two faces of it. Resources are JSON values: the command line prints
-/// with `--json` what the API responds. The caller has checked that the actor has the rights.
+/// The administration API and the command line both call these use cases. Resources are JSON values: `--json` prints
+/// what the API responds. The callers have already checked the rights of the operator.
 package struct Administration: Sendable {
     package let applications: ApplicationAdministration
     package let keys: KeyAdministration
@@ -47,11 +47,13 @@ package struct Administration: Sendable {
     package let background: BackgroundWork
     package let logLevel: LogLevelAdministration
     package let doctor: Doctor
-    /// Returns the current status of this process.
+    /// Returns the current state of this process.
     package let instance: @Sendable () -> JSONValue
 
-    /// The time limit of a provider's work for an operator's request, the same as for a login.
-    static let providerPatience = Duration.seconds(5)
+    /// How long a provider may take for an operator's request.
+    ///
+    /// A login has the same limit.
+    static let providerTimeout = Duration.seconds(5)
 
     private let store: Store
     private let masterKeys: MasterKeys
@@ -59,37 +61,38 @@ package struct Administration: Sendable {
 
     /// Checks that the database knows the master key (decision D26).
     ///
-    /// - Parameter isSealing: Whether the caller may encrypt values afterwards: then a database that knows no key
+    /// - Parameter encrypts: Whether the caller may encrypt values afterwards. Then a database without a registered key
     ///   registers this one. Otherwise nothing is written.
     /// - Throws: `provider_misconfigured` when the database knows other keys; `store_unavailable` and similar errors.
-    package func requireMasterKey(sealing isSealing: Bool = true) async throws(Failure) {
+    package func requireMasterKey(encryption encrypts: Bool = true) async throws(Failure) {
         if let refusal = directory?.keyRefusal { throw refusal }
-        // A serving process compares the keys at each refresh of its configuration.
+        // A serving process compares the keys whenever it reads its configuration.
         guard directory?.isLoaded != true else { return }
-        guard isSealing else { return try await store.requireKnown(masterKeys) }
+        guard encrypts else { return try await store.requireKnown(masterKeys) }
         try await store.admit(masterKeys, registering: false)
     }
 
     /// Creates all use cases from their dependencies.
     ///
     /// - Parameters:
-    ///   - store: The database for operators' requests; on its own connections, so that a slow query of an operator
-    ///     never delays a login.
-    ///   - callers: The database that authenticates operators; a store of its own only where many operators send
+    ///   - store: The database for operators' requests. It has connections of its own, so that a slow query of an
+    ///     operator never delays a login.
+    ///   - callers: The database that authenticates operators. It differs from `store` only if many operators send
     ///     requests.
     ///   - kinds: The provider kinds for configuration, checks and previews.
-    ///   - masterKeys: Encrypt and decrypt secrets.
-    ///   - passwords: Hashes passwords within the bounds of the process; nil where nothing else hashes passwords.
+    ///   - masterKeys: The master keys, which encrypt and decrypt secrets.
+    ///   - passwords: Hashes passwords within the limits of the process; nil if nothing else in the process hashes
+    ///     passwords.
     ///   - mailer: Writes mails to users; nil when the deployment sends no mails.
     ///   - smsGateway: Sends links to telephones; nil when the deployment sends no SMS.
-    ///   - publicAddress: The address for links in mails; without one, no link is sent.
-    ///   - operatorOrigin: The origin of operators' passkeys; without one, operators have no passkeys.
-    ///   - directory: The cached configuration, updated by each change before the response.
+    ///   - publicAddress: The address for links in mails. Without it, no link is sent.
+    ///   - operatorOrigin: The origin of operators' passkeys. Without it, operators have no passkeys.
+    ///   - directory: The cached configuration. Each change updates it before the response.
     ///   - logLevel: The log level of this process.
-    ///   - instance: Returns the status of this process; empty for a process that serves nothing.
-    ///   - rounds: The results of this process' background work; nil in a process without any.
+    ///   - instance: Returns the state of this process; empty for a process that serves no requests.
+    ///   - rounds: The results of this process' background work; nil for a process without background work.
     ///   - clock: The time of day.
-    ///   - random: The source of unguessable values.
+    ///   - random: The source of random values for secrets.
     package init(
         store: Store,
         callers: Store? = nil,
@@ -103,7 +106,7 @@ package struct Administration: Sendable {
         directory: ApplicationDirectory? = nil,
         logLevel: LogLevel = LogLevel(),
         instance: @escaping @Sendable () -> JSONValue = { .object([:]) },
-        rounds: UpkeepRounds? = nil,
+        rounds: MaintenanceRounds? = nil,
         clock: WallClock,
         random: RandomSource
     ) {
@@ -216,7 +219,7 @@ package struct Administration: Sendable {
         secrets = SecretRotation(
             store: store,
             masterKeys: masterKeys,
-            options: SecretOptionResealing(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
+            options: SecretOptionReencryption(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
         )
         mails = MailAdministration(store: store, mailer: mailer, clock: clock)
         background = BackgroundWork(store: store, rounds: rounds)

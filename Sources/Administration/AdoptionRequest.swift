@@ -3,25 +3,33 @@ import Domain
 import Encodings
 import Store
 
-/// An operator's request to adopt an existing table as the users table of an application.
+/// An operator's request to adopt an existing table.
+///
+/// The table becomes the users table of an application.
 package struct AdoptionRequest: Sendable {
     /// The name of the table in SQL, with its schema.
     package var table: String
-    /// The column that identifies a row; a UUID column is also the object id.
+    /// The column that identifies a row.
+    ///
+    /// A UUID column is also the objectId.
     package var key: String
     /// The column with the creation time of a row.
     package var created: String?
-    /// Pairs of a property and its column.
+    /// Properties, each with its column.
     package var properties: [(name: String, column: String)]
-    /// Whether the table may be rewritten while all other transactions wait.
+    /// Whether the adoption may rewrite the table.
+    ///
+    /// All other transactions wait during the rewrite.
     package var mayRewrite: Bool
     package var identities: Identities?
 
-    /// A column of the table that holds subjects of a provider.
+    /// A column that has the subjects of users at a provider.
     package struct Identities: Sendable {
         package var provider: String
         package var column: String
-        /// The app of these subjects; optional where the application has exactly one app at the provider.
+        /// The app to which the subjects belong.
+        ///
+        /// It may be nil if the application has exactly one app at the provider.
         package var app: String?
 
         package init(provider: String, column: String, app: String? = nil) {
@@ -50,7 +58,7 @@ package struct AdoptionRequest: Sendable {
 
 /// A check of an adoption request against the table.
 ///
-/// It assigns each column, or collects all problems.
+/// The check finds a use for each column, or collects all problems.
 struct AdoptionReader {
     let request: AdoptionRequest
     let application: StoredApplication
@@ -67,11 +75,11 @@ struct AdoptionReader {
 
     /// Returns the adoption.
     ///
-    /// - Throws: All problems, each with the option or the column in question.
+    /// - Throws: All problems, each with the option or the column that has the problem.
     mutating func read() throws(DocumentProblems) -> Adoption {
         if let obstacle = table.obstacle { problem(request.table, obstacle) }
         if let other = table.application, !other.hasSameBytes(as: application.id.text) {
-            problem(request.table, "is the users table of the application \(other) already, or is going to be")
+            problem(request.table, "is already, or is going to be, the users table of the application \(other)")
         }
         addSystemColumns()
         addProperties()
@@ -89,8 +97,8 @@ struct AdoptionReader {
             problem(
                 request.table,
                 """
-                has triggers on updates, \(table.updateTriggers.joined(separator: ", ")), which giving each row an object id would \
-                set off: disable them meanwhile, or say --rewrite, which sets off none but has everybody wait
+                has update triggers, \(table.updateTriggers.joined(separator: ", ")), which would fire when each row \
+                gets an object id: disable them meanwhile, or use --rewrite, which fires none but blocks the table
                 """
             )
         }
@@ -121,9 +129,9 @@ struct AdoptionReader {
             return problem(
                 name,
                 """
-                cannot be when a user was created: that is a timestamp with time zone that is NOT NULL, and this is \
-                \(column.type)\(column.notNull ? "" : " and takes NULL"). Change the column, or leave out --created: then \
-                the moment of the adoption counts for the users that there are
+                cannot be the time of creation, which is a timestamp with time zone that is NOT NULL: this is \
+                \(column.type)\(column.notNull ? "" : " and allows NULL"). Change the column, or leave out --created: \
+                existing users then get the time of the adoption
                 """
             )
         }
@@ -139,7 +147,7 @@ struct AdoptionReader {
             } else if isOwn(property.name.text) {
                 add(property, is: property.name.text)
             } else if property.required {
-                problem(property.name.text, "is required, and no column of the table is named for it")
+                problem(property.name.text, "is required, and no column of the table is given for it")
             } else {
                 let column = freeName(for: property.name.text)
                 columns.append(Adoption.Column(property.name.text, is: column, adding: .property(property.type)))
@@ -148,7 +156,7 @@ struct AdoptionReader {
         for (name, column) in named { declare(name, as: column) }
     }
 
-    /// Adds a declared or built-in property as an existing column of the table.
+    /// Adds a declared or built-in property, whose values are in an existing column of the table.
     private mutating func add(_ property: Property, is name: String) {
         guard let column = ownColumn(name) else { return }
         guard let types = Self.types[column.type], types.contains(property.type) else {
@@ -160,7 +168,7 @@ struct AdoptionReader {
                 """
             )
         }
-        guard !column.isGenerated else { return problem(name, "is generated, so no login could write it") }
+        guard !column.isGenerated else { return problem(name, "is a generated column, which logins cannot write") }
         guard column.notNull == property.required else {
             let problem =
                 column.notNull
@@ -169,58 +177,61 @@ struct AdoptionReader {
                 federation patch applications/\(application.id)/properties/\(property.name) required=true
                 """
                 : """
-                takes NULL, and \(property.name) is required: change the column, or: \
-                federation patch applications/\(application.id)/properties/\(property.name) required=false
+                allows NULL, and \(property.name) is required: change the column, or: federation patch \
+                applications/\(application.id)/properties/\(property.name) required=false
                 """
             return self.problem(name, problem)
         }
         columns.append(Adoption.Column(property.name.text, is: name))
     }
 
-    /// Declares a new property of the application for an existing column.
+    /// Declares a new property, whose values are in an existing column.
     private mutating func declare(_ text: String, as name: String) {
         guard let property = PropertyName(text) else {
-            return problem(text, "is no name of a property: 1 to 63 letters, digits and _, beginning with a letter")
+            return problem(
+                text,
+                "is not a valid name of a property: 1 to 63 letters, digits and _, beginning with a letter"
+            )
         }
         guard !property.isReserved else { return problem(text, "is reserved for the system") }
-        guard !declared.contains(where: { $0.name == property }) else { return problem(text, "is named twice") }
+        guard !declared.contains(where: { $0.name == property }) else { return problem(text, "is repeated") }
         guard !application.dynamicNames.contains(property) else {
-            return problem(text, "is the name of an undeclared property of clients: declare it first")
+            return problem(text, "is the name of an undeclared property that clients have written: declare it first")
         }
         guard let column = ownColumn(name) else { return }
         guard let type = Self.types[column.type]?.first else {
             return problem(
                 name,
                 """
-                is \(column.type), which no property is: \(Self.types.keys.sorted().joined(separator: ", ")) can be one. Change its \
-                type, or leave it out
+                is \(column.type), which is not a type of a property: use \
+                \(Self.types.keys.sorted().joined(separator: ", ")). Change its type, or leave it out
                 """
             )
         }
-        guard !column.isGenerated else { return problem(name, "is generated, so no login could write it") }
+        guard !column.isGenerated else { return problem(name, "is a generated column, which logins cannot write") }
         declared.append(Property(name: property, type: type, required: column.notNull))
         columns.append(Adoption.Column(property.text, is: name))
     }
 
-    /// Checks the key, columns with two uses, and columns without a value.
+    /// Checks the key, columns with two uses, and columns that no registration writes.
     ///
-    /// A NOT NULL column without a default that nothing writes would make each registration fail.
+    /// If such a column is NOT NULL and has no default, each registration would fail.
     private mutating func checkRest() {
-        guard let key = table.column(request.key) else { return problem(request.key, "is no column of the table") }
+        guard let key = table.column(request.key) else { return problem(request.key, "is not a column of the table") }
         if !key.isUnique || !key.notNull {
-            problem(key.name, "tells no rows apart: the key is NOT NULL, and a unique index has it alone")
+            problem(key.name, "is not a unique key: it must be NOT NULL and have a unique index of its own")
         }
         for (index, column) in columns.enumerated()
         where columns[..<index].contains(where: { $0.column.hasSameBytes(as: column.column) }) {
-            problem(column.column, "cannot be two things at once, one of them \(column.name)")
+            problem(column.column, "is used twice, once as \(column.name)")
         }
         for column in table.columns where column.notNull && !column.hasDefault && !column.isGenerated {
             guard !columns.contains(where: { $0.column.hasSameBytes(as: column.name) }) else { continue }
             problem(
                 column.name,
                 """
-                is NOT NULL without a default, so nobody could register: give it a default, or name it: \
-                --property NAME=\(column.name)
+                is NOT NULL without a default, so users could not register: give it a default, or use --property \
+                NAME=\(column.name)
                 """
             )
         }
@@ -229,7 +240,7 @@ struct AdoptionReader {
     private mutating func readIdentities() -> Adoption.Identities? {
         guard let identities = request.identities, let column = ownColumn(identities.column) else { return nil }
         if !["text", "character varying", "bigint", "numeric"].contains(column.type) {
-            problem(column.name, "is \(column.type), and ids of people are text, bigint or numeric")
+            problem(column.name, "is \(column.type), but ids at a provider must be text, bigint or numeric")
         }
         let provider = application.providers.first { $0.key.text.hasSameBytes(as: identities.provider) }
         let apps = provider?.value.apps.map(\.id) ?? []
@@ -238,7 +249,7 @@ struct AdoptionReader {
             let known = apps.isEmpty ? "it has none" : apps.map(\.text).joined(separator: ", ")
             problem(
                 column.name,
-                "holds ids that are for one app alone: name which of the application's at \(identities.provider), \(known)"
+                "has ids of one app only: name the app of \(identities.provider), one of \(known)"
             )
             return nil
         }
@@ -247,7 +258,9 @@ struct AdoptionReader {
 
     // MARK: Names and types
 
-    /// The property types that each column type allows; a new property gets the first one.
+    /// The property types that each column type allows.
+    ///
+    /// A new property gets the first one.
     private static let types: [String: [PropertyType]] = [
         "text": [.string, .text], "character varying": [.string, .text],
         "bigint": [.int], "integer": [.int], "smallint": [.int],
@@ -260,11 +273,11 @@ struct AdoptionReader {
 
     private mutating func ownColumn(_ name: String) -> ExistingTable.Column? {
         let column = table.column(name)
-        if column == nil { problem(name, "is no column of the table") }
+        if column == nil { problem(name, "is not a column of the table") }
         return column
     }
 
-    /// Returns the name for an added column, or the name that an unfinished adoption has given to it.
+    /// Returns a free name for a column to add; after an interruption, the name that the adoption gave to it before.
     private func freeName(for name: String) -> String {
         if let begun = table.columns.first(where: { $0.addedAs?.hasSameBytes(as: name) == true }) { return begun.name }
         return isOwn(name) ? "federation_" + name : name

@@ -2,15 +2,17 @@ import Description
 package import Domain
 package import Store
 
-/// Adoptions of existing tables as users tables of applications.
+/// The adoption of existing tables.
+///
+/// An adopted table becomes the users table of an application.
 package struct AdoptionAdministration: Sendable {
     let store: Store
     let changes: ApplicationChanges
 
-    /// The steps of an adoption, before any is done.
+    /// The steps of an adoption, planned before the first one is done.
     package struct Plan: Sendable {
         package let table: String
-        /// Notes for the operator to read before the adoption.
+        /// Notes that the operator should read before the adoption.
         package let remarks: [String]
         package let steps: [AdoptionStep]
 
@@ -21,49 +23,46 @@ package struct AdoptionAdministration: Sendable {
         }
     }
 
-    /// Reads the table and plans the adoption, without changing anything.
+    /// Reads the table and plans the adoption, without a change.
     ///
-    /// - Throws: `document_invalid` with all problems, `conflict` when the application has users already, `not_found`
+    /// - Throws: `document_invalid` with all problems; `conflict` when the application already has users; `not_found`
     ///   and similar errors.
     package func plan(
         _ request: AdoptionRequest,
         for application: String,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Plan {
         let stored = try await changes.existing(application)
         guard stored.database == nil else {
             throw Failure(
                 .conflict,
-                "\(stored.id) has a database of its own; tables are adopted in the main database alone."
+                "\(stored.id) has its own database. Tables can only be adopted in the main database."
             )
         }
         guard try await !store.isSharded(stored) else {
             throw Failure(
                 .conflict,
-                """
-                Citus has the tables of \(stored.id), and no table that was there before can be among them: \
-                docs/citus.md.
-                """
+                "The tables of \(stored.id) are distributed by Citus, where no table can be adopted. See docs/citus.md."
             )
         }
         if let adopted = try await store.adoptedTable(of: stored) {
-            throw Failure(.conflict, "The users of \(stored.id) are in the table \(adopted) already.")
+            throw Failure(.conflict, "The users of \(stored.id) are already in the table \(adopted).")
         }
         guard try await !store.hasUsers(stored) else {
             throw Failure(
                 .conflict,
-                "\(stored.id) has users already. Adopt the table by an application that has none."
+                "\(stored.id) already has users. Adopt the table with an application that has none."
             )
         }
         guard let table = try await store.existingTable(request.table) else {
-            throw Failure(.notFound, "There is no table \(request.table).")
+            throw Failure(.notFound, "The table \(request.table) does not exist.")
         }
         if let begun = try await store.begunAdoption(of: stored), table.application != stored.id.text {
             throw Failure(
                 .conflict,
                 """
-                \(stored.id) has begun to adopt \(begun). Finish that, or give it up: drop the columns that it has added, and \
-                delete from federation.adopted_tables where application_id = '\(stored.id)'.
+                \(stored.id) has begun to adopt \(begun). Finish the adoption. Or cancel it: drop the columns that it \
+                has added, and delete from federation.adopted_tables where application_id = '\(stored.id)'.
                 """
             )
         }
@@ -79,7 +78,7 @@ package struct AdoptionAdministration: Sendable {
 
     /// Executes one step of a plan.
     ///
-    /// - Throws: `conflict` with the reason; the previous steps stay done.
+    /// - Throws: `conflict` with the reason. The previous steps stay done.
     package func perform(_ step: AdoptionStep) async throws(Failure) {
         try await changing { try await store.perform(step) }
     }
@@ -87,36 +86,39 @@ package struct AdoptionAdministration: Sendable {
     private func remarks(on adoption: Adoption) async throws(Failure) -> [String] {
         let table = adoption.table
         var remarks = [
-            """
-            \(adoption.application.id) gets its users from \(table.sql). Whoever erases a user deletes the row of the table.
-            """
+            "\(adoption.application.id) gets its users from \(table.sql). Erasing a user deletes the row of the table."
         ]
         if adoption.identities == nil {
             remarks.append(
-                "Nobody in it has a login yet: who logs in by a provider becomes a new row. See docs/migrating/existing-table.md."
+                """
+                No user in it has a login method yet: a login with a provider creates a new row. See \
+                docs/migrating/existing-table.md.
+                """
             )
         }
         let shown = Set(adoption.columns.map(\.column))
         let hidden = table.columns.map(\.name).filter { !shown.contains($0) }
-        if !hidden.isEmpty { remarks.append("Clients never see: \(hidden.joined(separator: ", ")).") }
+        if !hidden.isEmpty { remarks.append("Hidden from clients: \(hidden.joined(separator: ", ")).") }
         if let email = adoption.columns.first(where: { $0.name == "email" && $0.definition == nil }) {
             let found = try await store.doubtfulAddresses(in: email.column, of: table)
             if found.malformed > 0 {
-                remarks.append("\(found.malformed) values of \(email.column) are no e-mail address; they stay.")
+                remarks.append("\(found.malformed) values of \(email.column) are not e-mail addresses; they are kept.")
             }
             if found.repeated > 0 {
-                remarks.append("\(found.repeated) values of \(email.column) are another row's address, too; they stay.")
+                remarks.append("\(found.repeated) values of \(email.column) are repeated addresses; they are kept.")
             }
         }
         if !table.referringTables.isEmpty {
             let names = table.referringTables.joined(separator: ", ")
-            remarks.append("Rows that refer to a user keep it from being erased: \(names).")
+            remarks.append("These references to users block the erasure of a user: \(names).")
         }
         return remarks
     }
 }
 
 extension String {
-    /// The text on one line, for an SQL comment: a name from the database may contain line breaks.
+    /// The text on one line, for an SQL comment.
+    ///
+    /// A name from the database may contain line breaks.
     fileprivate var onOneLine: String { String(map { $0.isNewline ? " " : $0 }) }
 }

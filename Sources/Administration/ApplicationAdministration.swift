@@ -35,15 +35,15 @@ package struct ApplicationAdministration: Sendable {
     ///
     /// - Parameters:
     ///   - document: `{"application", "name"?, "schema"?, "database"?, "settings"?}`.
-    ///   - node: The Citus node for the application's tables; nil leaves the choice to Citus.
+    ///   - node: The Citus node for the application's tables. With nil, Citus decides.
     ///   - actor: The operator.
     /// - Returns: The application.
-    /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken, or when the node
-    ///   does not exist.
+    /// - Throws: `document_invalid` with all problems; `conflict` if the id or the schema is taken, or if the node does
+    ///   not exist.
     package func create(
         _ document: JSONValue,
         on node: String? = nil,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let node = try node.map { text throws(Failure) in
             guard let node = CitusNode(text) else { throw Failure(.malformedRequest, "Write the node as host:port.") }
@@ -57,7 +57,7 @@ package struct ApplicationAdministration: Sendable {
             guard desired.database == nil else {
                 throw Failure(
                     .malformedRequest,
-                    "An application has a database of its own or a node of Citus, not both."
+                    "An application can have its own database or a Citus node, not both."
                 )
             }
             try await store.check(node)
@@ -65,7 +65,7 @@ package struct ApplicationAdministration: Sendable {
         let created = try await changing {
             try await changes.change(desired.id, by: actor) { stored, columns in
                 guard stored == nil else {
-                    throw Failure(.conflict, "There is an application \(desired.id) already.")
+                    throw Failure(.conflict, "The application \(desired.id) already exists.")
                 }
                 return try desired.steps(from: nil, columns: columns)
             }
@@ -80,7 +80,7 @@ package struct ApplicationAdministration: Sendable {
         _ id: String,
         patch: JSONValue,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let kinds = kinds
         let changed = try await changes.edit(id, if: precondition, by: actor) { desired, stored in
@@ -92,7 +92,7 @@ package struct ApplicationAdministration: Sendable {
                 fixed: ["application", "schema", "revision", "created", "updated", "warnings"]
             )
             let settings = JSONPointer() / "settings"
-            // The merge has removed settings that the patch sets to null, so unknown names among them are checked here.
+            // The merge has removed the settings that the patch sets to null. Their names are therefore checked here.
             for member in patch.object?["settings"]?.object?.members ?? [] where member.value.isNull {
                 guard current["settings"]?.object?[member.key] == nil else { continue }
                 reader.problems.add(
@@ -117,12 +117,12 @@ package struct ApplicationAdministration: Sendable {
 
     /// Deletes an application with all its contents, its users included.
     ///
-    /// The confirmation must repeat the id.
+    /// `confirmation` must repeat the id.
     package func delete(
         _ id: String,
         confirmation: String?,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         _ = try await changes.change(id, if: precondition, by: actor) { stored, _ in
             guard let confirmation, confirmation.hasSameBytes(as: stored.id.text) else {
@@ -137,7 +137,9 @@ package struct ApplicationAdministration: Sendable {
 }
 
 extension DesiredApplication {
-    /// Reads a new application without keys, providers, properties and mappings, which are added later, one by one.
+    /// Reads a new application without keys, providers, properties and mappings.
+    ///
+    /// These are added later, one by one.
     ///
     /// - Throws: All problems and their places.
     fileprivate init(creating document: JSONValue, kinds: ProviderKinds) throws(DocumentProblems) {

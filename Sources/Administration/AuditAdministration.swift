@@ -2,12 +2,14 @@ package import Domain
 package import Encodings
 import Store
 
-/// The criteria of a search in the audit log, as the texts received.
+/// The criteria of a search in the audit log, as received.
 package struct AuditSearch: Sendable {
     package var application: String?
     package var actor: String?
     package var action: String?
-    /// An RFC 3339 time or milliseconds since 1970, as is `until`.
+    /// An RFC 3339 time or milliseconds since 1970.
+    ///
+    /// `until` has the same form.
     package var since: String?
     package var until: String?
 
@@ -40,8 +42,8 @@ package struct AuditAdministration: Sendable {
 
     /// Records in the audit log that an operator's request was refused for lack of rights.
     ///
-    /// An unavailable database is ignored.
-    package func noteRefusal(of request: String, application: String?, actor: Actor) async {
+    /// If the database is unavailable, the refusal is not recorded.
+    package func noteRefusal(of request: String, application: String?, actor: ChangeAuthor) async {
         try? await store.recordRefusal(of: request, application: application, actor: actor)
     }
 
@@ -58,7 +60,7 @@ package struct AuditAdministration: Sendable {
         guard let moment = Moment.read(text) else {
             throw Failure(
                 .malformedRequest,
-                "\(parameter) must be milliseconds since 1970 or a moment like 2026-11-21T10:27:08Z."
+                "\(parameter) must be milliseconds since 1970 or a time like 2026-11-21T10:27:08Z."
             )
         }
         return moment

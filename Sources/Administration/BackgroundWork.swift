@@ -7,12 +7,12 @@ import Store
 package struct BackgroundWork: Sendable {
     let store: Store
     /// The results of this process' rounds; nil in a process without background work.
-    let rounds: UpkeepRounds?
+    let rounds: MaintenanceRounds?
 
     /// Returns a page of due work, in the order of the applications' ids.
     ///
-    /// The shape is `{"instance": {"lastRound", "hindered": {"at", "reasons", "cause"} or `null`} or `null`, "items":
-    /// [{"application", "checks", "erasures", "hinderedErasures", "mails", "postponedMails"} or {"application",
+    /// The shape is `{"instance": {"lastRound", "blocked": {"at", "reasons", "cause"} or `null`} or `null`, "items":
+    /// [{"application", "checks", "erasures", "blockedErasures", "mails", "postponedMails"} or {"application",
     /// "problem"}], "next"}`.
     package func show(_ page: PageRequest) async throws(Failure) -> JSONValue {
         var last: ApplicationID?
@@ -36,13 +36,13 @@ package struct BackgroundWork: Sendable {
 
     /// Returns the due work of an application, or the problem with its own database.
     ///
-    /// An unavailable database hides no other application.
+    /// If one database is unavailable, the response still has the other applications.
     private func due(of place: ApplicationPlace) async -> JSONObject {
         var object: JSONObject = ["application": .string(place.id.text)]
         do throws(Failure) {
             let due = try await store.dueWork(of: place)
             for (name, count) in [
-                ("checks", due.checks), ("erasures", due.erasures), ("hinderedErasures", due.hinderedErasures),
+                ("checks", due.checks), ("erasures", due.erasures), ("blockedErasures", due.blockedErasures),
                 ("mails", due.mails), ("postponedMails", due.postponedMails),
             ] { object.append(name, .integer(Int64(count))) }
         } catch {
@@ -51,8 +51,8 @@ package struct BackgroundWork: Sendable {
         return object
     }
 
-    private static func json(_ rounds: UpkeepRounds) -> JSONValue {
-        let hindered = rounds.lastHindered.map { round -> JSONValue in
+    private static func json(_ rounds: MaintenanceRounds) -> JSONValue {
+        let blocked = rounds.lastHindered.map { round -> JSONValue in
             var reasons = JSONObject()
             for (reason, count) in round.failures.sorted(by: { $0.key < $1.key }) {
                 reasons.append(reason, .integer(Int64(count)))
@@ -63,7 +63,7 @@ package struct BackgroundWork: Sendable {
             ])
         }
         return .object([
-            "lastRound": rounds.last.map { .integer($0.ended) } ?? .null, "hindered": hindered ?? .null,
+            "lastRound": rounds.last.map { .integer($0.ended) } ?? .null, "blocked": blocked ?? .null,
         ])
     }
 }

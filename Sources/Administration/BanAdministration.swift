@@ -8,12 +8,16 @@ package struct BanAdministration: Sendable {
     let store: Store
     let changes: ApplicationChanges
 
-    /// The length in bytes of an identity's hash, which is the cursor of a page of bans.
+    /// The length of an identity's hash in bytes.
+    ///
+    /// The hash is the cursor of a page of bans.
     private static let hashSize = 32
 
-    /// Returns a page of banned identities whose user was deleted or has lost the identity.
+    /// Returns a page of bans of identities.
     ///
-    /// An entry is `{"objectId", "created", "expires"}`; nothing reveals the identity.
+    /// The user of such an identity was deleted, or lost the identity.
+    ///
+    /// An entry is `{"objectId", "created", "expires"}`. It does not reveal the identity.
     package func list(of application: String, _ page: PageRequest) async throws(Failure) -> Page {
         let owner = try Application(try await changes.existing(application))
         var after: [UInt8]?
@@ -30,13 +34,15 @@ package struct BanAdministration: Sendable {
         }
     }
 
-    /// Lifts the bans of a deleted user: the identities can log in again, as new users.
+    /// Lifts the bans of a deleted user.
+    ///
+    /// A login by such an identity then creates a new user.
     ///
     /// - Throws: `not_found` when no identity of the user is banned.
-    package func lift(of id: String, in application: String, by actor: Actor) async throws(Failure) {
+    package func lift(of id: String, in application: String, by actor: ChangeAuthor) async throws(Failure) {
         let owner = try Application(try await changes.existing(application))
         guard let user = ObjectID(id), try await store.liftBans(of: user, in: owner, by: actor) > 0 else {
-            throw Failure(.notFound, "This application keeps no ban of such a user, or it has ended.")
+            throw Failure(.notFound, "This application has no ban of this user, or the ban has expired.")
         }
     }
 }

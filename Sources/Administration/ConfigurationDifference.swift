@@ -7,21 +7,21 @@ package import Store
 
 /// The diff between the stored and the desired configuration of an application.
 ///
-/// Every change of a configuration passes here, from documents, REST and commands alike. So the checks here hold
-/// everywhere.
+/// Every change of a configuration passes here, whether by documents, REST or commands. The checks here therefore apply
+/// to all changes.
 package enum ConfigurationDifference {
     /// Returns the steps from the stored to the desired application.
     ///
-    /// Each step describes itself for the audit log and for operators who read a plan. There a secret is `•••`, and a
-    /// key is its label.
+    /// Each step describes itself, for the audit log and for operators who read a plan. The description has `•••` in
+    /// place of a secret, and the label in place of a key.
     ///
     /// - Parameters:
     ///   - stored: The stored application; nil for a new one.
-    ///   - desired: The desired application, its received secrets already converted by `MasterKeys.desired`.
+    ///   - desired: The desired application. `MasterKeys.desired` has already converted the secrets of the request.
     ///   - columns: The live users table; empty for a new application.
-    /// - Returns: The steps in an order in which each of them works; empty when nothing changes.
-    /// - Throws: All problems, by their place in an application document; `moved(from:to:)` maps it to a place in the
-    ///   submitted part.
+    /// - Returns: The steps in an order in which each step works; empty if nothing changes.
+    /// - Throws: All problems, with their places in an application document. `moved(from:to:)` converts such a place to
+    ///   a place in the part that was sent.
     package static func changes(
         from stored: StoredApplication?,
         to desired: DesiredApplication,
@@ -44,18 +44,18 @@ package enum ConfigurationDifference {
             + PropertySteps.stepsBeforeMapping(from: stored, to: desired)
             + names.flatMap { MappingSteps.steps(for: $0, from: stored, to: desired) }
             + PropertySteps.stepsBehindMapping(from: stored, to: desired)
-        // During a move of the users, it is unclear in which database the other steps would run.
+        // While the users are moved, it is not clear in which database the other steps would run.
         let aboutUsers = steps.count { $0.change.touchesUsers(of: stored) }
         guard stored?.database == desired.database || stored == nil || aboutUsers == 1 else {
             throw DocumentProblems(
                 JSONPointer() / "database",
-                "cannot change together with properties or identityProperty: let it change by itself"
+                "cannot change together with properties or identityProperty: change it alone"
             )
         }
         return steps
     }
 
-    /// Returns the one step that deletes an application with all its contents.
+    /// Returns the step that deletes an application with all its contents.
     package static func deletion(of stored: StoredApplication) -> [PlannedChange] {
         [
             PlannedChange(
@@ -70,7 +70,7 @@ package enum ConfigurationDifference {
 }
 
 extension DesiredApplication {
-    /// Returns the names of all stored or desired providers and mappings, in a fixed order.
+    /// Returns the names of all stored and desired providers and mappings, in a fixed order.
     fileprivate func providerNames(beside stored: StoredApplication?) -> [ProviderName] {
         var names = Set(providers.keys).union(mappings.keys)
         if let stored { names.formUnion(Set(stored.providers.keys).union(stored.mappings.keys)) }
@@ -79,7 +79,7 @@ extension DesiredApplication {
 }
 
 extension ConfigurationDifference {
-    /// Returns all problems of the desired application, by their place in an application document.
+    /// Returns all problems of the desired application, with their places in an application document.
     ///
     /// - Parameters:
     ///   - stored: The stored application; nil for a new one.
@@ -100,17 +100,17 @@ extension ConfigurationDifference {
         if desired.settings.sessionIdleSeconds > desired.settings.sessionAbsoluteSeconds {
             problems.add(
                 document / "settings" / "sessionIdleSeconds",
-                "must not be longer than sessionAbsoluteSeconds, which ends a session in any case"
+                "must not be longer than sessionAbsoluteSeconds"
             )
         }
         checkIdentityProperty(desired, at: document / "settings" / "identityProperty", &problems)
         checkKeys(desired, at: document / "keys", &problems)
         let count = desired.providers.count
-        // An application that exceeds the limit already can still change, but not add providers.
-        if count > max(DesiredApplication.mostProviders, stored?.providers.count ?? 0) {
+        // An application that already exceeds the limit can still change, but cannot get more providers.
+        if count > max(DesiredApplication.maxProviders, stored?.providers.count ?? 0) {
             problems.add(
                 document / "providers",
-                "an application has at most \(DesiredApplication.mostProviders), and these are \(count)"
+                "an application has at most \(DesiredApplication.maxProviders), and these are \(count)"
             )
         }
         for (name, provider) in desired.providers.sorted(by: { $0.key.text < $1.key.text }) {
@@ -122,29 +122,33 @@ extension ConfigurationDifference {
             if let kind = current?.kind ?? stored?.providerKinds[name], kind != provider.kind {
                 problems.add(
                     place / "kind",
-                    "cannot change: identities of \(name) are of the kind \(kind); another name is free"
+                    "cannot change: identities of \(name) have the kind \(kind); use another name"
                 )
             }
-            // A provider of a kind that only a later version knows stays unchanged: no request here can have changed
-            // it.
+            // If only a later version knows the kind, the provider is unchanged: no request to this version can have
+            // changed it.
             guard let kind = desired.kinds.named(provider.kind) else { continue }
             checkProvider(provider, of: kind, current, at: place, &problems)
         }
         checkProperties(stored, desired, at: document / "properties", &problems)
         let kept = columns.filter { column in
-            // Leaves out columns of changed properties: a step adapts these columns to the declarations.
+            // Columns of changed properties are left out: a step will adapt these columns to the declarations.
             stored?.properties.contains { old in
                 old.name.text.hasSameBytes(as: column.name) && !desired.properties.contains(old)
             } != true
         }
         checkColumns(kept, desired.properties, at: document / "properties", &problems)
-        // A configured provider accepts logins; a mapping without one still says which fields are wanted.
+        // A configured provider accepts logins. A mapping without a provider still names the fields that the operator
+        // wants.
         for name in Set(desired.providers.keys).union(desired.mappings.keys).sorted(by: { $0.text < $1.text }) {
             let mapping = desired.mappings[name] ?? .array([])
             guard let kind = desired.kinds.named(desired.providers[name]?.kind ?? name) else {
-                // Removal of a provider leaves an empty mapping, which keeps the revisions.
+                // When a provider is removed, an empty mapping stays. It keeps the revisions.
                 guard desired.providers[name] == nil, mapping != .array([]) else { continue }
-                problems.add(document / "mapping" / name.text, "is for a provider that the application does not have")
+                problems.add(
+                    document / "mapping" / name.text,
+                    "belongs to a provider that the application does not have"
+                )
                 continue
             }
             problems.add(
@@ -179,7 +183,7 @@ extension ConfigurationDifference {
         {
             problems.add(
                 place,
-                "cannot be \(desired.schema), which PostgreSQL or this service uses itself; name another"
+                "cannot be \(desired.schema), which PostgreSQL or this service uses; choose another name"
             )
         }
     }
@@ -195,11 +199,11 @@ extension ConfigurationDifference {
         guard let property = desired.properties.first(where: { $0.name == name }) else {
             return problems.add(
                 place,
-                "is \(name), by which people log in, and there is no such property: declare it, or let it stay"
+                "is \(name), the login name, and this property does not exist: declare it, or keep it"
             )
         }
         guard ![.string, .text].contains(property.type) else { return }
-        problems.add(place, "is \(name), by which people log in: it must be of type STRING or TEXT")
+        problems.add(place, "is \(name), the login name: it must be of type STRING or TEXT")
     }
 
     private static func checkKeys(
@@ -207,8 +211,8 @@ extension ConfigurationDifference {
         at place: JSONPointer,
         _ problems: inout DocumentProblems
     ) {
-        if desired.keys.count > DesiredApplication.mostKeys {
-            problems.add(place, "must be at most \(DesiredApplication.mostKeys)")
+        if desired.keys.count > DesiredApplication.maxKeys {
+            problems.add(place, "must be at most \(DesiredApplication.maxKeys)")
             return
         }
         for (index, key) in desired.keys.enumerated() {
@@ -219,7 +223,7 @@ extension ConfigurationDifference {
                 problems.add(place / index / "label", "is used twice")
             }
             if !key.hash.isEmpty, others.contains(where: { $0.hash == key.hash }) {
-                problems.add(place / index / "key", "is the same as another label's; each needs one of its own")
+                problems.add(place / index / "key", "is the same as the key of another label; each needs its own key")
             }
         }
     }
@@ -233,14 +237,14 @@ extension ConfigurationDifference {
     ) {
         kind.check(provider.options, at: place, problems: &problems)
         let apps = place / "apps"
-        if provider.apps.count > DesiredApplication.mostApps {
-            problems.add(apps, "must be at most \(DesiredApplication.mostApps)")
+        if provider.apps.count > DesiredApplication.maxApps {
+            problems.add(apps, "must be at most \(DesiredApplication.maxApps)")
             return
         }
         if provider.enabled && provider.apps.isEmpty {
             problems.add(
                 apps,
-                "must name an app, or enabled must be false: without app id and secret no token is accepted"
+                "must list an app, or enabled must be false: without app id and secret no token is accepted"
             )
         }
         for (index, app) in provider.apps.enumerated() {
@@ -249,7 +253,7 @@ extension ConfigurationDifference {
             } else if case .unchanged = app.secret,
                 stored?.apps.contains(where: { $0.id == app.id }) != true
             {
-                problems.add(apps / index / kind.appTerms.secret, "must be given: none is stored for this app")
+                problems.add(apps / index / kind.appTerms.secret, "is required: none is stored for this app")
             }
         }
     }
@@ -261,15 +265,15 @@ extension ConfigurationDifference {
         _ problems: inout DocumentProblems
     ) {
         let count = desired.properties.count { !$0.name.isBuiltIn }
-        if count > DesiredApplication.mostProperties {
+        if count > DesiredApplication.maxProperties {
             problems.add(
                 place,
-                "an application has at most \(DesiredApplication.mostProperties), and these are \(count)"
+                "an application has at most \(DesiredApplication.maxProperties), and these are \(count)"
             )
             return
         }
         for builtIn in Property.builtIn where !desired.properties.contains(where: { $0.name == builtIn.name }) {
-            problems.add(place / builtIn.name.text, "always exists and cannot be removed or get another name")
+            problems.add(place / builtIn.name.text, "always exists and cannot be removed or renamed")
         }
         var seen: Set<PropertyName> = []
         for property in desired.properties {
@@ -277,7 +281,7 @@ extension ConfigurationDifference {
             if !seen.insert(property.name).inserted { problems.add(place, "exists already") }
             if property.name.isReserved { problems.add(place, "is reserved for the system") }
             if property.indexed, property.type == .json {
-                problems.add(place / "indexed", "must be false: a JSON value is not searched by")
+                problems.add(place / "indexed", "must be false: JSON properties cannot be indexed")
             }
             guard let old = desired.formerly(property.name, in: stored) else { continue }
             checkType(of: property, replacing: old.type, at: place / "type", &problems)
@@ -287,17 +291,19 @@ extension ConfigurationDifference {
             if stored?.dynamicNames.contains(rename.to) == true {
                 problems.add(
                     place,
-                    "is the name of an undeclared property that clients have brought in; declare that one instead"
+                    "is the name of an undeclared property that clients have written; declare that one instead"
                 )
             } else if stored?.properties.contains(where: { $0.name == rename.to }) == true,
                 desired.properties.count(where: { $0.name == rename.to }) == 1
             {
-                problems.add(place, "exists already; remove it in a change of its own first")
+                problems.add(place, "already exists; remove it in a separate change first")
             }
         }
     }
 
-    /// Checks the types of existing columns; a missing column is no problem, since the declaration creates it.
+    /// Checks the types of existing columns.
+    ///
+    /// A missing column is no problem, since the declaration adds it.
     private static func checkColumns(
         _ columns: [LiveColumn],
         _ properties: [Property],
@@ -311,8 +317,8 @@ extension ConfigurationDifference {
             problems.add(
                 place / property.name.text / "type",
                 """
-                is \(property.type.rawValue), which is kept in a column of type \(property.type.sqlType), and the column in the users \
-                table has another type
+                is \(property.type.rawValue), which needs a column of type \(property.type.sqlType), but the column in \
+                the users table has another type
                 """
             )
         }

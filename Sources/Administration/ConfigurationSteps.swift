@@ -5,7 +5,7 @@ import Mapping
 import Providers
 import Store
 
-/// The steps about an application as a whole.
+/// The steps that change an application as a whole.
 enum ApplicationSteps {
     static func steps(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
         let settings = SettingsDocument.document(of: desired.settings)
@@ -65,7 +65,7 @@ enum ApplicationSteps {
         return steps + variables(from: DocumentVariables(stored: stored.variables), to: desired)
     }
 
-    /// Returns the step that stores names of environment variables, if an export would use other names.
+    /// Returns the step that stores names of environment variables; none if an export uses the same names.
     private static func variables(
         from stored: DocumentVariables?,
         to desired: DesiredApplication
@@ -86,11 +86,11 @@ enum ApplicationSteps {
     }
 }
 
-/// The steps about API keys.
+/// The steps that change API keys.
 enum KeySteps {
     /// Returns the steps from the stored to the desired keys.
     ///
-    /// A hash has one label at a time: keys whose hash moves to another label are revoked first.
+    /// A hash has only one label at a time. A key whose hash gets another label is therefore revoked first.
     static func steps(from stored: [StoredApplication.Key], to desired: [DesiredApplication.Key])
         -> [PlannedChange]
     {
@@ -147,7 +147,7 @@ enum KeySteps {
     }
 }
 
-/// The steps about the mapping for a provider.
+/// The steps that change the mapping for a provider.
 enum MappingSteps {
     static func steps(
         for provider: ProviderName,
@@ -168,28 +168,30 @@ enum MappingSteps {
         ]
     }
 
-    /// Returns the list form without default values, in which mappings are stored and compared.
+    /// Returns the mapping as a list without default values.
+    ///
+    /// Mappings are stored and compared in this form.
     private static func listed(_ document: JSONValue) -> JSONValue {
         (try? Mapping(document))?.json ?? document
     }
 }
 
 extension JSONValue {
-    /// The placeholder for every secret in output.
+    /// The text that output has in place of a secret.
     package static let hidden = JSONValue.string("•••")
 
-    /// Returns an object of the members that are absent or different in `other`.
+    /// Returns an object with the members that `other` lacks or has with another value.
     fileprivate func differing(from other: JSONValue) -> JSONValue {
         picking(memberNames.filter { object?[$0] != other.object?[$0] })
     }
 
-    /// Returns an object of the named members only.
+    /// Returns an object with only the named members.
     func picking(_ names: [String]) -> JSONValue {
         .object(JSONObject(names.compactMap { name in object?[name].map { JSONObject.Member(name, $0) } }))
     }
 }
 
-/// The steps about a provider.
+/// The steps that change a provider.
 enum ProviderSteps {
     static func steps(
         at provider: ProviderName,
@@ -199,7 +201,7 @@ enum ProviderSteps {
     ) -> [PlannedChange] {
         let storedKind = stored.flatMap { kinds.named($0.kind) }
         guard let kind = desired.flatMap({ kinds.named($0.kind) }) ?? storedKind else {
-            // This version does not know the kind, so the provider can only be removed.
+            // This version does not know the kind, and can only remove the provider.
             let change = ConfigurationChange.removeProvider(provider)
             let action = "provider.\(provider).remove"
             return desired == nil && stored != nil
@@ -211,7 +213,9 @@ enum ProviderSteps {
             let action = "provider.\(provider).\(action)"
             return PlannedChange(change, action: action, target: provider.text, from: from, to: to)
         }
-        /// Returns `enabled` and the options that differ from `others`, secrets hidden, as operators see them later.
+        /// Returns `enabled` and the options that differ from `others`.
+        ///
+        /// The placeholder `•••` stands for secrets.
         func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {
             let names = (options.object?.members ?? []).map(\.key).filter { options.object?[$0] != others.object?[$0] }
             let shown = kind.members(of: options.picking(names)) { _, _ in .hidden }
@@ -266,15 +270,16 @@ enum ProviderSteps {
 }
 
 extension DesiredApplication.App {
-    fileprivate var newSecret: SealedSecret? {
-        guard case .sealed(let secret) = secret else { return nil }
+    fileprivate var newSecret: EncryptedSecret? {
+        guard case .encrypted(let secret) = secret else { return nil }
         return secret
     }
 }
 
-/// The steps about properties.
+/// The steps that change properties.
 ///
-/// A mapping writes only existing properties: they are declared before the mapping is set and removed after it.
+/// A mapping can only write existing properties. Properties are therefore declared before a step sets the mapping, and
+/// removed after it.
 enum PropertySteps {
     static func stepsBeforeMapping(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
         var steps = desired.renamed.map { rename in
@@ -302,7 +307,7 @@ enum PropertySteps {
             !desired.properties.contains { $0.name == desired.nameNow(of: old.name) }
         }
         let steps = removed.map { step(.removeProperty($0.name), "property.remove", $0, from: $0.declaration) }
-        // Newly declared properties come last.
+        // Properties that are declared now come last.
         let kept = stored.map { desired.nameNow(of: $0.name) }.filter { name in
             desired.properties.contains { $0.name == name }
         }
@@ -353,14 +358,14 @@ enum PropertySteps {
 }
 
 extension DesiredApplication {
-    /// Returns the name of a stored property after the change.
+    /// Returns the name that a stored property has after the change.
     func nameNow(of stored: PropertyName) -> PropertyName {
         renamed.reduce(stored) { name, rename in name == rename.from ? rename.to : name }
     }
 
     /// Returns the stored property that has this name after the change.
     ///
-    /// Built-in properties exist before anything is stored.
+    /// Built-in properties exist even before an application is stored.
     func formerly(_ name: PropertyName, in stored: StoredApplication?) -> Property? {
         (stored?.properties ?? Property.builtIn).first { nameNow(of: $0.name) == name }
     }
@@ -374,7 +379,7 @@ extension Property {
         return .object(JSONObject(members))
     }
 
-    /// The changeable parts of a property besides its name and type.
+    /// The parts of a property that can change, other than its name and type.
     var rules: JSONObject {
         [
             "required": .bool(required), "clientMappable": .bool(clientMappable),

@@ -7,38 +7,46 @@ package import Store
 
 /// The whole desired configuration of an application.
 ///
-/// It is the stored application with one part edited, or an application document. `ConfigurationDifference` derives the
-/// steps, so every change follows the same rules, whatever its source.
+/// It is the stored application with one part changed, or an application document. `ConfigurationDifference` derives
+/// the steps from it. Changes by documents, REST and commands therefore follow the same rules.
 package struct DesiredApplication: Sendable {
     /// The provider kinds available to the application.
     let kinds: ProviderKinds
     package let id: ApplicationID
     package var name: String
-    /// The PostgreSQL schema of the users; it cannot change after creation.
+    /// The PostgreSQL schema of the users.
+    ///
+    /// It cannot change after the creation of the application.
     package var schema: String
-    /// The database of that schema; nil for the main database.
+    /// The database that has this schema; nil for the main database.
     package var database: DatabaseVariable?
     package var settings: ApplicationSettings { didSet { keepsUnreadableSettings = false } }
-    /// Whether the stored settings are unreadable and have not been replaced.
+    /// Whether the stored settings cannot be read and have not been replaced.
     private(set) var keepsUnreadableSettings = false
-    /// The API keys, identified by their hashes: the same hash under another label is the same key, relabelled.
+    /// The API keys, identified by their hashes.
+    ///
+    /// A key with the same hash and another label is the same key with a new label.
     package var keys: [Key]
     /// The environment variables that a document named for keys and secrets.
     var variables = DocumentVariables()
     package var providers: [ProviderName: Provider]
-    /// Built-in properties first, then the declared ones in their order.
+    /// The built-in properties, then the declared ones in their order.
     ///
     /// A stored property that is missing here is removed.
     package var properties: [Property]
-    /// The mapping of each provider as written, in either form; problems point into it.
+    /// The mapping of each provider as the request has it, a list or a dictionary.
+    ///
+    /// The places of problems are in this form.
     package var mappings: [ProviderName: JSONValue]
-    /// Stored names of properties, each with its new name.
+    /// The stored names of renamed properties, each with the new name.
     private(set) var renamed: [(from: PropertyName, to: PropertyName)] = []
 
     /// An API key.
     package struct Key: Sendable {
         package var label: String
-        /// The SHA-256 of the key; empty while the key's text is unavailable, which is then already reported.
+        /// The SHA-256 of the key; empty if the key's text is missing.
+        ///
+        /// That problem is already reported.
         package var hash: [UInt8]
         /// Whether the key is a server key.
         package var server: Bool
@@ -55,10 +63,12 @@ package struct DesiredApplication: Sendable {
         /// The provider kind.
         package var kind: ProviderName
         package var enabled: Bool
-        /// All options, the secret ones as stored.
+        /// All options.
         ///
-        /// Unreadable options, written by another version or by other means, stay as stored until an operator sets
-        /// others.
+        /// Secret options are in their stored form.
+        ///
+        /// Options that cannot be read stay as stored until an operator sets others. Another version or a direct change
+        /// of the database may have written them.
         package var options: JSONValue
         package var apps: [App]
 
@@ -74,7 +84,7 @@ package struct DesiredApplication: Sendable {
     package struct App: Sendable {
         package var id: ProviderAppID
         package var secret: AppSecret
-        /// The configuration at the provider that the app's login dialog uses.
+        /// The id of the provider's configuration that the app's login dialog uses.
         package var configID: String?
 
         package init(id: ProviderAppID, secret: AppSecret, configID: String? = nil) {
@@ -86,19 +96,21 @@ package struct DesiredApplication: Sendable {
 
     /// The change of an app's secret.
     package enum AppSecret: Sendable {
-        /// Keeps the stored secret; a problem when none is stored.
+        /// Keeps the stored secret. It is a problem if none is stored.
         case unchanged
-        case sealed(SealedSecret)
+        case encrypted(EncryptedSecret)
     }
 
     /// The limits of one application; `docs/configuration.md` lists them for operators.
-    package static let mostKeys = 100
-    package static let mostApps = 100
-    package static let mostProviders = 50
-    /// A table can have 1600 columns over its whole life, dropped ones included (T-55).
-    package static let mostProperties = Store.propertiesAllowed
+    package static let maxKeys = 100
+    package static let maxApps = 100
+    package static let maxProviders = 50
+    /// A table can have 1600 columns over its whole life, including dropped ones (T-55).
+    package static let maxProperties = Store.propertiesAllowed
 
-    /// Creates an application with default values for everything else.
+    /// Creates an application.
+    ///
+    /// All other values are the defaults.
     package init(id: ApplicationID, name: String, schema: String, kinds: ProviderKinds) {
         self.kinds = kinds
         self.id = id
@@ -111,9 +123,10 @@ package struct DesiredApplication: Sendable {
         mappings = [:]
     }
 
-    /// Creates an unchanged copy of a stored application, for editing one part.
+    /// Creates an unchanged copy of a stored application, for a change of one part.
     ///
-    /// Unreadable settings, written by another version or by other means, stay until an operator sets others.
+    /// Settings that cannot be read stay until an operator sets others. Another version or a direct change of the
+    /// database may have written them.
     package init(_ stored: StoredApplication, kinds: ProviderKinds) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema, kinds: kinds)
         database = stored.database
@@ -142,9 +155,11 @@ package struct DesiredApplication: Sendable {
             + kinds.mappingWarnings(mappings) { name in providers[name]?.kind }
     }
 
-    /// Renames a property: its values stay, and mapping entries that write it follow.
+    /// Renames a property.
     ///
-    /// `ConfigurationDifference` checks whether the new name is allowed.
+    /// Its values stay, and the mapping entries that write it get the new name.
+    ///
+    /// `ConfigurationDifference` checks the new name.
     package mutating func renameProperty(_ old: PropertyName, to new: PropertyName) {
         guard old != new, let index = properties.firstIndex(where: { $0.name == old }) else { return }
         let property = properties[index]
@@ -162,16 +177,17 @@ package struct DesiredApplication: Sendable {
 }
 
 extension MasterKeys {
-    /// Returns the change of an app's secret: none when the stored secret decrypts to the same text.
+    /// Returns the change of an app's secret.
     ///
-    /// Otherwise the given secret is encrypted.
+    /// If the stored secret decrypts to the same text, the result is `unchanged`. Otherwise the given secret is
+    /// encrypted.
     ///
     /// - Parameters:
     ///   - secret: The secret as given.
     ///   - app: The app of the secret.
     ///   - provider: The provider of the app.
     ///   - application: The application of the app.
-    ///   - stored: The stored application; a stored secret under an unavailable master key counts as different.
+    ///   - stored: The stored application. A stored secret whose master key is not given counts as different.
     /// - Returns: The change of the app's secret.
     package func desired(
         _ secret: Secret,
@@ -181,17 +197,19 @@ extension MasterKeys {
         stored: StoredApplication?
     ) -> DesiredApplication.AppSecret {
         let place = MasterKey.Place.appSecret(application: application, provider: provider, app: app)
-        if let sealed = stored?.providers[provider]?.apps.first(where: { $0.id == app })?.secret,
-            let opened = open(sealed, at: place), opened.reveal().hasSameBytes(as: secret.reveal())
+        if let encrypted = stored?.providers[provider]?.apps.first(where: { $0.id == app })?.secret,
+            let opened = open(encrypted, at: place), opened.reveal().hasSameBytes(as: secret.reveal())
         {
             return .unchanged
         }
-        return .sealed(seal(secret, for: place))
+        return .encrypted(encrypt(secret, for: place))
     }
 }
 
 extension JSONValue {
-    /// Returns a mapping, in either form, whose entries write `new` in place of `old`.
+    /// Returns a mapping whose entries write `new` in place of `old`.
+    ///
+    /// The form, list or dictionary, stays.
     fileprivate func renamingTarget(_ old: String, to new: String) -> JSONValue {
         func renamed(_ object: JSONObject, where isTarget: (JSONObject.Member) -> Bool) -> JSONValue {
             let members = object.members.map { member in

@@ -7,11 +7,11 @@ import Providers
 import Secrets
 package import Store
 
-/// The changes that a document makes or would make.
+/// The changes that a document would make, or has made.
 package struct ApplicationPlan: Sendable {
     package let application: ApplicationID
     package let changes: [PlannedChange]
-    /// Declared properties that the document does not name; they stay.
+    /// The declared properties that stay although the document does not name them.
     package let undeclared: [PropertyName]
     /// Warnings for the operator about the document.
     package let warnings: [String]
@@ -90,8 +90,8 @@ package struct DocumentAdministration: Sendable {
 
     /// Asks the providers whether they have the fields that the document's mappings read.
     ///
-    /// - Returns: The result for each enabled provider, with the provider's display name; problems have their place in
-    ///   the document.
+    /// - Returns: For each enabled provider, its display name and the result. The places of problems are places in the
+    ///   document.
     /// - Throws: `DocumentProblems` or `Failure`.
     package func checkFields(
         of document: ApplicationDocument,
@@ -123,16 +123,18 @@ package struct DocumentAdministration: Sendable {
         return checks
     }
 
-    /// Applies a document to its application in one transaction; equal parts stay untouched.
+    /// Applies a document to its application in one transaction.
     ///
-    /// - Throws: `DocumentProblems` with all problems, or `Failure`; then nothing has changed.
+    /// Parts without a difference are not written.
+    ///
+    /// - Throws: `DocumentProblems` with all problems, or `Failure`. After an error, nothing has changed.
     package func apply(
         _ document: ApplicationDocument,
         environment: @escaping @Sendable (String) -> String?,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws -> ApplicationPlan {
-        // A retried transaction plans again; the last plan is the one carried out.
+        // A repeated transaction makes a new plan. The last plan is the one that is carried out.
         let carriedOut = NIOLockedValueBox<ApplicationPlan?>(nil)
         _ = try await changes.change(document.id, by: actor) { stored, columns in
             if let stored { try precondition.check(stored.tag) } else { try precondition.checkAbsent() }
@@ -165,7 +167,8 @@ package struct DocumentAdministration: Sendable {
             environment: environment
         )
         let desired = DesiredApplication(document, stored: stored, secrets: &secrets)
-        // Reports all problems at once, so that an operator does not fix one list only to get another.
+        // Both lists of problems are reported at once. Otherwise an operator would correct one list only to get the
+        // other.
         var problems = secrets.problems
         problems.add(ConfigurationDifference.problems(from: stored, to: desired, columns: columns))
         guard problems.isEmpty else { throw problems }
@@ -179,10 +182,10 @@ package struct DocumentAdministration: Sendable {
 }
 
 extension DesiredApplication {
-    /// Creates the desired application of a document.
+    /// Creates the desired application from a document.
     ///
-    /// Declared properties that the document does not name stay, after the named ones: a missing line never deletes a
-    /// column with users' data.
+    /// Declared properties that the document does not name stay, after the named ones. A missing line thus never
+    /// deletes a column with users' data.
     init(_ document: ApplicationDocument, stored: StoredApplication?, secrets: inout DocumentSecrets) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         database = document.database.database(of: stored)
@@ -199,7 +202,9 @@ extension DesiredApplication {
 }
 
 extension MasterKeys {
-    /// Returns the desired apps of a provider, without those whose secret cannot be decrypted.
+    /// Returns the desired apps of a provider.
+    ///
+    /// Apps whose secret does not decrypt are left out.
     fileprivate func apps(
         of provider: DesiredApplication.Provider,
         at name: ProviderName,
@@ -207,13 +212,13 @@ extension MasterKeys {
         stored: StoredApplication?
     ) -> [ProviderApp] {
         provider.apps.compactMap { app in
-            let sealed: SealedSecret? =
+            let encrypted: EncryptedSecret? =
                 switch app.secret {
-                case .sealed(let secret): secret
+                case .encrypted(let secret): secret
                 case .unchanged: stored?.providers[name]?.apps.first { $0.id == app.id }?.secret
                 }
             let place = MasterKey.Place.appSecret(application: application, provider: name, app: app.id)
-            return sealed.flatMap { open($0, at: place) }.map { ProviderApp(id: app.id, secret: $0) }
+            return encrypted.flatMap { open($0, at: place) }.map { ProviderApp(id: app.id, secret: $0) }
         }
     }
 }
@@ -243,12 +248,12 @@ extension ApplicationDocument {
 }
 
 extension Precondition {
-    /// Checks the precondition against an absent resource that is to be created.
+    /// Checks the precondition of a request that creates a resource.
     fileprivate func checkAbsent() throws(Failure) {
         guard case .tags = self else { return }
         throw Failure(
             .preconditionFailed,
-            "There is nothing with the ETag that you named any more. Leave out If-Match to make it."
+            "The resource with this ETag does not exist any more. Leave out If-Match to create it."
         )
     }
 }

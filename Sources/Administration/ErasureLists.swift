@@ -8,20 +8,32 @@ import Providers
 import Secrets
 import Store
 
-/// A list of subjects whose data are to be erased, as providers send it to the owners of apps.
+/// A list of subjects whose data are to be erased.
+///
+/// Providers send such lists to the owners of apps.
 package struct ErasureList: Sendable {
     package let application: String
     package let provider: ProviderName
-    /// The apps of the subjects; empty where the provider has one app, or one subject per user in all apps.
+    /// The apps to which the subjects belong.
+    ///
+    /// The list is empty if the provider has one app, or if a user has one subject in all apps.
     package let apps: [String]
-    /// The SHA-256 of the file: a repeated list continues where the previous run stopped.
+    /// The SHA-256 of the file.
+    ///
+    /// With the same list again, the erasures continue where they stopped.
     package let fileHash: [UInt8]
-    /// The operator's reason, for the audit log.
+    /// The operator's reason.
+    ///
+    /// The audit log records it.
     package let reason: String
-    /// One id per line; an overlong line is truncated.
+    /// One id per line.
+    ///
+    /// A line that is too long is truncated.
     fileprivate let lines: [[UInt8]]
 
-    /// Reads a file with an id on each line, optionally in quotation marks and followed by a comma.
+    /// Reads a file with one id on each line.
+    ///
+    /// The id may be in quotation marks, and a comma may follow.
     package init(
         _ file: [UInt8],
         of provider: ProviderName,
@@ -40,55 +52,61 @@ package struct ErasureList: Sendable {
         lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
             let rest = line.drop { Self.around.contains($0) }
             let end = rest.lastIndex { !Self.around.contains($0) } ?? rest.startIndex
-            return Array(rest.isEmpty ? [] : rest[...end].prefix(Self.mostBytes))
+            return Array(rest.isEmpty ? [] : rest[...end].prefix(Self.maxBytes))
         }
     }
 
     private static let around = Set(" \t\r\"',;".utf8)
-    /// The maximum length of a line, more than that of any id.
-    private static let mostBytes = 1024
+    /// The maximum length of a line in bytes.
+    ///
+    /// It is greater than that of any id.
+    private static let maxBytes = 1024
 
     /// The length of a reason in bytes.
     package static let reasons = 1...500
 
-    /// The ids of a list that one request erases; a client continues with further requests.
+    /// The ids of a list that one request erases.
+    ///
+    /// The client sends further requests for the rest.
     package struct Part: Sendable {
-        /// The last line before the part; 0 for the first part.
+        /// The last line before this part; 0 for the first part.
         let line: Int
         /// The maximum number of ids in the part.
-        let most: Int
-        /// The deadline of the part, which has at least one id.
+        let max: Int
+        /// The deadline of the part.
+        ///
+        /// Even after the deadline, the part has at least one id.
         let end: ContinuousClock.Instant
 
-        fileprivate func includes(anotherAfter count: Int) -> Bool { count < most && (count == 0 || .now < end) }
+        fileprivate func includes(anotherAfter count: Int) -> Bool { count < max && (count == 0 || .now < end) }
     }
 }
 
 /// The outcome for one id of a list.
 package struct ErasedID: Sendable {
     package enum Outcome: String, Sendable, CaseIterable {
-        /// The user is erased, since no other login method led to it.
+        /// The user is erased: the account had no other login method.
         case user
-        /// The identity is erased with its sessions; the user has another login method.
+        /// The identity is erased with its sessions. The user stays, since the account has another login method.
         case identity
         /// No user has the identity.
         case nobody
-        /// The erasure is due after the days of the provider's option `eraseAfterDays`.
+        /// The erasure will take place after the days of the provider's option `eraseAfterDays`.
         case waiting
-        /// This list erased it before.
+        /// A previous run with this list has erased the user or the identity.
         case done
-        /// The erasure failed; the service retries every ten minutes.
-        case hindered
+        /// The erasure failed. The service retries every ten minutes.
+        case blocked
     }
 
     /// The line of the id in the list.
     package let line: Int
     package let app: ProviderAppID
     package let outcome: Outcome
-    /// The confirmation code of the request for deletion; nil in a dry run.
+    /// The confirmation code of the deletion request; nil in a dry run.
     package let code: String?
-    /// The reason of a failed erasure.
-    package let hindrance: String?
+    /// The reason why the erasure failed.
+    package let obstacle: String?
 }
 
 extension ErasedID {
@@ -98,7 +116,7 @@ extension ErasedID {
             "line": .integer(Int64(line)), "appId": .string(app.text), "outcome": .string(outcome.rawValue),
         ]
         if let code { object.append("confirmationCode", .string(code)) }
-        if let hindrance { object.append("hindrance", .string(hindrance)) }
+        if let obstacle { object.append("obstacle", .string(obstacle)) }
         return object
     }
 }
@@ -106,7 +124,7 @@ extension ErasedID {
 extension ErasureList {
     private static let members = ["provider", "ids", "reason", "apps", "after"]
 
-    /// Reads a list from a request, and the line after which this request continues.
+    /// Reads a request: the list, and the line after which this request continues.
     ///
     /// - Throws: `document_invalid` with all problems.
     fileprivate static func read(
@@ -123,7 +141,7 @@ extension ErasureList {
         let provider = object["provider"]?.string.flatMap { ProviderName($0) }
         if provider == nil { problems.add(JSONPointer() / "provider", "must be the name of a provider") }
         let ids = object["ids"]?.string
-        if ids == nil { problems.add(JSONPointer() / "ids", "must be a text with an id on each line") }
+        if ids == nil { problems.add(JSONPointer() / "ids", "must be a text with one id per line") }
         let reason = object["reason"]?.string ?? ""
         if !reasons.contains(reason.utf8.count) {
             problems.add(JSONPointer() / "reason", "must be a text of 1 to \(reasons.upperBound) bytes")
@@ -134,14 +152,16 @@ extension ErasureList {
             problems.add(JSONPointer() / "apps", "must be a list of ids of apps")
         }
         let line = object.present("after").map { $0.integer.flatMap { Int(exactly: $0) } ?? -1 } ?? 0
-        if line < 0 { problems.add(JSONPointer() / "after", "must be the next of the answer before") }
+        if line < 0 { problems.add(JSONPointer() / "after", "must be next of the previous response") }
         guard problems.isEmpty, let provider, let ids else { throw problems.failure }
         let list = ErasureList(Array(ids.utf8), of: provider, apps: apps, in: application, reason: reason)
         return (list, line)
     }
 }
 
-/// Erasures of users by lists: each id becomes a deletion request, as a provider's callback does.
+/// Erasures of users by lists.
+///
+/// Each id becomes a deletion request, like that of a provider's callback.
 package struct ErasureLists: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -152,50 +172,50 @@ package struct ErasureLists: Sendable {
     let random: RandomSource
 
     /// The maximum number of invalid lines that an error names.
-    private static let mostProblems = 10
+    private static let maxProblems = 10
 
     /// A list that has passed all checks.
     private struct Checked {
         let loaded: LoadedApplication
         let apps: [ProviderAppID]
-        /// Each subject once, with its first line.
+        /// Each subject once, with the line where it occurs first.
         let subjects: [(line: Int, subject: Subject)]
     }
 
     /// Returns the number of distinct ids in a list.
     ///
-    /// - Throws: `document_invalid` for a line that is no id, or for an invalid app id; `not_found`.
+    /// - Throws: `document_invalid` for a line that is not an id, and for an invalid app id; `not_found`.
     package func count(_ list: ErasureList) async throws(Failure) -> Int { try await checked(list).subjects.count }
 
     /// Erases the users of a list, or reports the outcomes in a dry run.
     ///
     /// - Parameters:
-    ///   - list: The list; all lines are checked before the first erasure.
-    ///   - isDryRun: Whether nothing is erased.
-    ///   - actor: The operator for the audit log, which records the beginning with the reason, each erasure and the
-    ///     end.
+    ///   - list: The list. All lines are checked before the first erasure.
+    ///   - isDryRun: Whether the outcomes are reported without an erasure.
+    ///   - actor: The operator. The audit log records the beginning with the reason, each erasure, and the end.
     ///   - tell: Receives the outcome of each id at each app, in the order of the list.
     /// - Returns: The number of ids for each outcome.
-    /// - Throws: The errors of `count` and of `tell`, `store_unavailable` and similar errors; a run with the same list
-    ///   continues.
+    /// - Throws: The errors of `count` and of `tell`, `store_unavailable` and similar errors. Another run with the same
+    ///   list continues.
     package func run(
         _ list: ErasureList,
         isDryRun: Bool,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         telling tell: (ErasedID) throws -> Void
     ) async throws -> [ErasedID.Outcome: Int] {
         try await run(list, try await checked(list), nil, isDryRun: isDryRun, by: actor, telling: tell).counts
     }
 
-    /// Erases the users of a part of a list, or of the whole list without a part.
+    /// Erases the users of a part of a list; without a part, those of the whole list.
     ///
-    /// - Returns: The number of ids for each outcome, and the line after which the rest begins; nil at the end.
+    /// - Returns: The number of ids for each outcome, and the line after which the rest begins. The line is nil at the
+    ///   end of the list.
     private func run(
         _ list: ErasureList,
         _ checked: Checked,
         _ part: ErasureList.Part?,
         isDryRun: Bool,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         telling tell: (ErasedID) throws -> Void
     ) async throws -> (counts: [ErasedID.Outcome: Int], next: Int?) {
         var counts: [ErasedID.Outcome: Int] = [:]
@@ -212,9 +232,9 @@ package struct ErasureLists: Sendable {
                     isDryRun
                     ? try await look(at: subject, of: app, list, checked)
                     : try await erase(subject, of: app, list, checked, by: actor)
-                for (outcome, code, hindrance) in outcomes {
+                for (outcome, code, obstacle) in outcomes {
                     counts[outcome, default: 0] += 1
-                    try tell(ErasedID(line: line, app: app, outcome: outcome, code: code, hindrance: hindrance))
+                    try tell(ErasedID(line: line, app: app, outcome: outcome, code: code, obstacle: obstacle))
                 }
             }
         }
@@ -222,26 +242,28 @@ package struct ErasureLists: Sendable {
         return (counts, next)
     }
 
-    /// The maximum number of ids that a request erases, and the time limit.
-    private static let portion: (most: Int, time: Duration) = (200, .seconds(5))
+    /// The maximum number of ids that a request erases, and the time limit of a request.
+    private static let portion: (max: Int, time: Duration) = (200, .seconds(5))
 
-    /// Erases the users of a part of a list, for a client that continues with further requests.
+    /// Erases the users of a part of a list.
+    ///
+    /// The client sends further requests for the rest.
     ///
     /// - Parameters:
-    ///   - document: `{"provider", "ids", "reason", "apps"?, "after"?}`: `ids` is the text of the file, the same in
-    ///     each request, and `after` is the `next` of the previous response.
+    ///   - document: `{"provider", "ids", "reason", "apps"?, "after"?}`. `ids` is the text of the file, the same in
+    ///     each request. `after` is `next` of the previous response.
     ///   - application: The application whose users are erased.
-    ///   - isDryRun: Whether nothing is erased.
+    ///   - isDryRun: Whether the outcomes are reported without an erasure.
     ///   - confirmation: The application's id, unless it is a dry run.
     ///   - actor: The operator, for the audit log.
-    /// - Returns: `{"ids", "next", "outcomes": [{"line", "appId", "outcome", "confirmationCode"?, "hindrance"?}]}`.
+    /// - Returns: `{"ids", "next", "outcomes": [{"line", "appId", "outcome", "confirmationCode"?, "obstacle"?}]}`.
     /// - Throws: The errors of the other `run`; `malformed_request` without the confirmation.
     package func run(
         _ document: JSONValue,
         of application: String,
         isDryRun: Bool,
         confirmation: String?,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let (list, line) = try ErasureList.read(document, of: application)
         guard isDryRun || confirmation?.hasSameBytes(as: application) == true else {
@@ -250,7 +272,7 @@ package struct ErasureLists: Sendable {
                 repeating: application
             )
         }
-        let part = ErasureList.Part(line: line, most: Self.portion.most, end: .now + Self.portion.time)
+        let part = ErasureList.Part(line: line, max: Self.portion.max, end: .now + Self.portion.time)
         let checked = try await checked(list)
         var outcomes: [JSONValue] = []
         let next: Int?
@@ -261,7 +283,7 @@ package struct ErasureLists: Sendable {
         } catch let failure as Failure {
             throw failure
         } catch {
-            throw Failure(.internal, "The list could not be carried out.", cause: "\(error)")
+            throw Failure(.internal, "The list could not be processed.", cause: "\(error)")
         }
         return .object([
             "ids": .integer(Int64(checked.subjects.count)), "next": next.map { .integer(Int64($0)) } ?? .null,
@@ -269,9 +291,9 @@ package struct ErasureLists: Sendable {
         ])
     }
 
-    private typealias Outcomes = [(ErasedID.Outcome, code: String?, hindrance: String?)]
+    private typealias Outcomes = [(ErasedID.Outcome, code: String?, obstacle: String?)]
 
-    /// Returns the identities of a subject: one for each provider of the same kind with the app.
+    /// Returns the identities of a subject at an app, one for each provider of the kind that has the app.
     private func identities(
         _ subject: Subject,
         of app: ProviderAppID,
@@ -303,11 +325,11 @@ package struct ErasureLists: Sendable {
         of app: ProviderAppID,
         _ list: ErasureList,
         _ checked: Checked,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Outcomes {
         let loaded = checked.loaded
         let all = identities(subject, of: app, list, checked)
-        // The same subject of the same list is always the same deletion request.
+        // The same subject in the same list always gives the same deletion request.
         let call = Digest.sha256("list \(Hexadecimal.encode(list.fileHash)) \(app) \(subject)")
         let requests = all.map { identity in
             NewDeletionRequest(
@@ -329,12 +351,12 @@ package struct ErasureLists: Sendable {
                 continue
             }
             switch try await erasures.carryOut(code: stored.code, by: actor, of: loaded).erasure {
-            // Another process has just erased the user.
+            // Another process has erased the user meanwhile.
             case .notOurs: outcomes.append((.done, stored.code, nil))
             case .nobody: outcomes.append((.nobody, stored.code, nil))
             case .identity: outcomes.append((.identity, stored.code, nil))
             case .user: outcomes.append((.user, stored.code, nil))
-            case .hindered(let hindrance): outcomes.append((.hindered, stored.code, hindrance))
+            case .blocked(let obstacle): outcomes.append((.blocked, stored.code, obstacle))
             }
         }
         return outcomes
@@ -345,7 +367,7 @@ package struct ErasureLists: Sendable {
         _ list: ErasureList,
         _ checked: Checked,
         _ counts: [ErasedID.Outcome: Int]?,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         var details: JSONObject = [
             "step": .string(step), "provider": .string(list.provider.text),
@@ -378,17 +400,17 @@ package struct ErasureLists: Sendable {
             if seen.insert(subject).inserted { subjects.append((index + 1, subject)) }
         }
         guard problems.isEmpty else {
-            let lines = problems.prefix(Self.mostProblems).map { "\($0)" }.joined(separator: ", ")
+            let lines = problems.prefix(Self.maxProblems).map { "\($0)" }.joined(separator: ", ")
             throw Failure(
                 .documentInvalid,
                 """
-                \(problems.count == 1 ? "A line is" : "\(problems.count) lines are") no id of \(list.provider): \
-                \(lines)\(problems.count > Self.mostProblems ? ", …" : ""). The list has an id on each line, and \
-                nothing else; nothing was done.
+                Nothing was done. \(problems.count == 1 ? "A line is" : "\(problems.count) lines are") not a valid id \
+                of \(list.provider): \(lines)\(problems.count > Self.maxProblems ? ", …" : ""). Put one id on each \
+                line, and nothing else.
                 """
             )
         }
-        guard !subjects.isEmpty else { throw Failure(.documentInvalid, "The list has no id.") }
+        guard !subjects.isEmpty else { throw Failure(.documentInvalid, "The list is empty.") }
         return Checked(loaded: loaded, apps: apps, subjects: subjects)
     }
 
@@ -399,7 +421,7 @@ package struct ErasureLists: Sendable {
     ) throws(Failure) -> [ProviderAppID] {
         if rule.isGlobal {
             guard list.apps.isEmpty else {
-                throw Failure(.documentInvalid, "An id at \(list.provider) is of no app: leave --app out.")
+                throw Failure(.documentInvalid, "Ids of \(list.provider) do not belong to an app: leave --app out.")
             }
             return [.global]
         }
@@ -409,8 +431,8 @@ package struct ErasureLists: Sendable {
                 throw Failure(
                     .documentInvalid,
                     """
-                    Ids at \(list.provider) are of one app each, and \(stored.id) has \(known.count) there. Say by --app \
-                    of which the list is.
+                    Ids of \(list.provider) belong to one app each, and \(stored.id) has \(known.count) there. Name \
+                    the app of the list with --app.
                     """
                 )
             }
@@ -418,9 +440,9 @@ package struct ErasureLists: Sendable {
         }
         var apps: [ProviderAppID] = []
         for text in list.apps {
-            // An app that was removed from the application may still have identities.
+            // The service may still have identities of an app that was removed from the application.
             guard let app = ProviderAppID(text) else {
-                throw Failure(.documentInvalid, "--app is the id of an app at \(list.provider).")
+                throw Failure(.documentInvalid, "--app must be the id of an app at \(list.provider).")
             }
             if !apps.contains(app) { apps.append(app) }
         }

@@ -4,16 +4,18 @@ package import Mapping
 import Providers
 import Store
 
-/// The result of asking a provider whether it has the fields that a mapping reads.
+/// The result when a provider is asked whether it has the fields that a mapping reads.
 package enum FieldCheck: Sendable {
-    /// The entries that read a field unknown to the provider.
+    /// The mapping entries that read a field unknown to the provider.
     case asked([MappingProblem])
-    /// The provider was not asked; the reason is a part of a sentence.
+    /// The provider was not asked. The reason is a part of a sentence.
     case notAsked(String)
 }
 
 extension Store {
-    /// Asks a provider for the fields of a mapping, about a user who has logged in by one of the apps.
+    /// Asks a provider for the fields of a mapping.
+    ///
+    /// The request is about a user who has logged in by one of the apps.
     ///
     /// - Parameters:
     ///   - mapping: The mapping in either form.
@@ -27,7 +29,7 @@ extension Store {
     ) async -> FieldCheck {
         let fields = MappingCheck.fields(of: mapping)
         guard let checking = provider as? any FieldChecking else {
-            return .notAsked("\(provider.title) gives all that it has, and is asked for no field")
+            return .notAsked("\(provider.title) sends all fields and cannot be asked for single ones")
         }
         guard !fields.isEmpty else { return .asked([]) }
         do throws(Failure) {
@@ -39,13 +41,13 @@ extension Store {
                     among: fields,
                     of: subject,
                     asking: app,
-                    deadline: .now + Administration.providerPatience
+                    deadline: .now + Administration.providerTimeout
                 )
                 return .asked(MappingCheck.problems(of: mapping, unknown: unknown, fields: provider.fields))
             }
-            return .notAsked("nobody has logged in by \(provider.title) yet, about whom it could be asked")
+            return .notAsked("no user has logged in with \(provider.title) yet, which the check needs")
         } catch {
-            return .notAsked("\(provider.title) does not tell: \(error.message)")
+            return .notAsked("\(provider.title) did not respond with the fields: \(error.message)")
         }
     }
 }

@@ -19,7 +19,9 @@ package struct InvitationAdministration: Sendable {
     let random: RandomSource
     let changes: ApplicationChanges
 
-    /// Returns a page of invitations, the newest first, optionally only those in one state.
+    /// Returns a page of invitations, the newest first.
+    ///
+    /// With `state`, only invitations in this state.
     ///
     /// An invitation is `{"id", "email" | "phone" | "identity": {"provider", "appId", "subject"}, "state", "roles",
     /// "properties", "locale", "invitedBy", "created", "expires", "sent", "lastSent", "accepted", "objectId"}`.
@@ -54,14 +56,14 @@ package struct InvitationAdministration: Sendable {
     ///     "locale"?}`.
     ///   - application: The application.
     ///   - actor: The operator.
-    /// - Returns: The invitation; with its `link`, this once, where the link was not sent.
-    /// - Throws: `document_invalid`; `mail_off` where the deployment cannot send the link; `conflict` for a contact
-    ///   with an open invitation; `too_many_attempts` for a mailbox or telephone that has received several;
-    ///   `code_not_delivered` where the gateway refused the message. An error leaves no invitation.
+    /// - Returns: The invitation. If the service did not send the link, also `link`, which is shown only once.
+    /// - Throws: `document_invalid`; `mail_off` if the deployment cannot send the link; `conflict` for a contact that
+    ///   has an open invitation; `too_many_attempts` for a mailbox or telephone that has received several messages;
+    ///   `code_not_delivered` if the gateway refused the message. After an error, no invitation is stored.
     package func create(
         _ document: JSONValue,
         in application: String,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
         let loaded = LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds)
@@ -114,13 +116,16 @@ package struct InvitationAdministration: Sendable {
 
     /// Sends an invitation again, with a new link and the full lifetime.
     ///
-    /// - Throws: `conflict` where it is not open, or has no link; `mail_off`, `too_many_attempts`,
+    /// - Throws: `conflict` if the invitation is not open, or has no link; `mail_off`, `too_many_attempts`,
     ///   `code_not_delivered`.
-    package func send(_ id: String, in application: String, by actor: Actor) async throws(Failure) -> Resource {
+    package func send(_ id: String, in application: String, by actor: ChangeAuthor) async throws(Failure) -> Resource {
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
         let before = try await invitation(id, of: loaded.application)
         if case .identity = before.contact {
-            throw Failure(.conflict, "This invitation names an identity, whose login takes it: it has no link to send.")
+            throw Failure(
+                .conflict,
+                "This invitation is for an identity, whose login accepts it. It has no link to send."
+            )
         }
         let token = OneTimeToken(random)
         let link = try links.invitation(by: token, to: loaded.application.id)
@@ -132,7 +137,7 @@ package struct InvitationAdministration: Sendable {
         guard let sent else {
             throw Failure(
                 .conflict,
-                "This invitation has been taken, or has expired, and is not sent again. Invite once more in its place."
+                "This invitation has been accepted or has expired, and cannot be sent again. Create a new one."
             )
         }
         try await text(link, to: before.contact, locale: before.locale, in: loaded)
@@ -141,14 +146,14 @@ package struct InvitationAdministration: Sendable {
 
     /// Revokes an invitation and its link.
     ///
-    /// - Throws: `conflict` for an accepted invitation: its user exists.
-    package func revoke(_ id: String, in application: String, by actor: Actor) async throws(Failure) {
+    /// - Throws: `conflict` for an accepted invitation, since its user exists.
+    package func revoke(_ id: String, in application: String, by actor: ChangeAuthor) async throws(Failure) {
         let owner = try Application(try await changes.existing(application))
         let invitation = try await invitation(id, of: owner)
         guard try await store.revokeInvitation(invitation.id, of: owner, by: actor) else {
             throw Failure(
                 .conflict,
-                "Somebody has become a user by this invitation. Disable or erase the user instead."
+                "This invitation has been accepted. Disable or erase the user instead."
             )
         }
     }
@@ -160,7 +165,7 @@ package struct InvitationAdministration: Sendable {
         return invitation
     }
 
-    /// Returns the mail with the link for an invitation to an e-mail address; nil otherwise.
+    /// Returns the mail with the link, if the invitation is for an e-mail address; nil otherwise.
     private func mail(
         _ link: Secret,
         to contact: InvitedContact,
@@ -173,20 +178,23 @@ package struct InvitationAdministration: Sendable {
         return try links.invitation(link: link, seconds: seconds, to: email, locale: locale, in: loaded)
     }
 
-    /// Counts the SMS of an invitation to a telephone against the rate limits that bound the costs of codes.
+    /// Counts the SMS against the rate limits that bound the costs of one-time codes.
     private func countMessage(to contact: InvitedContact, in loaded: LoadedApplication) async throws(Failure) {
         guard case .phone(let text) = contact else { return }
         guard gateway != nil else {
             throw Failure(
                 .mailOff,
-                "This service sends no messages to telephones. Make the invitation with \"send\": false, and hand the link over."
+                "This service cannot send SMS. Create the invitation with \"send\": false, and send the link yourself."
             )
         }
         let policy = loaded.application.settings.secondFactor.sms
         guard let number = try? PhoneNumber(text), number.isAllowed(by: policy.prefixes) else {
             throw Failure(
                 .conflict,
-                "This application sends no messages to this number: secondFactor.sms.countries of its settings says to which."
+                """
+                This application does not send messages to this number. The setting secondFactor.sms.countries lists \
+                the allowed prefixes.
+                """
             )
         }
         let rules = AttemptRule.messages(policy)
@@ -197,17 +205,17 @@ package struct InvitationAdministration: Sendable {
         let refusal = try await attempts.count(
             counts,
             of: loaded.application,
-            before: .now + Administration.providerPatience
+            before: .now + Administration.providerTimeout
         )
         guard let refusal else { return }
         throw Failure(
             .tooManyAttempts,
-            "Too many messages were sent to this number, or by this application. Wait, or hand the link over yourself.",
+            "Too many messages were sent to this number or by this application. Wait, or send the link yourself.",
             retryAfter: refusal.seconds
         )
     }
 
-    /// Sends the link of an invitation to a telephone by SMS.
+    /// Sends the link of an invitation by SMS.
     private func text(
         _ link: Secret,
         to contact: InvitedContact,
@@ -228,7 +236,7 @@ package struct InvitationAdministration: Sendable {
         case .refused(let problem), .unreachable(let problem):
             throw Failure(
                 .codeNotDelivered,
-                "The link could not be sent to the telephone. Try again shortly, or hand a link over yourself.",
+                "The link could not be sent to this number. Try again shortly, or send the link yourself.",
                 retryAfter: 5,
                 cause: problem
             )
@@ -237,7 +245,7 @@ package struct InvitationAdministration: Sendable {
 }
 
 extension StoredInvitation {
-    /// The lifetime in seconds since the invitation was created or last sent.
+    /// The lifetime in seconds that the invitation had when it was created or last sent.
     fileprivate var seconds: Int64 { (expires - (lastSent ?? created)) / 1000 }
 
     var json: JSONObject {
@@ -269,7 +277,7 @@ extension StoredInvitation {
     }
 }
 
-/// An operator's request for an invitation, checked.
+/// An operator's request for an invitation, after all checks.
 struct InvitationDocument {
     private(set) var contact = InvitedContact.email("")
     private(set) var roles: [String] = []
@@ -278,14 +286,18 @@ struct InvitationDocument {
     private(set) var isSent = true
     private(set) var locale: String?
 
-    /// Whether the invitation is accepted by a link.
+    /// Whether the user accepts the invitation by a link.
+    ///
+    /// Invitations of an identity have no link.
     var hasLink: Bool {
         if case .identity = contact { false } else { true }
     }
 
-    /// Seven days.
+    /// Seven days, the default.
     private static let usualSeconds: Int64 = 604_800
-    /// From a day to 90 days: a link with a longer lifetime is a permanent credential.
+    /// From a day to 90 days.
+    ///
+    /// A link that is valid for longer is a permanent credential.
     private static let lifetimes: ClosedRange<Int64> = 86_400...7_776_000
     private static let contacts = ["email", "phone", "identity"]
 
@@ -354,7 +366,7 @@ struct InvitationDocument {
 
     /// Reads an identity at a provider of the application.
     ///
-    /// The app is optional where the application has only one at the provider.
+    /// If the application has only one app at the provider, the request need not name the app.
     private static func identity(
         _ value: JSONValue,
         _ stored: StoredApplication,
@@ -366,13 +378,13 @@ struct InvitationDocument {
         guard let object = reader.object(value, at: place, known: members) else { return nil }
         let name = object["provider"]?.string.flatMap { ProviderName($0) }
         let kind = name.flatMap { stored.providerKinds[$0] }.flatMap(kinds.named)
-        let found = reader.required(kind, at: place / "provider", "is no provider of this application")
+        let found = reader.required(kind, at: place / "provider", "is not a provider of this application")
         guard let name, let kind = found else { return nil }
         let rule = kind.subjects
         let subject = reader.required(
             object["subject"]?.string.flatMap(rule.subject),
             at: place / "subject",
-            "must be the id of a person at \(name), as a text"
+            "must be the id of a user at \(name), as a text"
         )
         let apps = rule.isGlobal ? [ProviderAppID.global] : stored.providers[name]?.apps.map(\.id) ?? []
         let app =
@@ -384,7 +396,7 @@ struct InvitationDocument {
         let known = reader.required(
             app,
             at: place / "appId",
-            "must be one of the application's apps at \(name); it can be left out where there is only one"
+            "must be one of the application's apps at \(name); optional if there is only one"
         )
         guard let subject, let known else { return nil }
         return IdentityKey(provider: name, app: known, subject: subject)

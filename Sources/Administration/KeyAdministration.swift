@@ -15,26 +15,28 @@ package struct KeyAdministration: Sendable {
         return stored.list(stored.keys.map { .object($0.document) })
     }
 
-    /// Creates a key from `{"label", "server"?, "key"?}`; without `key`, the key is random.
+    /// Creates a key from `{"label", "server"?, "key"?}`.
     ///
-    /// - Returns: `{"label", "created", "server", "key"}`, with the key this once.
+    /// Without `key`, the key is random.
+    ///
+    /// - Returns: `{"label", "created", "server", "key"}`. The key is shown only once.
     package func create(
         of application: String,
         _ document: JSONValue,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let (label, given, server) = try Self.newKey(document)
         let key = given ?? Secret(Base64URL.encode(random.bytes(32)))
         let hash = Digest.sha256(key.reveal())
         let changed = try await changes.edit(application, if: .any, by: actor) { desired, stored in
             if let same = stored.keys.first(where: { $0.hash == hash }) {
-                throw Failure(.conflict, "This application has the key already, under the label \"\(same.label)\".")
+                throw Failure(.conflict, "This application already has this key, with the label \"\(same.label)\".")
             }
             try stored.checkFree(label)
-            guard stored.keys.count < DesiredApplication.mostKeys else {
+            guard stored.keys.count < DesiredApplication.maxKeys else {
                 throw Failure(
                     .conflict,
-                    "An application has at most \(DesiredApplication.mostKeys) keys. Revoke one that nobody uses."
+                    "An application can have at most \(DesiredApplication.maxKeys) keys. Revoke an unused one."
                 )
             }
             desired.keys.append(DesiredApplication.Key(label: label, hash: hash, server: server))
@@ -44,13 +46,13 @@ package struct KeyAdministration: Sendable {
         return changed.resource(.object(body))
     }
 
-    /// Changes the label by the merge patch `{"label"}`.
+    /// Changes the label of a key by the merge patch `{"label"}`.
     package func relabel(
         _ label: String,
         of application: String,
         patch: JSONValue,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let new = patch.object?["label"]?.string ?? label
         let changed = try await changes.edit(application, if: precondition, by: actor) { desired, stored in
@@ -74,7 +76,7 @@ package struct KeyAdministration: Sendable {
         _ label: String,
         of application: String,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         _ = try await changes.edit(application, if: precondition, by: actor) { desired, stored in
             let key = try stored.key(label)
@@ -121,7 +123,7 @@ extension StoredApplication {
 
     fileprivate func checkFree(_ label: String) throws(Failure) {
         guard !keys.contains(where: { $0.label.hasSameBytes(as: label) }) else {
-            throw Failure(.conflict, "The application has a key with this label already. Choose another label.")
+            throw Failure(.conflict, "The application already has a key with this label. Choose another label.")
         }
     }
 }

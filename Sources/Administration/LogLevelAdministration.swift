@@ -12,14 +12,14 @@ package struct LogLevelAdministration: Sendable {
     let level: LogLevel
     let clock: WallClock
 
-    /// The default duration of another level, in seconds.
+    /// The default duration of a changed level, in seconds.
     private static let usualSeconds: Int64 = 600
-    /// The maximum duration in seconds: a forgotten verbose log lasts a day at most.
-    private static let mostSeconds: Int64 = 86_400
+    /// The maximum duration of a changed level in seconds, in case the operator forgets a verbose level.
+    private static let maxSeconds: Int64 = 86_400
 
     /// Returns `{"level", "configured", "until"}`.
     ///
-    /// `until` is in Unix milliseconds, or null while the configured level is in force.
+    /// `until` is in Unix milliseconds. It is null while the configured level is in force.
     package func show() -> JSONValue {
         let state = level.state
         return .object([
@@ -31,11 +31,11 @@ package struct LogLevelAdministration: Sendable {
     /// Changes the log level of this instance for a limited time.
     ///
     /// - Parameters:
-    ///   - document: `{"level", "seconds"?}`: 600 seconds by default, a day at most.
+    ///   - document: `{"level", "seconds"?}`. `seconds` is 600 by default, and a day at most.
     ///   - actor: The operator.
     /// - Returns: The same as `show`.
-    /// - Throws: `document_invalid`; `store_unavailable` and similar errors, without a change.
-    package func change(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
+    /// - Throws: `document_invalid`; `store_unavailable` and similar errors. After an error, the level is unchanged.
+    package func change(_ document: JSONValue, by actor: ChangeAuthor) async throws(Failure) -> JSONValue {
         var problems = DocumentProblems()
         var wanted: Logger.Level?
         var seconds = Self.usualSeconds
@@ -51,8 +51,8 @@ package struct LogLevelAdministration: Sendable {
                 if wanted == nil { problems.add(place, "must be one of \(levels.joined(separator: ", "))") }
             case "seconds":
                 seconds = member.value.integer ?? 0
-                if !(1...Self.mostSeconds).contains(seconds) {
-                    problems.add(place, "must be a whole number from 1 to \(Self.mostSeconds)")
+                if !(1...Self.maxSeconds).contains(seconds) {
+                    problems.add(place, "must be a whole number from 1 to \(Self.maxSeconds)")
                 }
             default: problems.add(unknown: member.key, at: place, among: ["level", "seconds"])
             }

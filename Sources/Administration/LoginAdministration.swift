@@ -2,7 +2,7 @@ package import Domain
 package import Encodings
 import Store
 
-/// The criteria of a search in the log of logins, as the texts received.
+/// The criteria of a search in the log of logins, as received.
 package struct LoginSearch: Sendable {
     package var application: String?
     package var method: String?
@@ -13,7 +13,9 @@ package struct LoginSearch: Sendable {
     package var user: String?
     /// An RFC 3339 time or milliseconds since 1970.
     package var since: String?
-    /// The id of a login: only later entries are returned, the oldest first.
+    /// The id of a login.
+    ///
+    /// Only later logins are returned, the oldest first.
     package var after: String?
 
     package init() {}
@@ -24,11 +26,12 @@ package struct LoginAdministration: Sendable {
     let store: Store
     let clock: WallClock
 
-    /// Returns a page of logins, the newest first, or with `after` the oldest first.
+    /// Returns a page of logins, the newest first; with `after`, the oldest first.
     ///
     /// A login is `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause",
-    /// "user", "request", "source", "userAgent", "session", "milliseconds"}`. Without `after`, the page has `unlisted`:
-    /// `{"since", "logins"}`, the number of matching logins since then that have no row, as far as the counts can tell.
+    /// "user", "request", "source", "userAgent", "session", "milliseconds"}`. Without `after`, the page has the member
+    /// `unlisted`: `{"since", "logins"}`. `logins` is the number of matching logins since `since` that were counted and
+    /// have no row.
     package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = try search.filter
         guard let after = search.after else {
@@ -48,16 +51,18 @@ package struct LoginAdministration: Sendable {
             )
         }
         guard page.cursor == nil else {
-            throw Failure(.malformedRequest, "cursor goes back from the newest, after goes on: give one of them.")
+            throw Failure(.malformedRequest, "cursor goes to older logins, after to newer ones. Send only one of them.")
         }
         guard let id = Self.id(after) else {
-            throw Failure(.malformedRequest, "after must be the id of a login, or 0 for the first there is.")
+            throw Failure(.malformedRequest, "after must be the id of a login, or 0 for the first one.")
         }
         let entries = try await store.logins(matching: filter, .after(id), limit: page.limit + 1)
         return page.page(of: entries, cursor: { String($0.id) }, \.json)
     }
 
-    /// Counts logins by method, provider and outcome, in intervals of equal length, and refusals by reason.
+    /// Counts logins by method, provider and outcome, in intervals of equal length.
+    ///
+    /// Counts refusals by reason, too.
     ///
     /// - Parameters:
     ///   - application: The application; nil for all.
@@ -66,8 +71,8 @@ package struct LoginAdministration: Sendable {
     /// - Throws: `malformed_request` for more hours than a week has; `store_unavailable` and similar errors.
     package func counts(of application: String?, hours: Int64?) async throws(Failure) -> JSONValue {
         let hours = hours ?? 24
-        guard (1...Self.mostHours).contains(hours) else {
-            throw Failure(.malformedRequest, "hours must be a whole number from 1 to \(Self.mostHours).")
+        guard (1...Self.maxHours).contains(hours) else {
+            throw Failure(.malformedRequest, "hours must be a whole number from 1 to \(Self.maxHours).")
         }
         let id = try application.map { (text) throws(Failure) in try LoginSearch.application(text) }
         let width: Int64 = hours == 1 ? 60 : hours <= 24 ? 600 : 3600
@@ -79,8 +84,8 @@ package struct LoginAdministration: Sendable {
         ])
     }
 
-    /// A week.
-    private static let mostHours: Int64 = 168
+    /// One week.
+    private static let maxHours: Int64 = 168
 
     private static func id(_ text: String) -> Int64? {
         guard text.utf8.count <= 20, let id = Int64(text), id >= 0 else { return nil }
@@ -91,7 +96,8 @@ package struct LoginAdministration: Sendable {
 extension LoginSearch {
     /// The filter for the store.
     ///
-    /// - Throws: `malformed_request` for the first invalid criterion: a misspelt one must not look like an empty log.
+    /// - Throws: `malformed_request` for the first invalid criterion. Without the error, a misspelt criterion would
+    ///   look like an empty log.
     fileprivate var filter: LoginFilter {
         get throws(Failure) {
             LoginFilter(
@@ -99,16 +105,16 @@ extension LoginSearch {
                 method: try Self.word(method, "method"),
                 provider: try Self.value(provider, "provider must be the name of a provider.") { ProviderName($0) },
                 outcome: try Self.word(outcome, "outcome"),
-                reason: try Self.value(reason, "reason must be one of the reasons of errors.") {
+                reason: try Self.value(reason, "reason must be a reason of an error.") {
                     Failure.Reason(rawValue: $0)?.rawValue
                 },
-                source: try Self.value(source, "source must be an address, as the log has it.") {
+                source: try Self.value(source, "source must be a network address as in the log.") {
                     (1...100).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil
                 },
                 user: try Self.value(user, "user must be a UUID with dashes.") { ObjectID($0) },
                 since: try Self.value(
                     since,
-                    "since must be milliseconds since 1970 or a moment like 2026-11-21T10:27:08Z."
+                    "since must be milliseconds since 1970 or a time like 2026-11-21T10:27:08Z."
                 ) { Moment.read($0) }
             )
         }

@@ -14,7 +14,7 @@ package struct MailAdministration: Sendable {
 
     /// Returns `{"sends", "languages": [code], "templates": [name]}`.
     ///
-    /// `sends` is whether mails are sent at all; `languages` are those in which every mail is written.
+    /// `sends` tells whether the deployment sends mails. `languages` are the languages in which every mail is written.
     package func list() -> JSONValue {
         .object([
             "sends": .bool(mailer != nil),
@@ -23,15 +23,16 @@ package struct MailAdministration: Sendable {
         ])
     }
 
-    /// Sends the mail `test` immediately, without the queue, and reports the mail server's response.
+    /// Sends the mail `test` immediately, without the queue, and returns the mail server's response.
     ///
     /// - Parameters:
     ///   - document: `{"to": address, "locale"?: text}`.
     ///   - actor: The operator, for the audit log.
-    /// - Returns: `{"outcome": "accepted" | "postponed" | "refused" | "uncertain", "problem", "answer"}`; `answer` is
+    /// - Returns: `{"outcome": "accepted" | "postponed" | "refused" | "uncertain", "problem", "answer"}`. `answer` is
     ///   the mail server's own text, or null without a response.
-    /// - Throws: `document_invalid`, `mail_off`; `store_unavailable` and similar errors, without sending.
-    package func sendTest(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
+    /// - Throws: `document_invalid`, `mail_off`; `store_unavailable` and similar errors. After an error, no mail is
+    ///   sent.
+    package func sendTest(_ document: JSONValue, by actor: ChangeAuthor) async throws(Failure) -> JSONValue {
         let (recipient, locale) = try Self.test(document)
         guard let mailer else { throw .mailOff }
         let written = mailer.compose(
@@ -43,7 +44,7 @@ package struct MailAdministration: Sendable {
             now: clock.seconds
         )
         guard let mail = written?.mail else {
-            throw Failure(.internal, "The service could not write a mail.", cause: "no template test")
+            throw Failure(.internal, "The service could not compose a mail.", cause: "no template test")
         }
         try await store.recordTestMail(by: actor)
         let (outcome, problem, answer): (String, String?, String?) =
@@ -88,16 +89,16 @@ package struct MailAdministration: Sendable {
     ///
     /// - Parameters:
     ///   - name: The template.
-    ///   - language: The language; the deployment's default for nil, and for a language without templates.
+    ///   - language: The language. For nil, and for a language without templates, the deployment's default.
     /// - Returns: `{"template", "language", "subject", "text", "html"}`.
     /// - Throws: `not_found`, `mail_off`.
     package func example(of name: String, language: String?) throws(Failure) -> JSONValue {
         guard let template = Mail.Template(rawValue: name) else {
-            throw Failure(.notFound, "There is no such mail. GET mails lists them.")
+            throw Failure(.notFound, "This mail does not exist. GET mails lists all mails.")
         }
         guard let mailer else { throw .mailOff }
         guard let mail = mailer.example(of: template, locale: language) else {
-            throw Failure(.internal, "The service could not write a mail.", cause: "no template \(name)")
+            throw Failure(.internal, "The service could not compose a mail.", cause: "no template \(name)")
         }
         return .object([
             "template": .string(name), "language": .string(mail.language), "subject": .string(mail.subject),

@@ -15,18 +15,18 @@ package struct MappingAdministration: Sendable {
     ///
     /// The shape is `{"revision", "entries": [entry], "created", "author", "warnings": [text]}`.
     ///
-    /// - Throws: `not_found` while there is none.
+    /// - Throws: `not_found` if there is no mapping.
     package func read(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
         try await activeMapping(for: provider, of: try await changes.existing(application))
     }
 
-    /// Creates a new revision from a list of entries, a plain dictionary, or an object with either under `entries`.
+    /// Creates a new revision from a list of entries, a dictionary, or an object that has either of them in `entries`.
     ///
     /// - Parameters:
     ///   - provider: The provider whose fields the mapping reads.
     ///   - application: The application of the mapping.
     ///   - document: The mapping.
-    ///   - isStrict: Whether a field that the provider is not known to have is a problem rather than a warning.
+    ///   - isStrict: Whether a field that the provider may not have is a problem. Otherwise it is a warning.
     ///   - precondition: The expected state of the application.
     ///   - actor: The operator.
     /// - Returns: The mapping, as `read` does.
@@ -37,7 +37,7 @@ package struct MappingAdministration: Sendable {
         _ document: JSONValue,
         strictly isStrict: Bool = false,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let submitted: SubmittedMapping
         do throws(DocumentProblems) { submitted = try SubmittedMapping(document) } catch { throw error.failure }
@@ -96,8 +96,8 @@ package struct MappingAdministration: Sendable {
 
     /// Returns the diff of two revisions.
     ///
-    /// The shape is `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`.
-    /// Entries that write the same property correspond.
+    /// The shape is `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`. Two
+    /// entries that write the same property are compared with each other.
     package func difference(
         from: Int64,
         to: Int64,
@@ -120,13 +120,15 @@ package struct MappingAdministration: Sendable {
         ])
     }
 
-    /// Creates a new revision with the entries of an old one, which must fit the current properties.
+    /// Creates a new revision with the entries of an old one.
+    ///
+    /// The entries must fit the current properties.
     package func rollBack(
         for provider: ProviderName,
         of application: String,
         to revision: Int64,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
         let old = try await self.revision(revision, for: provider, of: stored.id)
@@ -140,7 +142,9 @@ package struct MappingAdministration: Sendable {
         )
     }
 
-    /// Activates a mapping, unless it is active already; `place` is its place in the request.
+    /// Activates a mapping, unless it is active already.
+    ///
+    /// `place` is the place of the mapping in the request.
     private func setMapping(
         _ mapping: JSONValue,
         at place: JSONPointer,
@@ -148,7 +152,7 @@ package struct MappingAdministration: Sendable {
         of application: String,
         strictly isStrict: Bool = false,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let part = JSONPointer() / "mapping" / provider.text
         let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
@@ -189,14 +193,14 @@ package struct MappingAdministration: Sendable {
         of id: ApplicationID
     ) async throws(Failure) -> StoredMapping {
         guard let found = try await store.mappingRevision(revision, for: provider, of: id) else {
-            throw Failure(.notFound, "The mapping has no such revision.")
+            throw Failure(.notFound, "The mapping does not have this revision.")
         }
         return found
     }
 }
 
 extension StoredApplication {
-    /// Returns the entries that read fields missing from the provider's catalogue.
+    /// Returns the entries that read fields missing from the provider's list of fields.
     fileprivate func doubts(
         of mapping: JSONValue,
         for provider: ProviderName,
@@ -210,18 +214,23 @@ extension StoredApplication {
 extension StoredMapping {
     fileprivate var entries: [MappingEntry] { (try? Mapping(document))?.entries ?? [] }
 
-    /// The entries in the list form, with their members in the usual order, which jsonb does not keep.
+    /// The entries as a list, with their members in the usual order.
+    ///
+    /// PostgreSQL's jsonb does not keep that order.
     fileprivate var listed: JSONValue { (try? Mapping(document))?.json ?? document }
 }
 
-/// A mapping in a request: by itself, or under `entries` of an object that a client has read.
+/// A mapping in a request.
+///
+/// It may also be in `entries` of an object that a client has read.
 private struct SubmittedMapping {
     let mapping: JSONValue
     /// The place of the mapping in the request.
     let place: JSONPointer
 
     init(_ document: JSONValue) throws(DocumentProblems) {
-        // In the dictionary form, the member "entries" maps a field of this name to a property, whose name is a string.
+        // In the form of a dictionary, the member `entries` maps a field of this name to a property, and its value is a
+        // string.
         guard let object = document.object, let entries = object["entries"], entries.string == nil else {
             mapping = document
             place = JSONPointer()

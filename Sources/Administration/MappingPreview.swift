@@ -25,26 +25,28 @@ package struct MappingPreviews: Sendable {
         return .object(["fields": .array(fields.catalogue), "profile": .object(fields.sample)])
     }
 
-    /// Returns what a login would write, without writing anything.
+    /// Returns what a login would write, without a change.
     ///
-    /// The request is `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`. Optional members are
-    /// `mapping` (a candidate for the stored one), `fieldsMapping` (the client's) and `user` (objectId of an existing
-    /// user; with an access token, by default the token's user).
+    /// The request is `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`. Optional members are:
+    ///
+    /// - `mapping`: a candidate for the stored mapping.
+    /// - `fieldsMapping`: the client's mapping.
+    /// - `user`: the objectId of an existing user. With an access token, the default is the user of the token.
     ///
     /// The response is `{"fields", "missingPermissions", "refusal"?: {"reason", "message", …}, "warnings": [text],
     /// "created": bool, "entries": [{"mapping": "stored"|"client", "position", "from", "to", "type", "sync", "outcome",
     /// "value"?, "current"?, "why", "field"?, "permission"?, "leftOut"?, "warning"?}]}`. The outcomes are `written`,
-    /// `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`. `refusal` is the error that
-    /// the login would get; `entries` is empty when it occurs before there is a profile. Unreadable entries of a
-    /// client's mapping appear in the refusal only.
+    /// `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`.
     ///
-    /// - Throws: `document_invalid` for the request and for a candidate that could not be saved, `not_found` for an
+    /// `refusal` is the error that the login would get. If the error occurs before there is a profile, `entries` is
+    /// empty. Entries of a client's mapping that cannot be read appear only in the refusal.
+    /// - Throws: `document_invalid` for the request, and for a candidate that could not be saved; `not_found` for an
     ///   unknown user.
     package func preview(
         for provider: ProviderName,
         of application: String,
         _ request: JSONValue,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let stored = try await changes.existing(application)
         let request = try Self.read(request)
@@ -62,20 +64,20 @@ package struct MappingPreviews: Sendable {
         let profile: JSONObject
         let scopes: [String]?
         var subject: Subject?
-        switch request.person {
+        switch request.stored {
         case .profile(let given, let granted):
             (profile, scopes) = (given, granted)
             subject = given["id"]?.string.flatMap { Subject($0) }
         case .credential(let credential, let appID):
-            let person: VerifiedPerson
+            let stored: VerifiedIdentity
             do throws(Failure) {
                 if let refusal = tracer.refusal { throw refusal }
-                person = try await preview(credential, by: provider, of: loaded, appID: appID, tracer.mapping)
+                stored = try await preview(credential, by: provider, of: loaded, appID: appID, tracer.mapping)
             } catch {
                 return tracer.answer(nil, refusal: error, created: false)
             }
-            (profile, scopes, subject) = (person.profile, person.scopes, person.identity.subject)
-            if user == nil { user = try await self.user(of: person.identity, in: loaded.application) }
+            (profile, scopes, subject) = (stored.profile, stored.scopes, stored.identity.subject)
+            if user == nil { user = try await self.user(of: stored.identity, in: loaded.application) }
         }
         if user != nil || request.isOfPerson {
             try await store.recordReading(.preview, of: user?.user.objectID, in: loaded.application.id, by: actor)
@@ -85,7 +87,7 @@ package struct MappingPreviews: Sendable {
             grantedScopes: scopes,
             user: user?.user,
             written: user?.lastWritten(for: subject, at: provider) ?? JSONObject(),
-            // The same rule as in PropertyWrites.
+            // `PropertyWrites` has the same rule.
             kept: user.map { loaded.application.kept(of: $0) } ?? []
         )
         var refusal = tracer.refusal ?? trace.refusal
@@ -93,17 +95,19 @@ package struct MappingPreviews: Sendable {
         return tracer.answer(trace, refusal: refusal, created: user == nil && refusal == nil)
     }
 
-    /// Returns the verified user of a credential, without using up anything.
+    /// Returns the identity of a verified credential.
+    ///
+    /// A single-use credential stays usable.
     private func preview(
         _ credential: CredentialFields,
         by name: ProviderName,
         of loaded: LoadedApplication,
         appID: String?,
         _ mapping: CompiledMapping
-    ) async throws(Failure) -> VerifiedPerson {
+    ) async throws(Failure) -> VerifiedIdentity {
         let provider = try loaded.provider(name, as: (any CredentialVerifying).self)
         let fields = mapping.fields
-        let question = ProviderQuestion(appID: appID, deadline: .now + Administration.providerPatience) { fields }
+        let question = VerificationRequest(appID: appID, deadline: .now + Administration.providerTimeout) { fields }
         do throws(Failure) {
             return try await provider.preview(credential, question)
         } catch {
@@ -116,7 +120,9 @@ package struct MappingPreviews: Sendable {
         do throws(DocumentProblems) { return try PreviewRequest(request) } catch { throw error.failure }
     }
 
-    /// Returns the candidate for the stored mapping after the checks of saving.
+    /// Returns the candidate for the stored mapping.
+    ///
+    /// The candidate has passed the checks of a mapping that is saved.
     private func candidate(
         _ document: JSONValue?,
         for stored: StoredApplication,
@@ -140,22 +146,24 @@ package struct MappingPreviews: Sendable {
     }
 
     /// Returns the user that a request names.
-    private func namedUser(_ id: String?, of application: Application) async throws(Failure) -> StoredPerson? {
+    private func namedUser(_ id: String?, of application: Application) async throws(Failure) -> StoredUser? {
         guard let id else { return nil }
-        guard let id = ObjectID(id), let found = try await store.person(id, of: application) else { throw .noSuchUser }
+        guard let id = ObjectID(id), let found = try await store.storedUser(id, of: application) else {
+            throw .noSuchUser
+        }
         return found
     }
 
-    /// Returns the user whom a login with the identity would find; nil when the login would create one.
+    /// Returns the user whom a login by the identity would find; nil if the login would create a user.
     private func user(
         of identity: IdentityKey,
         in application: Application
-    ) async throws(Failure) -> StoredPerson? {
-        var search = PersonSearch()
+    ) async throws(Failure) -> StoredUser? {
+        var search = UserListing()
         search.subject = identity.subject.text
-        // The same subject may belong to other users at other apps and providers.
-        for user in try await store.people(matching: search, of: application, after: nil, limit: 100) {
-            guard let found = try await store.person(user.objectID, of: application) else { continue }
+        // The same subject may belong to other users, at other apps and providers.
+        for user in try await store.users(matching: search, of: application, after: nil, limit: 100) {
+            guard let found = try await store.storedUser(user.objectID, of: application) else { continue }
             let isSame = found.identities.contains {
                 $0.provider.hasSameBytes(as: identity.provider.text) && $0.app.hasSameBytes(as: identity.app.text)
                     && $0.subject.hasSameBytes(as: identity.subject.text)
@@ -167,15 +175,17 @@ package struct MappingPreviews: Sendable {
 }
 
 extension MappingTracer {
-    /// The error of a login whose mappings are unusable.
+    /// The error that a login gets if its mappings cannot be used.
     fileprivate var refusal: Failure? {
         guard let problems else { return nil }
-        // A client cannot fix an operator's mapping.
+        // A client cannot correct an operator's mapping.
         return problems.first.origin == .client
             ? problems.failure : Failure.unusableConfiguration(cause: problems.first.message)
     }
 
-    /// Returns the preview as JSON; `trace` is nil without a profile.
+    /// Returns the preview as JSON.
+    ///
+    /// Without a profile, `trace` is nil.
     fileprivate func answer(_ trace: MappingTrace?, refusal: Failure?, created: Bool) -> JSONValue {
         let permissions = trace?.missingPermissions ?? []
         var answer: JSONObject = [
@@ -195,10 +205,10 @@ extension MappingTracer {
     }
 }
 
-extension StoredPerson {
+extension StoredUser {
     /// Returns the values that the mapping wrote last, by logins with the subject.
     ///
-    /// Where the subject is not this user's, the identity used last counts.
+    /// If the user has no identity with the subject, the values are those of the identity used last.
     fileprivate func lastWritten(for subject: Subject?, at provider: ProviderName) -> JSONObject? {
         let ours = identities.filter { $0.provider.hasSameBytes(as: provider.text) }
         let same = ours.first { identity in subject.map { identity.subject.hasSameBytes(as: $0.text) } ?? false }
@@ -208,8 +218,8 @@ extension StoredPerson {
 
 extension Application {
     /// Returns the properties that no mapping writes: the login name, and the address for the user's mails.
-    fileprivate func kept(of person: StoredPerson) -> Set<PropertyName> {
-        guard person.password == nil else { return [.email, settings.identityProperty] }
-        return person.user.emailVerified ? [.email] : []
+    fileprivate func kept(of stored: StoredUser) -> Set<PropertyName> {
+        guard stored.password == nil else { return [.email, settings.identityProperty] }
+        return stored.user.emailVerified ? [.email] : []
     }
 }

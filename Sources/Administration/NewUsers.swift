@@ -11,20 +11,20 @@ import Store
 extension UserAdministration {
     /// Creates a user from `{"user": {name: value}, "password"?, "mail"?, "roles"?}`.
     ///
-    /// This works also where the application is closed to new users.
+    /// Operators can create users even if the application is closed to new users.
     ///
     /// - Parameters:
-    ///   - document: The user. With `"mail": "passwordReset"` in place of a password, the address gets a link for
-    ///     choosing one.
+    ///   - document: The user. With `"mail": "passwordReset"` in place of a password, the address gets a link to choose
+    ///     a password.
     ///   - application: The application of the user.
     ///   - actor: The operator.
     /// - Returns: The user, as `read` does.
-    /// - Throws: `document_invalid`; the errors of a registration for its record; `login_taken`; `role_unknown` and
-    ///   `role_fixed`; `mail_off` and `too_many_attempts` for the mail. Then nothing is written.
+    /// - Throws: `document_invalid`; the errors that a registration has for its record; `login_taken`; `role_unknown`
+    ///   and `role_fixed`; `mail_off` and `too_many_attempts` for the mail. After an error, nothing is stored.
     package func create(
         _ document: JSONValue,
         of application: String,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
         let new = try NewUserDocument(document, of: loaded.application)
@@ -33,7 +33,7 @@ extension UserAdministration {
         if let address = new.address {
             try links.requireMail()
             counts = try await links.countLink(.passwordReset, to: address, from: nil, in: loaded)
-            // A random password that nobody knows, until the link sets another.
+            // Nobody knows this random password. The link sets another one.
             record.password = .string(Base64URL.encode(random.bytes(32)))
         }
         let made: User
@@ -51,35 +51,35 @@ extension UserAdministration {
             } catch {
                 throw Failure(
                     error.reason,
-                    "The user \(made.objectID) is made, but the link was not mailed. \(error.message)",
+                    "The user \(made.objectID) is created, but the link was not mailed. \(error.message)",
                     retryAfter: error.retryAfter,
                     cause: error.cause
                 )
             }
         } else if made.status == .emailConfirmationPending, links.canSend {
-            // A failure is ignored, as for users created by servers: the mail can be sent again.
+            // A failure of the mail is ignored, as for users that servers create: the mail can be sent again.
             try? await links.mailLink(.confirmation, to: made, in: loaded)
         }
         let owner = loaded.application
-        return await resource(try await person(made.objectID.description, of: owner), of: owner)
+        return await resource(try await stored(made.objectID.description, of: owner), of: owner)
     }
 
     private func create(
         _ record: UserRecord,
         with roles: [String],
         in loaded: LoadedApplication,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> User {
         let login = try await creation.login(
             of: record,
             in: loaded,
-            deadline: .now + Administration.providerPatience
+            deadline: .now + Administration.providerTimeout
         )
         var (user, ignored) = try await creation.user(of: record, with: login, in: loaded)
         guard ignored.isEmpty else {
             var problems = DocumentProblems()
             for name in ignored {
-                problems.add(JSONPointer() / "user" / name, "is no declared property of this application")
+                problems.add(JSONPointer() / "user" / name, "is not a declared property of this application")
             }
             throw problems.failure
         }
@@ -91,10 +91,12 @@ extension UserAdministration {
             guard error.reason == .loginTaken else { throw error }
             throw Failure(
                 .loginTaken,
-                "Another user logs in by the same \(loaded.application.settings.identityProperty). Nobody was made."
+                """
+                Another user already has this \(loaded.application.settings.identityProperty). The user was not created.
+                """
             )
         }
-        guard let user = made.first else { throw Failure(.internal, "The service could not make the user.") }
+        guard let user = made.first else { throw Failure(.internal, "The user could not be created.") }
         return user
     }
 }
@@ -103,7 +105,7 @@ extension UserAdministration {
 private struct NewUserDocument {
     private(set) var record: UserRecord
     private(set) var roles: [String] = []
-    /// The address for the link that sets a password; nil when no mail is wanted.
+    /// The address that gets the link for setting a password; nil when the request asks for no mail.
     private(set) var address: EmailAddress?
 
     private static let members = ["user", "password", "mail", "roles"]
@@ -125,7 +127,7 @@ private struct NewUserDocument {
         for member in user?.members ?? [] where application.settings.undeclared != .store {
             guard !names.contains(where: { $0.hasSameBytes(as: member.key) }) else { continue }
             let place = JSONPointer() / "user" / member.key
-            problems.add(unknown: member.key, at: place, among: names, "is no declared property of this application")
+            problems.add(unknown: member.key, at: place, among: names, "is not a declared property of this application")
         }
         record = UserRecord(properties: user ?? JSONObject(), password: object.present("password"))
         let given = object.present("roles")
@@ -139,9 +141,9 @@ private struct NewUserDocument {
             if mail.string?.hasSameBytes(as: Mail.Template.passwordReset.rawValue) != true {
                 problems.add(place, "must be \"passwordReset\"")
             } else if record.password?.string?.isEmpty == false {
-                problems.add(place, "goes without a password: the link is for choosing one")
+                problems.add(place, "cannot be combined with a password, because the link is for choosing one")
             } else if address == nil {
-                problems.add(JSONPointer() / "user" / "email", "must be the address that the link is mailed to")
+                problems.add(JSONPointer() / "user" / "email", "is required, because the link is mailed to it")
             }
         }
         guard problems.isEmpty else { throw problems.failure }

@@ -8,12 +8,12 @@ import Store
 /// Operators and their tokens.
 package struct OperatorAdministration: Sendable {
     let store: Store
-    /// Authenticates callers, on connections that no operator's slow query occupies.
+    /// Authenticates operators, on connections that no operator's slow query occupies.
     let callers: Store
     let clock: WallClock
     let random: RandomSource
 
-    /// Returns the operator of a bearer token; nil when the token is unknown, expired or revoked.
+    /// Returns the operator to whom a bearer token belongs; nil if the token is unknown, expired or revoked.
     package func authenticate(
         _ token: OperatorToken
     ) async throws(Failure) -> CallingOperator? {
@@ -47,13 +47,13 @@ package struct OperatorAdministration: Sendable {
     /// - Parameters:
     ///   - document: The operator.
     ///   - actor: The operator who calls, for the audit log.
-    ///   - caller: The operator of the request's token; nil at the service's machine. A program cannot create a human's
-    ///     token.
-    /// - Returns: The operator and the `token`, this once.
+    ///   - caller: The operator to whom the request's token belongs; nil for a command on the service's machine. A
+    ///     program cannot create a token for a human.
+    /// - Returns: The operator, and `token`, which is shown only once.
     /// - Throws: `document_invalid`, `conflict`, `operator_forbidden`.
     package func create(
         _ document: JSONValue,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         as caller: CallingOperator?
     ) async throws(Failure) -> Resource {
         var document = try OperatorDocument(document, known: ["name", "role", "expiresInSeconds", "machine"])
@@ -71,12 +71,12 @@ package struct OperatorAdministration: Sendable {
         return Resource(.object(body), tag: created.tag)
     }
 
-    /// Changes the role by the merge patch `{"role"}`.
+    /// Changes the role of an operator by the merge patch `{"role"}`.
     package func change(
         _ name: String,
         patch: JSONValue,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         var document = try OperatorDocument(patch, known: ["role"])
         guard let role = document.role(), document.problems.isEmpty else { throw document.problems.failure }
@@ -92,8 +92,8 @@ package struct OperatorAdministration: Sendable {
 
     /// Creates a token that opens one session of the console.
     ///
-    /// - Returns: `{"id", "created", "expires", "machine", "purpose", "token"}`, with the token this once.
-    package func createLink(of name: String, by actor: Actor) async throws(Failure) -> Resource {
+    /// - Returns: `{"id", "created", "expires", "machine", "purpose", "token"}`. The token is shown only once.
+    package func createLink(of name: String, by actor: ChangeAuthor) async throws(Failure) -> Resource {
         let token = NewToken(
             lifetime: Self.linkLifetime.components.seconds,
             isMachine: false,
@@ -112,18 +112,18 @@ package struct OperatorAdministration: Sendable {
     /// Returns whether there is no operator.
     package func areMissing() async throws(Failure) -> Bool { try await !store.hasOperators() }
 
-    /// Creates the single-use token of a link that creates the first owner: `{"token", "expires"}`.
+    /// Creates the token of the link with which a human creates the first owner: `{"token", "expires"}`.
     ///
-    /// The token of an earlier link is revoked.
+    /// The token is single-use. The token of an earlier link is revoked.
     ///
-    /// - Throws: `conflict` where there is an operator.
-    package func createSetupLink(by actor: Actor) async throws(Failure) -> Resource {
+    /// - Throws: `conflict` if there is an operator.
+    package func createSetupLink(by actor: ChangeAuthor) async throws(Failure) -> Resource {
         let token = OperatorToken(random: random.bytes(32))
         let expires = clock.milliseconds + Self.setupLifetime.components.seconds * 1000
         guard try await store.beginSetup(token.hash, expires: expires, by: actor) else {
             throw Failure(
                 .conflict,
-                "There is an operator already. A link that signs one in is made by: federation console NAME."
+                "An operator already exists. Create a link to sign in with: federation console NAME."
             )
         }
         return Resource(
@@ -132,9 +132,9 @@ package struct OperatorAdministration: Sendable {
         )
     }
 
-    /// Returns the caller for the token of a setup link; nil for any other or expired token.
+    /// Returns the caller for the token of a setup link; nil for any other token and for an expired one.
     ///
-    /// The caller may create the first owner.
+    /// This caller may create the first owner.
     package func caller(settingUpBy token: OperatorToken) async throws(Failure) -> CallingOperator? {
         guard let name = OperatorName("setup"), try await callers.canSetUp(by: token.hash) else { return nil }
         return CallingOperator(
@@ -153,10 +153,10 @@ package struct OperatorAdministration: Sendable {
     ///
     /// - Parameters:
     ///   - document: The owner.
-    ///   - caller: The caller by the token of the link, which is used up.
+    ///   - caller: The caller with the token of the setup link. The token is used up.
     ///   - source: The source of the request, for the audit log.
-    /// - Returns: The owner and the `token`, this once.
-    /// - Throws: `document_invalid`; `operator_token_invalid` when the link was used meanwhile.
+    /// - Returns: The owner, and `token`, which is shown only once.
+    /// - Throws: `document_invalid`; `operator_token_invalid` if the link was used meanwhile.
     package func setUp(
         _ document: JSONValue,
         by caller: CallingOperator,
@@ -166,7 +166,7 @@ package struct OperatorAdministration: Sendable {
         let name = document.name()
         guard document.problems.isEmpty, let name else { throw document.problems.failure }
         let token = NewToken(lifetime: nil, isMachine: false, clock, random)
-        let actor = Actor(name: "setup:link", source: source)
+        let actor = ChangeAuthor(name: "setup:link", source: source)
         guard let made = try await store.setUp(name, by: caller.tokenHash, adding: token.change, by: actor) else {
             throw .setupLinkInvalid
         }
@@ -175,12 +175,14 @@ package struct OperatorAdministration: Sendable {
         return Resource(.object(body), tag: made.tag)
     }
 
-    /// Opens a session of the console for the operator of a token: `{"id", "expires", "token"}`, this once.
+    /// Opens a session of the console for the operator of a token: `{"id", "expires", "token"}`.
     ///
-    /// - Throws: `operator_token_invalid` for a token that expired or was revoked meanwhile, or for a used link.
-    package func openSession(of caller: CallingOperator, by actor: Actor) async throws(Failure) -> JSONValue {
+    /// The token of the session is shown only once.
+    ///
+    /// - Throws: `operator_token_invalid` if the token expired or was revoked meanwhile, and for a used link.
+    package func openSession(of caller: CallingOperator, by actor: ChangeAuthor) async throws(Failure) -> JSONValue {
         guard caller.purpose != .session else {
-            throw Failure(.operatorTokenInvalid, "A session of the console opens no other: it would never end.")
+            throw Failure(.operatorTokenInvalid, "A console session cannot open another session.")
         }
         let token = NewToken(
             lifetime: Self.sessionLifetime.components.seconds,
@@ -192,14 +194,14 @@ package struct OperatorAdministration: Sendable {
         let expires = clock.milliseconds + Self.sessionLifetime.components.seconds * 1000
         let session = NewOperatorSession(id: token.id, hash: token.token.hash, expires: expires)
         guard let ends = try await store.openSession(session, of: caller, by: actor) else {
-            throw Failure(.operatorTokenInvalid, "This link was used already, or its time has passed. Make a new one.")
+            throw Failure(.operatorTokenInvalid, "This link has been used or has expired. Create a new one.")
         }
         return .object([
             "id": .string(token.id), "expires": .integer(ends), "token": .string(token.token.secret.reveal()),
         ])
     }
 
-    /// Returns the caller and the rights of the token.
+    /// Returns the caller and the rights of the caller's token.
     ///
     /// The shape is `{"name", "role", "purpose", "machine", "secondFactor": {"enrolled", "shownSecondsAgo"}}`.
     package func describe(_ caller: CallingOperator) -> JSONValue {
@@ -228,35 +230,35 @@ package struct OperatorAdministration: Sendable {
         )
     }
 
-    /// Revokes a session of the caller: the one with the id, or the one of this request.
+    /// Revokes a session of the caller: the session with the id, or without an id the session of this request.
     ///
     /// - Throws: `not_found`.
     package func endSession(
         _ id: String?,
         of caller: CallingOperator,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         guard try await store.endSession(id, of: caller, by: actor) else {
-            throw Failure(.notFound, "You have no such session, or it has ended.")
+            throw Failure(.notFound, "This session does not exist or has ended.")
         }
     }
 
-    /// Creates a further token from `{"expiresInSeconds"?, "machine"?}`.
+    /// Creates another token of an operator from `{"expiresInSeconds"?, "machine"?}`.
     ///
-    /// The response has the operator's tag, which guards the token as well.
+    /// The response has the operator's entity tag, since the tokens are a part of the operator.
     ///
     /// - Parameters:
     ///   - name: The operator.
     ///   - document: The token.
     ///   - actor: The operator who calls, for the audit log.
-    ///   - caller: The operator of the request's token; nil at the service's machine. A program cannot create a human's
-    ///     token.
-    /// - Returns: `{"id", "created", "expires", "machine", "purpose", "token"}`, with the token this once.
-    /// - Throws: `document_invalid`, `not_found`, `operator_forbidden`; `conflict` when the operator has too many.
+    ///   - caller: The operator to whom the request's token belongs; nil for a command on the service's machine. A
+    ///     program cannot create a token for a human.
+    /// - Returns: `{"id", "created", "expires", "machine", "purpose", "token"}`. The token is shown only once.
+    /// - Throws: `document_invalid`, `not_found`, `operator_forbidden`; `conflict` if the operator has too many tokens.
     package func createToken(
         of name: String,
         _ document: JSONValue,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         as caller: CallingOperator?
     ) async throws(Failure) -> Resource {
         var document = try OperatorDocument(document, known: ["expiresInSeconds", "machine"])
@@ -267,7 +269,7 @@ package struct OperatorAdministration: Sendable {
         return try await create(token, of: name, by: actor)
     }
 
-    private func create(_ token: NewToken, of name: String, by actor: Actor) async throws(Failure) -> Resource {
+    private func create(_ token: NewToken, of name: String, by actor: ChangeAuthor) async throws(Failure) -> Resource {
         let changed = try await change(name, if: .any, by: actor) { _ in token.change }
         guard let changed, let stored = changed.tokens.first(where: { $0.id == token.id }) else {
             throw .noSuchOperator
@@ -281,11 +283,11 @@ package struct OperatorAdministration: Sendable {
         _ id: String,
         of name: String,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         _ = try await change(name, if: precondition, by: actor) { stored in
             guard stored.tokens.contains(where: { $0.id.hasSameBytes(as: id) }) else {
-                throw Failure(.notFound, "This operator has no such token, or it has expired.")
+                throw Failure(.notFound, "This token does not exist or has expired.")
             }
             return .revokeToken(id: id)
         }
@@ -295,7 +297,7 @@ package struct OperatorAdministration: Sendable {
     package func remove(
         _ name: String,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         _ = try await change(name, if: precondition, by: actor) { _ in .delete }
     }
@@ -304,7 +306,7 @@ package struct OperatorAdministration: Sendable {
     private func change(
         _ name: String,
         if precondition: Precondition,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         plan: @escaping @Sendable (StoredOperator) throws -> OperatorChange
     ) async throws(Failure) -> StoredOperator? {
         guard let name = OperatorName(name) else { throw .noSuchOperator }
@@ -351,14 +353,14 @@ extension OperatorToken {
 }
 
 extension Failure {
-    static let noSuchOperator = Failure(.notFound, "There is no such operator.")
+    static let noSuchOperator = Failure(.notFound, "This operator does not exist.")
 
-    /// The error for every token that cannot create the first owner.
+    /// The error for a token that cannot create the first owner.
     package static let setupLinkInvalid = Failure(
         .operatorTokenInvalid,
         """
-        This link was used, its time has passed, or there is an operator already. `federation console` makes another \
-        one where there is no operator; an owner makes further operators.
+        This link has been used or has expired, or an operator already exists. If there is no operator, create a new \
+        link with `federation console`. Otherwise an owner must create further operators.
         """
     )
 }

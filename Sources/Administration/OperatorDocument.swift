@@ -3,7 +3,7 @@ import Domain
 package import Encodings
 import Store
 
-/// An operator in responses.
+/// The responses about an operator.
 extension StoredOperator {
     /// The operator as a JSON object.
     ///
@@ -13,7 +13,9 @@ extension StoredOperator {
         object { token, json in json.append("lastUsed", token.lastUsed.map(JSONValue.integer) ?? .null) }
     }
 
-    /// The entity tag, which does not depend on the last use of tokens.
+    /// The entity tag.
+    ///
+    /// The last use of a token does not change it.
     package var tag: String { EntityTag.of(.object(object { _, _ in })) }
 
     package var resource: Resource { Resource(.object(json), tag: tag) }
@@ -35,7 +37,7 @@ extension StoredOperator {
 }
 
 extension StoredOperator.Token {
-    /// The token: `{"id", "created", "expires", "machine", "purpose"}`.
+    /// The token as `{"id", "created", "expires", "machine", "purpose"}`.
     package var json: JSONObject {
         [
             "id": .string(id), "created": .integer(created), "expires": expires.map(JSONValue.integer) ?? .null,
@@ -44,12 +46,16 @@ extension StoredOperator.Token {
     }
 }
 
-/// A reader of requests about operators, which collects their problems.
+/// A reader of requests about operators.
+///
+/// It collects the problems of a request.
 struct OperatorDocument {
     private let object: JSONObject
     private(set) var problems = DocumentProblems()
 
-    /// From a minute to 366 days: a token for more than a year is a permanent credential.
+    /// From a minute to 366 days.
+    ///
+    /// A token that is valid for more than a year is a permanent credential.
     private static let lifetimes: ClosedRange<Int64> = 60...31_622_400
 
     /// Reads an object.

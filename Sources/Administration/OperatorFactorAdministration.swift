@@ -5,7 +5,7 @@ import Factors
 
 /// The second factors of operators.
 ///
-/// Each operator manages their own; owners, and anyone at the service's machine, also those of others.
+/// Operators manage their own factors. Owners and users of the service's command line also manage those of others.
 package struct OperatorFactorAdministration: Sendable {
     let factors: OperatorFactors
 
@@ -28,14 +28,14 @@ package struct OperatorFactorAdministration: Sendable {
 
     /// Begins the enrolment of a factor from `{"kind", "label"?}`.
     ///
-    /// Recovery codes need no confirmation.
+    /// Recovery codes need no call of `confirm`.
     ///
     /// - Returns: `{"id", "kind", "otpauth"?, "qr"?, "publicKey"?, "expires"}`; for recovery codes `{"id", "kind",
     ///   "recoveryCodes"}`.
     package func begin(
         _ document: JSONValue,
         by caller: CallingOperator,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let body = try Self.body(document, known: ["kind", "label"])
         guard let kind = try Self.text("kind", in: body).flatMap({ FactorKind(rawValue: $0) }) else {
@@ -48,7 +48,7 @@ package struct OperatorFactorAdministration: Sendable {
                 "id": .string(id.description), "kind": .string(kind.rawValue), "recoveryCodes": Self.json(codes),
             ])
         }
-        let wish = FactorWish(kind: kind, label: try Self.text("label", in: body), target: nil)
+        let wish = EnrolmentRequest(kind: kind, label: try Self.text("label", in: body), target: nil)
         let begun = try await factors.begin(wish, by: caller)
         var members: JSONObject = ["id": .string(begun.id.reveal()), "kind": .string(kind.rawValue)]
         if let address = begun.address { members.append("otpauth", .string(address.reveal())) }
@@ -65,7 +65,7 @@ package struct OperatorFactorAdministration: Sendable {
         _ id: String,
         _ document: JSONValue,
         by caller: CallingOperator,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let body = try Self.body(document, known: ["code", "credential"])
         let response = try Self.response(in: body)
@@ -76,12 +76,12 @@ package struct OperatorFactorAdministration: Sendable {
     }
 
     /// Removes a factor of the caller.
-    package func remove(_ id: String, of caller: CallingOperator, actor: Actor) async throws(Failure) {
+    package func remove(_ id: String, of caller: CallingOperator, actor: ChangeAuthor) async throws(Failure) {
         try await factors.remove(id, of: caller, actor: actor)
     }
 
-    /// Removes one factor or all factors of an operator, for account recovery after a loss.
-    package func remove(_ id: String?, of name: String, by actor: Actor) async throws(Failure) {
+    /// Removes one factor or all factors of an operator, for account recovery.
+    package func remove(_ id: String?, of name: String, by actor: ChangeAuthor) async throws(Failure) {
         guard let name = OperatorName(name) else { throw .noSuchOperator }
         try await factors.remove(id, of: name, actor: actor)
     }
@@ -95,7 +95,7 @@ package struct OperatorFactorAdministration: Sendable {
     package func finish(
         _ document: JSONValue,
         by caller: CallingOperator,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) {
         let body = try Self.body(document, known: ["pending", "factorId", "code", "credential"])
         try await factors.finish(
@@ -131,7 +131,7 @@ package struct OperatorFactorAdministration: Sendable {
         case (let code?, nil): return .code(code)
         case (nil, let credential?): return .credential(credential)
         case (_, _):
-            let rule = "must be there, or credential as the browser gave it: one of the two"
+            let rule = "is required, or credential as the browser returned it"
             throw DocumentProblems(JSONPointer() / "code", rule).failure
         }
     }

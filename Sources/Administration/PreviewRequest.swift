@@ -6,25 +6,25 @@ import Store
 
 /// A request for a preview of a mapping.
 struct PreviewRequest {
-    /// The source of the profile.
+    /// The source of the profile for the preview.
     enum Person {
-        /// A given profile; the scopes are nil when unknown.
+        /// A profile in the request. The scopes are nil if they are unknown.
         case profile(JSONObject, scopes: [String]?)
-        /// The profile of the user whom the provider verifies.
+        /// A credential. The provider verifies the credential and returns the profile.
         case credential(CredentialFields, appID: String?)
     }
 
-    let person: Person
-    /// A candidate for the stored mapping, in either form.
+    let stored: Person
+    /// A candidate for the stored mapping, as a list or as a dictionary.
     let mapping: JSONValue?
     /// The client's mapping.
     let clientMapping: JSONValue?
     /// The objectId of an existing user, as received.
     let user: String?
 
-    /// Whether the preview shows a provider's data about a real user.
+    /// Whether the preview shows data of a real user at the provider.
     var isOfPerson: Bool {
-        if case .credential = person { true } else { false }
+        if case .credential = stored { true } else { false }
     }
 
     /// Reads a request.
@@ -43,26 +43,26 @@ struct PreviewRequest {
         let profile = object.present("profile")
         let scopes = reader.scopes(object.present("scopes"), at: place / "scopes")
         if (profile == nil) == (object.present("accessToken") == nil) {
-            reader.problems.add(place, "must hold either a profile or an accessToken")
+            reader.problems.add(place, "must contain either a profile or an accessToken")
         }
         if let profile, profile.object == nil {
-            reader.problems.add(place / "profile", "must be an object: a person as the provider tells of them")
+            reader.problems.add(place / "profile", "must be an object: a profile as the provider sends it")
         }
         if profile == nil, scopes != nil {
-            reader.problems.add(place / "scopes", "goes with a profile; the provider says which ones a token has")
+            reader.problems.add(place / "scopes", "is only for a profile; the provider reports those of a token")
         }
         for (name, value) in [("appId", appID), ("accessTokenSecret", tokenSecret)] where profile != nil && value != nil
         {
-            reader.problems.add(place / name, "goes with an accessToken")
+            reader.problems.add(place / name, "is only for an accessToken")
         }
         mapping = object.present("mapping")
         clientMapping = reader.clientMapping(object.present("fieldsMapping"), at: place / "fieldsMapping")
         user = reader.text(object.present("user"), at: place / "user")
         try reader.check()
         if let profile = profile?.object {
-            person = .profile(profile, scopes: scopes)
+            stored = .profile(profile, scopes: scopes)
         } else {
-            person = .credential(
+            stored = .credential(
                 CredentialFields(accessToken: token ?? "", accessTokenSecret: tokenSecret),
                 appID: appID
             )
@@ -75,17 +75,19 @@ extension DocumentReader {
         guard let value else { return nil }
         let texts = value.array?.compactMap(\.string)
         guard let texts, texts.count == value.array?.count, texts.count <= 100 else {
-            problems.add(place, "must be a list of at most 100 texts, the permissions that are granted")
+            problems.add(place, "must be a list of at most 100 texts, the granted permissions")
             return nil
         }
         return texts
     }
 
-    /// Reads a client's mapping, which may be a text with the JSON in it.
+    /// Reads a client's mapping.
+    ///
+    /// The mapping may also be a text with JSON.
     fileprivate mutating func clientMapping(_ value: JSONValue?, at place: JSONPointer) -> JSONValue? {
         guard let text = value?.string else { return value }
         do throws(JSONError) { return try JSONParser.parse(text, limits: .request) } catch {
-            problems.add(place, "is a text that should hold a JSON object: \(error)")
+            problems.add(place, "is a text that must contain a JSON object: \(error)")
             return nil
         }
     }

@@ -31,18 +31,18 @@ package struct PropertyAdministration: Sendable {
         return stored.resource(.object(searching.document(of: property)))
     }
 
-    /// Builds and drops indexes until they match the declarations, and returns the list.
+    /// Builds and drops indexes until they match the declarations, and returns the list of properties.
     ///
-    /// - Throws: `conflict` while another instance does so, and with the cause of a failure.
+    /// - Throws: `conflict` while another instance builds indexes, and with the cause when an index cannot be built.
     package func index(_ application: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
         switch try await changes.store.reconcileIndexes(of: stored.place) {
         case .done: return try await list(of: application)
-        case .elsewhere: throw Failure(.conflict, "Another instance is building indexes. Look at the list later.")
-        case .hindered(let cause):
+        case .elsewhere: throw Failure(.conflict, "Another instance is building indexes. Read the list later.")
+        case .blocked(let cause):
             throw Failure(
                 .conflict,
-                "Not every index could be built or dropped: \(cause). The list says which.",
+                "Some indexes could not be built or dropped: \(cause). Read the list for details.",
                 cause: cause
             )
         }
@@ -55,7 +55,7 @@ package struct PropertyAdministration: Sendable {
         of application: String,
         _ document: JSONValue,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let property: Property
         do throws(DocumentProblems) {
@@ -78,14 +78,14 @@ package struct PropertyAdministration: Sendable {
 
     /// Changes a property by a merge patch.
     ///
-    /// The members are `name`, `type` (to a wider one), `required`, `clientMappable`, `visibleTo` and `indexed`.
-    /// Mappings that write the property follow its name.
+    /// The members are `name`, `type` (to a wider one), `required`, `clientMappable`, `visibleTo` and `indexed`. A
+    /// change of the name also changes the mappings that write the property.
     package func change(
         _ name: String,
         of application: String,
         patch: JSONValue,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             let old = try stored.property(name)
@@ -107,7 +107,7 @@ package struct PropertyAdministration: Sendable {
 
     /// Returns a property after a change.
     ///
-    /// The change is done, so an unavailable database causes no error here.
+    /// The change is already done, so an unavailable database causes no error here.
     private func resource(_ property: Property, of changed: StoredApplication) async -> Resource {
         let searching = try? await PropertySearching(of: changed, store: changes.store)
         return changed.resource(.object(searching?.document(of: property) ?? property.document))
@@ -115,7 +115,7 @@ package struct PropertyAdministration: Sendable {
 
     /// Drops a property with all its values.
     ///
-    /// The confirmation must repeat the name.
+    /// `confirmation` must repeat the name.
     ///
     /// - Throws: `conflict` while a mapping writes the property.
     package func remove(
@@ -123,7 +123,7 @@ package struct PropertyAdministration: Sendable {
         of application: String,
         confirmation: String?,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         _ = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             let property = try stored.property(name)
@@ -145,27 +145,27 @@ package struct PropertyAdministration: Sendable {
 }
 
 extension Property {
-    /// The place of the declaration in an application document.
+    /// The place of the property's declaration in an application document.
     fileprivate var place: JSONPointer { JSONPointer() / "properties" / name.text }
 }
 
 extension StoredApplication {
     fileprivate func property(_ name: String) throws(Failure) -> Property {
         guard let property = properties.first(where: { $0.name.text.hasSameBytes(as: name) }) else {
-            throw Failure(.notFound, "The application has no property of this name.")
+            throw Failure(.notFound, "The application has no property with this name.")
         }
         return property
     }
 
     fileprivate func checkFree(_ name: PropertyName) throws(Failure) {
         guard !properties.contains(where: { $0.name == name }) else {
-            throw Failure(.conflict, "The application has a property \(name) already.")
+            throw Failure(.conflict, "The application already has a property \(name).")
         }
     }
 
     /// Checks that no mapping writes the property.
     ///
-    /// - Throws: `conflict` with the entries that write it.
+    /// - Throws: `conflict` with the mapping entries that write it.
     fileprivate func checkUnmapped(_ name: PropertyName) throws(Failure) {
         for (provider, mapping) in mappings.sorted(by: { $0.key.text < $1.key.text }) {
             let entries = (try? Mapping(mapping.document))?.entries ?? []
@@ -181,8 +181,8 @@ extension StoredApplication {
             throw Failure(
                 .conflict,
                 """
-                The mapping for \(provider) writes the property \(name), by the entry at position \(positions). Take it out of the \
-                mapping first.
+                The mapping of \(provider) writes the property \(name), with the entry at position \(positions). \
+                Remove it from the mapping first.
                 """,
                 details: ["entries": .array(list)]
             )

@@ -31,9 +31,9 @@ struct PropertySearching {
         return document
     }
 
-    /// Returns a patch without the members about searches.
+    /// Returns a patch without the members about indexes and slow searches.
     ///
-    /// These change by themselves, so that a client that sends them back changes nothing.
+    /// These members change without a request. A client that sends them back therefore changes nothing.
     static func removed(from patch: JSONValue) -> JSONValue {
         guard let object = patch.object else { return patch }
         return .object(JSONObject(object.members.filter { !["index", "slowSearches"].contains($0.key) }))

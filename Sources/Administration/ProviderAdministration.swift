@@ -15,26 +15,28 @@ package struct ProviderAdministration: Sendable {
     let clock: WallClock
     let changes: ApplicationChanges
 
-    /// Returns a provider; a secret option has the form of an app's secret.
+    /// Returns a provider.
+    ///
+    /// A secret option has the form of an app's secret.
     ///
     /// The shape is `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}],
-    /// …options, "warnings": [text]}`. The provider kind decides the names of an app's members, and the options.
+    /// …options, "warnings": [text]}`. The provider kind decides the options, and the names of an app's members.
     ///
     /// - Throws: `not_found` when the provider is not configured.
     package func read(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
         try resource(of: provider, in: try await changes.existing(application))
     }
 
-    /// Replaces a provider's options and apps by the document.
+    /// Replaces a provider's options and apps by those of the document.
     ///
-    /// An app's secret is a text, which is stored encrypted. Without it, or in the form in which it was read, the
-    /// stored secret stays. The same holds for secret options, but `null` removes one.
+    /// An app's secret is a text. The service encrypts it. If the secret is absent, or has the form in which it was
+    /// read, the stored secret stays. The same is true of secret options, but `null` removes a secret option.
     package func put(
         _ provider: ProviderName,
         of application: String,
         _ document: JSONValue,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let changed = try await edit(provider, of: application, if: precondition, by: actor) { _, _ in
             document.withoutWarnings
@@ -44,13 +46,13 @@ package struct ProviderAdministration: Sendable {
 
     /// Changes a provider by a merge patch.
     ///
-    /// `apps` is replaced as a whole, with secrets as in `put`.
+    /// The patch replaces `apps` as a whole. Secrets are as in `put`.
     package func change(
         _ provider: ProviderName,
         of application: String,
         patch: JSONValue,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let changed = try await edit(provider, of: application, if: precondition, by: actor) { stored, reader in
             let (kind, settings) = try stored.configured(provider, kinds)
@@ -59,7 +61,7 @@ package struct ProviderAdministration: Sendable {
                 into: settings.document(of: kind, named: provider),
                 fixed: []
             )
-            // An absent secret option would keep its stored secret.
+            // Without this, the stored secret of an absent option would stay.
             for option in kind.secretOptions where patch.object?[option.name]?.isNull == true {
                 merged.append(option.name, .null)
             }
@@ -70,12 +72,13 @@ package struct ProviderAdministration: Sendable {
 
     /// Removes a provider with its apps and secrets.
     ///
-    /// A provider with a name other than its kind's loses its mapping, too: nothing else says the kind of its fields.
+    /// If the provider's name is not that of its kind, its mapping is removed, too: nothing else has the kind of its
+    /// fields.
     package func remove(
         _ provider: ProviderName,
         of application: String,
         if precondition: Precondition,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         let kinds = kinds
         _ = try await changes.edit(application, if: precondition, by: actor) { desired, stored in
@@ -90,7 +93,7 @@ package struct ProviderAdministration: Sendable {
         _ provider: ProviderName,
         of application: String,
         if precondition: Precondition,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         _ document: @escaping @Sendable (StoredApplication, inout DocumentReader) throws -> JSONValue
     ) async throws(Failure) -> StoredApplication {
         let (masterKeys, kinds) = (masterKeys, kinds)
@@ -104,7 +107,7 @@ package struct ProviderAdministration: Sendable {
             var secrets = DocumentSecrets(of: stored.id, stored: stored, masterKeys: masterKeys, clock: clock)
             desired.providers[provider] = secrets.provider(settings, named: provider, kinds, at: JSONPointer())
             reader.problems.add(secrets.problems)
-            // Reports all problems at once, so that an operator does not fix one list only to get another.
+            // All problems are reported at once. Otherwise an operator would correct one list only to get another.
             let rest = ConfigurationDifference.problems(from: stored, to: desired, columns: [])
             reader.problems.add(rest.moved(from: part))
             try reader.check()
@@ -124,7 +127,7 @@ package struct ProviderAdministration: Sendable {
 }
 
 extension ProviderAdministration {
-    /// Returns the kind of that name.
+    /// Returns the provider kind with this name.
     ///
     /// - Throws: `not_found`.
     package func kind(named name: ProviderName) throws(Failure) -> any ProviderKind {
@@ -142,9 +145,12 @@ extension ProviderAdministration {
         try await changes.existing(application).configured(provider, kinds).kind
     }
 
-    /// Returns an application's provider, whose apps have no secrets, since no login uses it.
+    /// Returns an application's provider for calls that need no secrets.
     ///
-    /// Unreadable options are replaced by the default ones; nil when the kind refuses these as well.
+    /// Its apps have none.
+    ///
+    /// Default options replace options that cannot be read. The result is nil if the kind refuses the default options,
+    /// too.
     package func provider(
         _ settings: StoredApplication.Provider,
         named name: ProviderName,
@@ -191,7 +197,7 @@ extension StoredApplication {
         guard let kind = kinds.named(settings.kind) else {
             throw Failure(
                 .notFound,
-                "\(name) is of the kind \(settings.kind), which this version does not know. It can be removed, and nothing else."
+                "\(name) has the kind \(settings.kind), which this version does not know. It can only be removed."
             )
         }
         return (kind, settings)
@@ -203,7 +209,7 @@ extension StoredApplication {
         return Failure(
             .notFound,
             """
-            Login with \(kind.title) is not set up for this application. It begins with \(kind.appTerms.id) and \
+            Login with \(kind.title) is not set up for this application. Set \(kind.appTerms.id) and \
             \(kind.appTerms.secret) of an app.
             """
         )
@@ -213,7 +219,7 @@ extension StoredApplication {
 extension StoredApplication.Provider {
     /// Returns the provider in the form for operators.
     ///
-    /// A secret appears as its time of change and the id of its master key.
+    /// A secret is shown as the time of its last change and the id of its master key.
     fileprivate func document(of kind: any ProviderKind, named name: ProviderName) -> JSONObject {
         let apps = apps.map { app in
             var document: JSONObject = [
@@ -231,9 +237,11 @@ extension StoredApplication.Provider {
         return JSONObject(settings.members + kind.members(of: readOptions(of: kind)) { $1.shown })
     }
 
-    /// Returns all options known to this version, with the defaults of absent ones.
+    /// Returns all options that this version knows.
     ///
-    /// Unreadable options are returned as stored. Secret options are always as stored, and must not be shown.
+    /// Absent options have their defaults.
+    ///
+    /// Options that cannot be read are returned as stored. Secret options are always as stored, and must not be shown.
     func readOptions(of kind: any ProviderKind) -> JSONValue {
         var problems = DocumentProblems()
         guard let object = options.object else { return options }
@@ -241,7 +249,7 @@ extension StoredApplication.Provider {
         return problems.isEmpty ? kind.options(read) { object[$0.name] } : options
     }
 
-    /// Returns the new options with those stored options that only a later version knows.
+    /// Returns the new options, with those stored options that only a later version knows.
     func keepingUnknownOptions(in new: JSONValue, of kind: any ProviderKind) -> JSONValue {
         guard self.kind == kind.name, let object = new.object else { return new }
         let known = kind.allOptionNames + object.members.map(\.key)

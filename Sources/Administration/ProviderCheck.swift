@@ -31,7 +31,7 @@ extension ProviderAdministration {
         var warnings = warnings(about: settings, named: provider, of: kind, application: stored.id)
         if !(value is any AppChecking) {
             warnings.append(
-                "\(kind.title) cannot be asked about an app: ok says no more than that its secret opens here."
+                "\(kind.title) cannot check an app: ok only means that its secret can be decrypted here."
             )
         }
         warnings += verdicts.flatMap(\.warnings)
@@ -62,7 +62,7 @@ extension ProviderAdministration {
         }
         guard let checking = provider as? any AppChecking else { return AppVerdict() }
         let app = ProviderApp(id: app.id, secret: secret)
-        var verdict = await checking.check(app, deadline: .now + Administration.providerPatience)
+        var verdict = await checking.check(app, deadline: .now + Administration.providerTimeout)
         if let dialogs = provider as? any DialogOffering, dialogs.dialogChallenge == .auto,
             let warning = await warning(ofLostChallenge: app.id, at: dialogs, in: application.place)
         {
@@ -71,7 +71,7 @@ extension ProviderAdministration {
         return verdict
     }
 
-    /// Returns a warning if the provider has lost a code_challenge; nil also when the database is unavailable.
+    /// Returns a warning if the provider has lost a `code_challenge`; nil also if the database is unavailable.
     private func warning(
         ofLostChallenge app: ProviderAppID,
         at provider: any DialogOffering,
@@ -81,27 +81,29 @@ extension ProviderAdministration {
         guard let until = try? await store.lostChallenge(of: hash, in: application) else { return nil }
         let time = Date(timeIntervalSince1970: Double(until / 1000)).ISO8601Format()
         return """
-            \(provider.title) has forgotten the code_challenge of a login dialog of the app \(app): until \(time) its dialogs are opened \
-            without. When that goes on, set pkce to off; to on, when somebody tampers with dialogs.
+            \(provider.title) lost the PKCE challenge of a login dialog of the app \(app). Until \(time) its dialogs \
+            are opened without one. If this repeats, set pkce to off. If you suspect an attack, set pkce to on.
             """
     }
 }
 
 extension MasterKeys {
-    /// Returns why the secret of an app cannot be decrypted, and what to do.
+    /// Returns why the secret of an app does not decrypt, and what the operator can do.
     fileprivate func problem(of app: StoredApplication.App) -> String {
         let keyID = app.secret.keyID
         return ids.contains(keyID)
-            ? "The secret of this app does not open: it was changed by other means. Set it anew."
+            ? "The secret of this app cannot be decrypted, because it was changed outside the service. Set it again."
             : """
-            The secret of this app is under the master key \(keyID), which is not at hand. Give that key as \
-            FEDERATION_MASTER_KEY_PREVIOUS, or set the secret anew.
+            The secret of this app is encrypted with the master key \(keyID), which is not available. Set that key as \
+            FEDERATION_MASTER_KEY_PREVIOUS, or set the secret again.
             """
     }
 }
 
 extension AppVerdict {
-    /// Returns the verdict; without a problem, `ok` is true.
+    /// Returns the result for an app.
+    ///
+    /// Without a problem, `ok` is true.
     fileprivate func json(of app: ProviderAppID, as terms: AppTerms) -> JSONValue {
         var object: JSONObject = [terms.id: .string(app.text), "ok": .bool(problem == nil)]
         let texts = [

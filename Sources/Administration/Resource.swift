@@ -7,10 +7,10 @@ import Providers
 import Secrets
 package import Store
 
-/// A resource of the administration, as read or changed.
+/// A resource of the administration, as it was read or changed.
 package struct Resource: Sendable {
     package let body: JSONValue
-    /// The entity tag without its quotes; nil for a resource that needs no precondition.
+    /// The entity tag without quotes; nil for a resource whose changes need no precondition.
     package let tag: String?
 
     package init(_ body: JSONValue, tag: String?) {
@@ -24,7 +24,9 @@ package struct Page: Sendable {
     package let items: [JSONValue]
     /// The cursor of the next page; nil on the last page.
     package let next: String?
-    /// Further members of the response, about the whole list.
+    /// Further members of the response.
+    ///
+    /// They are about the whole list.
     package let facts: JSONObject
 
     package init(items: [JSONValue], next: String?, facts: JSONObject = JSONObject()) {
@@ -42,11 +44,11 @@ package struct Page: Sendable {
 
 /// The page that a request asks for.
 package struct PageRequest: Sendable {
-    package static let mostItems = 200
+    package static let maxItems = 200
     package static let usualItems = 50
 
     package let limit: Int
-    /// The `Page.next` of the previous page.
+    /// The value of `Page.next` on the previous page.
     package let cursor: String?
 
     /// Checks the limit of a request.
@@ -54,8 +56,8 @@ package struct PageRequest: Sendable {
     /// - Throws: `malformed_request` for a limit outside 1 to 200.
     package init(limit: Int? = nil, cursor: String? = nil) throws(Failure) {
         let limit = limit ?? Self.usualItems
-        guard (1...Self.mostItems).contains(limit) else {
-            throw Failure(.malformedRequest, "limit must be a whole number from 1 to \(Self.mostItems).")
+        guard (1...Self.maxItems).contains(limit) else {
+            throw Failure(.malformedRequest, "limit must be a whole number from 1 to \(Self.maxItems).")
         }
         self.limit = limit
         self.cursor = cursor
@@ -63,7 +65,7 @@ package struct PageRequest: Sendable {
 
     /// Returns a page of the elements.
     ///
-    /// The caller reads one element more than the limit, which shows whether a next page exists.
+    /// The caller reads one element more than the limit. That element shows whether a next page exists.
     package func page<Element>(
         of elements: [Element],
         cursor: (Element) -> String,
@@ -74,11 +76,11 @@ package struct PageRequest: Sendable {
     }
 }
 
-/// A precondition of a change: `If-Match` of RFC 9110.
+/// The precondition of a change: `If-Match` of RFC 9110.
 package enum Precondition: Sendable {
-    /// No precondition: the change is refused, since it might overwrite an unseen state.
+    /// No precondition. The change is refused, since it might overwrite a state that the client has not seen.
     case missing
-    /// Any current state.
+    /// Any state: `If-Match: *`.
     case any
     /// One of these tags.
     case tags([String])
@@ -92,13 +94,13 @@ package enum Precondition: Sendable {
         case .missing:
             throw Failure(
                 .preconditionRequired,
-                "This change needs the header If-Match with the ETag that you read, or * to overwrite whatever is there."
+                "This change needs the header If-Match, with the ETag that you read, or * to overwrite any version."
             )
         case .tags(let tags):
             guard tags.contains(where: { $0.hasSameBytes(as: tag) }) else {
                 throw Failure(
                     .preconditionFailed,
-                    "Somebody has changed this since you read it. Read it again and repeat the change.",
+                    "Another operator changed this since you read it. Read it again, and repeat the change.",
                     details: ["etag": .string(EntityTag.written(tag))]
                 )
             }
@@ -107,8 +109,8 @@ package enum Precondition: Sendable {
 }
 
 extension Failure {
-    /// The error for a cursor that no page returned.
-    static let badCursor = Failure(.malformedRequest, "cursor must be what next was on the page before.")
+    /// The error for a cursor that does not come from a page.
+    static let badCursor = Failure(.malformedRequest, "cursor must be next of the previous page.")
 }
 
 /// The syntax of entity tags, and the tags of resources without a revision.
@@ -116,9 +118,9 @@ package enum EntityTag {
     /// Returns a tag in the syntax of `ETag` and `If-Match`.
     package static func written(_ tag: String) -> String { "\"\(tag)\"" }
 
-    /// Returns the first 24 hex digits of SHA-256 over the value as JSON.
+    /// Returns the first 24 hex digits of the SHA-256 of the value as JSON.
     ///
-    /// The value holds what an operator's change may overwrite, and nothing that changes without an operator: a login
+    /// The value has what an operator's change may overwrite. It has nothing that changes without an operator: a login
     /// between reading and changing must not make the change fail.
     package static func of(_ value: JSONValue) -> String {
         Hexadecimal.encode(Digest.sha256(value.text).prefix(12))
@@ -128,13 +130,14 @@ package enum EntityTag {
 extension DocumentReader {
     /// Returns a resource after a merge patch.
     ///
-    /// A client may send back everything that it read, so unchangeable members are accepted with their current values.
+    /// A client may send back all that it read. Members that cannot change are therefore accepted with their current
+    /// values.
     ///
     /// - Parameters:
-    ///   - patch: A JSON Merge Patch; members that the resource does not have become problems.
+    ///   - patch: A JSON Merge Patch. Members that the resource does not have become problems.
     ///   - current: The resource in the form for operators.
     ///   - fixed: The members that cannot be changed.
-    /// - Returns: The resource after the patch, without members that were set to `null`.
+    /// - Returns: The resource after the patch. Members that the patch sets to `null` are absent.
     mutating func merge(_ patch: JSONValue, into current: JSONObject, fixed: [String]) -> JSONObject {
         let document = JSONPointer()
         guard let changes = object(patch, at: document, known: current.members.map(\.key)) else { return current }
@@ -145,7 +148,7 @@ extension DocumentReader {
         return JSONValue.object(current).merging(patch: patch).object ?? current
     }
 
-    /// Throws the problems found, if any.
+    /// Throws the problems that were found, if any.
     func check() throws(DocumentProblems) {
         guard problems.isEmpty else { throw problems }
     }
@@ -167,31 +170,33 @@ package enum Moment {
     }
 }
 
-/// The common path of all changes of applications.
+/// The common steps of all changes of applications.
 ///
-/// It reads the application, checks the precondition, executes the steps to the desired state, and updates the cache.
+/// They are: read the application, check the precondition, execute the steps to the desired state, update the cache.
 struct ApplicationChanges: Sendable {
     let store: Store
     let kinds: ProviderKinds
     /// The id of the master key that encrypts secrets.
     let masterKeyID: String
-    /// The cached configuration of this process; nil in a process that serves nothing.
+    /// The cached configuration of this process; nil in a process that serves no requests.
     let directory: ApplicationDirectory?
 
-    /// Changes an application by `Store.change`, and updates this process' cache before returning.
+    /// Changes an application by `Store.change`.
+    ///
+    /// Updates the cache of this process before it returns.
     func change(
         _ id: ApplicationID,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
     ) async throws -> StoredApplication? {
-        let changed = try await store.change(id, by: actor, sealing: masterKeyID, plan: plan)
+        let changed = try await store.change(id, by: actor, encryption: masterKeyID, plan: plan)
         await directory?.follow(changeOf: id)
         return changed
     }
 
-    /// Returns the application with an id from a request.
+    /// Returns the application whose id is in a request.
     ///
-    /// - Throws: `not_found`, with one message for unknown and invalid ids.
+    /// - Throws: `not_found`, with the same message for unknown and invalid ids.
     func existing(_ id: String) async throws(Failure) -> StoredApplication {
         guard let id = ApplicationID(id), let stored = try await store.application(id) else {
             throw .noSuchApplication
@@ -201,15 +206,15 @@ struct ApplicationChanges: Sendable {
 
     /// Changes an application that meets the precondition.
     ///
-    /// The plan receives the application and the columns of its live users table. `DocumentProblems` that it throws
-    /// have places in the request.
+    /// The plan gets the application and the columns of its live users table. If the plan throws `DocumentProblems`,
+    /// their places are places in the request.
     ///
     /// - Returns: The application afterwards; nil after its deletion.
     /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and the errors of the plan.
     func change(
         _ id: String,
         if precondition: Precondition,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         plan: @escaping @Sendable (StoredApplication, [LiveColumn]) throws -> [PlannedChange]
     ) async throws(Failure) -> StoredApplication? {
         guard let id = ApplicationID(id) else { throw .noSuchApplication }
@@ -222,22 +227,24 @@ struct ApplicationChanges: Sendable {
         }
     }
 
-    /// Changes a part of an application by a closure that edits the desired state and receives the stored one.
+    /// Changes a part of an application.
     ///
-    /// `part` is the place of the request's document within an application document.
+    /// The closure edits the desired state, and also gets the stored one.
+    ///
+    /// The document of the request is a part of an application document. `part` is the place of this part.
     ///
     /// - Returns: The application afterwards.
     func edit(
         _ id: String,
         part: JSONPointer = JSONPointer(),
         if precondition: Precondition,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         _ edit: @escaping @Sendable (inout DesiredApplication, StoredApplication) throws -> Void
     ) async throws(Failure) -> StoredApplication {
         let changed = try await change(id, if: precondition, by: actor) { stored, _ in
             var desired = DesiredApplication(stored, kinds: kinds)
             try edit(&desired, stored)
-            // The live table is ignored: a column that was changed manually must not prevent the revocation of a key.
+            // The live table is ignored. A column that was changed manually must not keep a key from being revoked.
             return try desired.steps(from: stored, columns: [], part: part)
         }
         guard let changed else { throw .noSuchApplication }
@@ -261,10 +268,10 @@ func changing<Result>(_ change: () async throws -> Result) async throws(Failure)
 extension DesiredApplication {
     /// Returns the steps from the stored application to this one.
     ///
-    /// `part` is the place of the request's document within an application document, and `place` its place in the
-    /// request.
+    /// The document of the request is a part of an application document. `part` is the place of this part in an
+    /// application document. `place` is its place in the request.
     ///
-    /// - Throws: All problems, by their places in the request.
+    /// - Throws: All problems, with their places in the request.
     package func steps(
         from stored: StoredApplication?,
         columns: [LiveColumn],
@@ -286,17 +293,19 @@ extension StoredApplication {
     /// Returns a part of the application as a resource.
     package func resource(_ body: JSONValue) -> Resource { Resource(body, tag: tag) }
 
-    /// Returns a list of parts, which are few and fit one page.
+    /// Returns a list of parts.
+    ///
+    /// They are few, so one page is enough.
     package func list(_ items: [JSONValue]) -> Resource { resource(Page(items: items, next: nil).json) }
 }
 
 extension Failure {
-    static let noSuchApplication = Failure(.notFound, "There is no such application.")
+    static let noSuchApplication = Failure(.notFound, "This application does not exist.")
 
-    /// Returns the error for an irreversible request without the confirmation.
+    /// Returns the error for an irreversible request without a confirmation.
     ///
-    /// The loss begins a sentence: `Deleting an application deletes its users`.
+    /// `loss` is the beginning of a sentence, such as `Deleting an application deletes its users`.
     package static func unconfirmed(_ loss: String, repeating word: String) -> Failure {
-        Failure(.malformedRequest, "\(loss) and cannot be undone. Confirm it by repeating the name: ?confirm=\(word)")
+        Failure(.malformedRequest, "\(loss) and cannot be undone. To confirm, repeat the name: ?confirm=\(word)")
     }
 }

@@ -9,13 +9,13 @@ import Store
 package struct TokenKeyRotation: Sendable {
     let store: Store
     let masterKeys: MasterKeys
-    /// The cached configuration of this process; nil in a process that serves nothing.
+    /// The cached configuration of this process; nil in a process that serves no requests.
     let directory: ApplicationDirectory?
 
-    /// Returns the keys of signed tokens, the newest first.
+    /// Returns the keys that sign tokens, the newest first.
     ///
     /// The shape is `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`. The
-    /// application is null for a key from the time when all applications shared one.
+    /// application is null for a key from the time when all applications shared one key.
     package func list() async throws(Failure) -> JSONValue {
         let keys = try await store.tokenKeys()
         let published = Set(TokenKeyRing.published(among: keys).map(\.id))
@@ -40,18 +40,21 @@ package struct TokenKeyRotation: Sendable {
         ])
     }
 
-    /// Creates new keys for signed tokens; former keys sign until the new ones are known everywhere.
+    /// Creates new keys that sign tokens.
+    ///
+    /// The former keys sign until all services that cache the keys know the new ones.
     ///
     /// This process uses the new keys before the response.
     ///
     /// - Parameters:
-    ///   - document: `{"application"?, "atOnce"?}`: without an application, one key for each that issues signed tokens
-    ///     or has a key; `atOnce` removes all former keys, which invalidates their tokens.
+    ///   - document: `{"application"?, "atOnce"?}`. Without an application, each application that issues signed tokens
+    ///     or has a key gets a new key. `atOnce` removes all former keys, and so invalidates the tokens that they
+    ///     signed.
     ///   - actor: The operator.
     /// - Returns: `{"atOnce", "items": [{"application", "id", "signsInSeconds"}]}`.
-    /// - Throws: `document_invalid`, `store_unavailable` and similar errors; keys replaced before an error stay
-    ///   replaced.
-    package func rotate(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
+    /// - Throws: `document_invalid`, `store_unavailable` and similar errors. Keys that were replaced before an error
+    ///   stay replaced.
+    package func rotate(_ document: JSONValue, by actor: ChangeAuthor) async throws(Failure) -> JSONValue {
         var problems = DocumentProblems()
         var atOnce = false
         var named: ApplicationID?
@@ -66,14 +69,14 @@ package struct TokenKeyRotation: Sendable {
                 if let id = member.value.string.flatMap({ ApplicationID($0) }) {
                     named = try await store.application(id)?.id
                 }
-                if named == nil { problems.add(place, "must be the id of an application that there is") }
+                if named == nil { problems.add(place, "must be the id of an existing application") }
             case "atOnce": problems.take(member.value, at: place, into: &atOnce)
             default: problems.add(unknown: member.key, at: place, among: ["application", "atOnce"])
             }
         }
         guard problems.isEmpty else { throw problems.failure }
         let applications = if let named { [named] } else { try await applicationsWithTokens() }
-        // Also after an error or a lost response, since keys may have changed.
+        // The cache is cleared after an error or a lost response, too: keys may have changed.
         defer { directory?.tokenKeys.forget() }
         var items: [JSONValue] = []
         for application in applications {
@@ -95,7 +98,7 @@ package struct TokenKeyRotation: Sendable {
         return .object(["atOnce": .bool(atOnce), "items": .array(items)])
     }
 
-    /// Returns the applications that issue signed tokens or have a key for them, in the order of their ids.
+    /// Returns the applications that issue signed tokens or have a key, in the order of their ids.
     private func applicationsWithTokens() async throws(Failure) -> [ApplicationID] {
         let haveKeys = Set(try await store.tokenKeys().compactMap(\.application))
         var found: [ApplicationID] = []

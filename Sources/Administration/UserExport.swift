@@ -12,9 +12,9 @@ package struct UserExport: Sendable {
     package let withIdentities: Bool
 
     package enum Format: String, Sendable, CaseIterable {
-        /// One JSON object per line, which `user import` reads.
+        /// One JSON object per line. `user import` reads this form.
         case ndjson
-        /// RFC 4180, for spreadsheets.
+        /// CSV as in RFC 4180, for spreadsheets.
         case csv
     }
 
@@ -31,8 +31,8 @@ extension UserAdministration {
 
     /// Exports all users of an application in the order of their ids, in parts.
     ///
-    /// Users created or deleted meanwhile may be included or not. The audit log records the options before the first
-    /// part, and the number of users at the end.
+    /// A user who is created or deleted during the export may be in the export or not. The audit log records the
+    /// options before the first part, and the number of users at the end.
     ///
     /// - Parameters:
     ///   - application: The application.
@@ -44,7 +44,7 @@ extension UserAdministration {
     package func exportAll(
         of application: String,
         _ export: UserExport,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         take: (_ part: String, _ users: Int) async throws -> Void
     ) async throws -> Int {
         let owner = try await owner(application)
@@ -83,13 +83,13 @@ extension UserAdministration {
     }
 
     private func passwordHash(of exported: ExportedUser, in application: ApplicationID) throws(Failure) -> Secret? {
-        guard let sealed = exported.passwordHash else { return nil }
+        guard let encrypted = exported.passwordHash else { return nil }
         let user = exported.user.objectID
-        guard let hash = masterKeys.open(sealed, at: .passwordHash(application: application, user: user)) else {
+        guard let hash = masterKeys.open(encrypted, at: .passwordHash(application: application, user: user)) else {
             throw Failure(
                 .internal,
-                "The hash of a password cannot be opened with the master keys at hand.",
-                cause: "the hash of \(user) is under master key \(sealed.keyID), or was changed by other means"
+                "A password hash cannot be decrypted with the available master keys.",
+                cause: "the hash of \(user) is under master key \(encrypted.keyID), or was changed by other means"
             )
         }
         return hash
@@ -106,10 +106,10 @@ private struct ExportColumns {
         self.properties = properties
     }
 
-    /// Returns whether only the service itself writes a member of this name.
+    /// Returns whether a member with this name is always written by the service and never by clients.
     ///
-    /// Readers of an export trust these members, while clients can write properties: a property with such a name is put
-    /// into the member `properties` instead.
+    /// Readers of an export trust these members. Clients can write properties, so a property with such a name goes into
+    /// the member `properties` instead.
     private static func isOurs(_ name: String) -> Bool {
         ["emailVerified", "login", "roles", "passwordHash", "identities", "properties"]
             .contains { $0.hasSameBytes(as: name) }
@@ -183,7 +183,7 @@ enum CSV {
     enum Cell {
         /// A text written by users, or nothing.
         case text(String?)
-        /// A number, a time, a word of the service, or JSON.
+        /// A value that needs no protection against formulas: a number, truth value, time, id, status, or JSON.
         case plain(String)
     }
 
@@ -219,16 +219,20 @@ extension CSV.Cell {
         }
     }
 
-    /// Returns whether a spreadsheet may read a text as a formula, which an apostrophe in front prevents.
+    /// Returns whether a spreadsheet may read a text as a formula.
     ///
-    /// A formula could send the sheet elsewhere or start a program.
+    /// An apostrophe in front of the text prevents this.
+    ///
+    /// A formula could send data of the spreadsheet to others, or start a program.
     private static func isFormula(_ text: String) -> Bool {
-        // Includes the full-width forms of the four signs, which count in some languages.
+        // The full-width forms of the four signs begin a formula in some languages.
         let signs = "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars
         return text.unicodeScalars.first.map(signs.contains) ?? false
     }
 
-    /// Returns the text, quoted if it contains any possible separator: a formula could follow it.
+    /// Returns the text, with quotation marks if it contains a possible separator.
+    ///
+    /// A formula could follow the separator.
     private static func quoted(_ text: String) -> String {
         let needsQuotes = text.utf8.contains { $0.isOne(of: "\", ;\t\r\n") }
         return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text

@@ -2,13 +2,13 @@ import Description
 import Domain
 import Encodings
 
-/// The merge patch of a user: `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`, or without the `user` around it.
+/// The merge patch of a user: `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`, or `userStatus` alone.
 struct UserPatch {
     let status: UserStatus
 
     /// Reads a patch.
     ///
-    /// - Throws: `document_invalid` for everything else.
+    /// - Throws: `document_invalid` for any other patch.
     init(_ patch: JSONValue) throws(Failure) {
         var problems = DocumentProblems()
         var status: UserStatus?
@@ -18,7 +18,7 @@ struct UserPatch {
                 problems.add(pointer, "cannot be changed; \"userStatus\" can")
                 continue
             }
-            if isGiven { problems.add(pointer, "is given twice") }
+            if isGiven { problems.add(pointer, "is repeated") }
             isGiven = true
             status = [.enabled, .disabled].first { member.value.string?.hasSameBytes(as: $0.rawValue) ?? false }
             if status == nil { problems.add(pointer, "must be \"DISABLED\" or \"ENABLED\"") }
@@ -30,7 +30,9 @@ struct UserPatch {
         self.status = status
     }
 
-    /// Returns all members with their places, with those of `user` in place of `user`.
+    /// Returns all members with their places.
+    ///
+    /// The members of `user` take the place of `user`.
     private static func members(of patch: JSONValue) -> [(JSONPointer, JSONObject.Member)] {
         (patch.object?.members ?? []).flatMap { member -> [(JSONPointer, JSONObject.Member)] in
             let place = JSONPointer() / member.key

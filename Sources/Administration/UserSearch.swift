@@ -2,7 +2,7 @@ package import Domain
 import Encodings
 package import Store
 
-/// The criteria of a search for users, as the texts received.
+/// The criteria of a search for users, as received.
 package struct UserSearch: Sendable {
     package var objectID: String?
     package var subject: String?
@@ -10,12 +10,12 @@ package struct UserSearch: Sendable {
     package var name: String?
     package var status: String?
     package var provider: String?
-    /// The name of a declared property and its value, as text.
+    /// The name of a declared property, and the value as text.
     package var property: (name: String, value: String)?
 
     package init() {}
 
-    /// The names of the given criteria, without values.
+    /// The names of the criteria in the request, without values.
     var filters: [String] {
         let given: [(String, Bool)] = [
             ("objectId", objectID != nil), ("subject", subject != nil), ("email", email != nil), ("name", name != nil),
@@ -31,9 +31,9 @@ extension UserSearch {
 
     /// Returns the search for the store.
     ///
-    /// - Throws: `malformed_request` for the first invalid criterion, before the users table is read.
-    package func parsed(properties: [Property]) throws(Failure) -> PersonSearch {
-        var search = PersonSearch()
+    /// - Throws: `malformed_request` for the first invalid criterion. The users table has not been read then.
+    package func parsed(properties: [Property]) throws(Failure) -> UserListing {
+        var search = UserListing()
         if let objectID {
             search.objectID = try Self.value(ObjectID(objectID), "objectId must be a UUID with dashes.")
         }
@@ -58,7 +58,7 @@ extension UserSearch {
             guard let declared else {
                 throw Failure(
                     .malformedRequest,
-                    "The application has no property of this name. Users can be looked for by declared properties."
+                    "The application has no property with this name. Search by a declared property."
                 )
             }
             search.property = (declared.name, try Self.value(property.value, of: declared))
@@ -70,18 +70,18 @@ extension UserSearch {
         let name = property.name
         return switch property.type {
         case .string, .text: .text(try self.text(text, of: name.text))
-        case .int: .integer(try value(Int64(text), "The value of \(name) must be a whole number of 64 bits."))
+        case .int: .integer(try value(Int64(text), "The value of \(name) must be a 64-bit integer."))
         case .double: .double(try value(double(text), "The value of \(name) must be a number like 1.5."))
         case .boolean: .boolean(try value(boolean(text), "The value of \(name) must be true or false."))
-        case .date: .date(try value(Moment.readDay(text), "The value of \(name) must be a day like 2026-11-21."))
+        case .date: .date(try value(Moment.readDay(text), "The value of \(name) must be a date like 2026-11-21."))
         case .dateTime:
             .dateTime(
                 try value(
                     Moment.read(text),
-                    "The value of \(name) must be milliseconds since 1970 or a moment like 2026-11-21T10:27:08Z."
+                    "The value of \(name) must be milliseconds since 1970 or a time like 2026-11-21T10:27:08Z."
                 )
             )
-        case .json: throw Failure(.malformedRequest, "Users cannot be looked for by \(name): its type is JSON.")
+        case .json: throw Failure(.malformedRequest, "Users cannot be searched by \(name), because its type is JSON.")
         }
     }
 

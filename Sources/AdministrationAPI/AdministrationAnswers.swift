@@ -1,8 +1,8 @@
 import Description
 import HTTP
 
-// The descriptions of responses: of routes, in the forms of `AdministrationReply`, and of failures, in the form of the
-// error table.
+// The descriptions of responses. Responses of routes have the forms of `AdministrationReply`. Failures have the form of
+// the error table.
 
 extension ReplyHeader {
     static let challenge = ReplyHeader(
@@ -16,14 +16,14 @@ extension ReplyHeader {
         "ETag",
         as: "CurrentETag",
         .entityTag,
-        "What the resource has now, for If-Match; left out where there is nothing any more.",
+        "The current ETag of the resource, for If-Match. Absent if the resource does not exist any more.",
         isRequired: false
     )
     static let location = ReplyHeader(
         "Location",
         as: "Location",
         .string.format("uri-reference"),
-        "The path of what was made."
+        "The path of the created resource."
     )
 }
 
@@ -33,19 +33,23 @@ extension Reply {
         success(200, description, headers: [.tag], [Content(schema)])
     }
 
-    /// Describes 201 with the path of the new resource, and its entity tag unless the resource has none.
+    /// Describes 201 with the path of the new resource.
+    ///
+    /// If the resource has an entity tag, the response has it, too.
     static func created(_ schema: Schema, _ description: String, tagged isTagged: Bool = true) -> Reply {
         success(201, description, headers: isTagged ? [.tag, .location] : [.location], [Content(schema)])
     }
 
-    /// Describes 200 with a page of a list; with `orLines`, clients can get the whole list as JSON lines.
+    /// Describes 200 with a page of a list.
+    ///
+    /// With `orLines`, clients can also get the whole list as JSON lines.
     static func page(
         of item: Schema,
         as name: String? = nil,
         _ description: String,
         orLines: Bool = false
     ) -> Reply {
-        let lines = Schema.string.described("A JSON text of the items' schema on each line.")
+        let lines = Schema.string.described("One JSON text per line, with the schema of the items.")
         let content = [Content(.page(of: item, as: name))]
         return success(200, description, content + (orLines ? [Content(lines, as: "application/jsonl")] : []))
     }
@@ -86,52 +90,52 @@ extension Reply {
     static let notModified = Reply(
         304,
         as: "NotModified",
-        "The caller has this version.",
+        "The client already has this version.",
         headers: [.tag, .requestID]
     )
     static let badRequest = problem(
         400,
         "BadRequest",
         """
-        malformed_request: path, query, header or body cannot be read. document_invalid: `problems` lists all that is \
-        wrong with a document, each with its place.
+        malformed_request: path, query, header or body cannot be read. document_invalid: `problems` lists all problems \
+        of a document with their places.
         """
     )
     static let unauthorized = problem(
         401,
         "Unauthorized",
-        "operator_token_invalid: there is no token, or it does not count.",
+        "operator_token_invalid: the token is missing or not valid.",
         headers: [.challenge]
     )
     static let factorRefused = problem(
         401,
         "FactorRefused",
-        "operator_token_invalid, with WWW-Authenticate; pending_sign_in_invalid or second_factor_invalid, without."
+        "operator_token_invalid, with WWW-Authenticate; pending_login_invalid or second_factor_invalid, without."
     )
     static let forbidden = problem(
         403,
         "Forbidden",
         """
-        operator_forbidden: `role` is the one that this needs, or the token is a program's and this is for people \
-        (`x-federation-people`).
+        operator_forbidden: `role` is the required role, or the request is not allowed with a program's token \
+        (`x-federation-human`).
         """
     )
     static let notFound = problem(404, "NotFound", "not_found.")
     static let methodNotAllowed = problem(
         405,
         "MethodNotAllowed",
-        "method_not_allowed, to any other method of the path.",
+        "method_not_allowed, for other methods.",
         headers: [.allow]
     )
     static let conflict = problem(
         409,
         "Conflict",
-        "conflict: what is there does not allow it, or somebody else is changing it."
+        "conflict: the stored state does not allow it, or another change is running."
     )
     static let preconditionFailed = problem(
         412,
         "PreconditionFailed",
-        "precondition_failed: it has changed since it was read; `etag` is what it has now, and so is the header.",
+        "precondition_failed: the resource was changed since it was read. `etag` and the header have its current ETag.",
         headers: [.currentTag]
     )
     static let payloadTooLarge = problem(413, "PayloadTooLarge", "payload_too_large: more than 1 MiB.")
@@ -150,7 +154,7 @@ extension Reply {
     static let rateLimited = problem(
         429,
         "RateLimited",
-        "rate_limited: too many tokens from this address did not count.",
+        "rate_limited: too many invalid tokens from this address.",
         headers: [.retryAfter]
     )
     static let `internal` = problem(500, "Internal", "internal.")
@@ -169,9 +173,9 @@ extension Reply {
 extension Schema {
     static let problem = problem(
         optional: [
-            "id": .uuid.described("The open invitation of a contact that has one."),
+            "id": .uuid.described("The existing open invitation of the contact."),
             "role": .operatorRole,
-            "etag": .string.described("What the resource has now, in quotes, as If-Match takes it."),
+            "etag": .string.described("The current ETag of the resource, in quotes, for If-Match."),
             "hostName": .string,
             "application": .string,
             "entries": .array(of: .mappingEntry),

@@ -6,13 +6,13 @@ import NIOCore
 
 /// Requests to the routes of the administration from within the process.
 ///
-/// A call passes the same authentication, roles, second factors and audit log as a request over the network, and gets
-/// the same response.
+/// A call passes the same authentication, roles, second factors and audit log as a request over the network. The
+/// response is the same, too.
 package struct AdministrationCalls: Sendable {
     private let responder: RouterResponder<ManagementContext>
 
     /// The maximum size of a response in bytes.
-    private static let mostBytes = 8_388_608
+    private static let maxBytes = 8_388_608
 
     init(_ router: Router<ManagementContext>) {
         responder = router.buildResponder()
@@ -25,7 +25,9 @@ package struct AdministrationCalls: Sendable {
         package var path: [String]
         package var query: [(name: String, value: String)]
         package var body: JSONValue?
-        /// The expected tag of the resource; `*` overwrites any state.
+        /// The expected tag of the resource.
+        ///
+        /// `*` overwrites any state.
         package var tag: String?
 
         package init(
@@ -46,11 +48,11 @@ package struct AdministrationCalls: Sendable {
     /// The response to a call.
     package struct Answer: Sendable {
         package let status: HTTPResponse.Status
-        /// The body; nil without one.
+        /// The body; nil if there is none.
         package let body: JSONValue?
         /// The tag of the resource, without its quotes.
         package let tag: String?
-        /// The seconds before a retry of a refused call.
+        /// The seconds after which a refused call may be repeated.
         package let retryAfter: String?
     }
 
@@ -59,8 +61,8 @@ package struct AdministrationCalls: Sendable {
     /// - Parameters:
     ///   - call: The request.
     ///   - token: The text of the token.
-    ///   - context: The context of the outer request, which gives the call its source and its id.
-    /// - Returns: The response, also for a refused request.
+    ///   - context: The context of the outer request. The call has the source and the id of that request.
+    /// - Returns: The response, even if the request is refused.
     /// - Throws: The errors of the outer request's connection.
     package func send(_ call: Call, as token: String, context: ManagementContext) async throws -> Answer {
         var context = context
@@ -85,7 +87,7 @@ package struct AdministrationCalls: Sendable {
             body: RequestBody(buffer: content)
         )
         let response = try await responder.respond(to: request, context: context)
-        let collector = AnswerBody(limit: Self.mostBytes)
+        let collector = AnswerBody(limit: Self.maxBytes)
         try await response.body.write(collector)
         let bytes = Array(collector.bytes.readableBytesView)
         return Answer(
@@ -97,7 +99,7 @@ package struct AdministrationCalls: Sendable {
     }
 }
 
-/// A writer that collects the body of a response up to a limit.
+/// A writer that collects the body of a response, up to a limit.
 private final class AnswerBody: ResponseBodyWriter {
     private(set) var bytes = ByteBuffer()
     private let limit: Int
@@ -108,7 +110,7 @@ private final class AnswerBody: ResponseBodyWriter {
 
     func write(_ buffer: ByteBuffer) async throws {
         guard bytes.readableBytes + buffer.readableBytes <= limit else {
-            throw Failure(.payloadTooLarge, "This is larger than can be shown here.")
+            throw Failure(.payloadTooLarge, "This is too large to show here.")
         }
         bytes.writeImmutableBuffer(buffer)
     }

@@ -5,7 +5,7 @@ import HTTPTypes
 
 /// The OpenAPI document of the management listener, generated from the routes.
 ///
-/// This type adds everything that follows from a route: path parameters, extension members, and the possible failures.
+/// This type adds all that follows from a route: path parameters, extension members, and possible failures.
 package enum AdministrationDocument {
     /// Returns the document with the version of the service.
     package static func json(version: String) -> JSONValue {
@@ -38,12 +38,12 @@ package enum AdministrationDocument {
             "summary": .string("Applications, providers, properties, mappings, users and operators."),
             "description": .string(
                 """
-                The management listener. Words and rules are explained in administration.md. Any request can be \
-                answered 400 malformed_request or 414 target_too_long before its operation is looked for. Query \
-                parameters that are unknown or there twice are refused. The body of a PATCH is a JSON merge patch, and \
-                application/merge-patch+json is taken as its type as well. Each operation says by x-federation-role \
-                which role it needs; a role includes the ones before it: viewer, editor, owner. An operator who has a \
-                second factor must have shown it with the token as lately as x-federation-second-factor says, else 403 \
+                The management listener. See administration.md for terms and rules. Any request can fail with 400 \
+                malformed_request or 414 target_too_long before its operation is determined. Unknown and repeated \
+                query parameters are refused. The body of a PATCH is a JSON merge patch; the type \
+                application/merge-patch+json is also accepted. x-federation-role is the role that an operation needs; \
+                a role includes the ones before it: viewer, editor, owner. An operator with a second factor must have \
+                used it with the token as recently as x-federation-second-factor says, otherwise 403 \
                 second_factor_reauthentication_required.
                 """
             ),
@@ -53,17 +53,17 @@ package enum AdministrationDocument {
 
     private static let token: JSONObject = [
         "type": .string("http"), "scheme": .string("bearer"), "bearerFormat": .string("fedop_ and 43 characters"),
-        "description": .string("The token of an operator; `federation set operators/NAME role=viewer` makes one."),
+        "description": .string("An operator token. Create one with `federation set operators/NAME role=viewer`."),
     ]
 
-    /// The operations outside the routes of the administration.
+    /// The operations that are not routes of the administration.
     private static let open: [(path: String, operation: Operation)] = [
         (
             "/metrics",
             Operation(
                 "readMetrics",
-                "What the instance counts of itself, as Prometheus reads it.",
-                more: "With FEDERATION_METRICS_ACCESS=operator it asks for the token of an operator of any role.",
+                "Reads the metrics of the instance, for Prometheus.",
+                more: "With FEDERATION_METRICS_ACCESS=operator it needs an operator token of any role.",
                 marks: ["security": .array([.object([:]), .object(["operator": .array([])])])],
                 .success(
                     200,
@@ -77,9 +77,9 @@ package enum AdministrationDocument {
             "/health/live",
             Operation(
                 "isLive",
-                "Whether the process runs.",
+                "Checks whether the process runs.",
                 marks: ["security": .array([])],
-                .value(.health, "It is."),
+                .value(.health, "Yes."),
                 or: [.methodNotAllowed]
             )
         ),
@@ -87,23 +87,23 @@ package enum AdministrationDocument {
             "/health/ready",
             Operation(
                 "isReady",
-                "Whether this instance should get traffic.",
+                "Checks whether this instance should get traffic.",
                 marks: ["security": .array([])],
-                .value(.health, "It is."),
-                or: [.methodNotAllowed, .success(503, "It is not; `reason` says why.", [Content(.health)])]
+                .value(.health, "Yes."),
+                or: [.methodNotAllowed, .success(503, "No. `reason` says why.", [Content(.health)])]
             )
         ),
     ]
 }
 
 extension AdministrationRoute {
-    /// Returns the operation with everything that follows from the route.
+    /// Returns the operation with all that follows from the route.
     fileprivate func documented(under tag: String) -> Operation {
         var operation = operation()
         operation.tag = tag
         operation.marks.append("x-federation-role", .string(role.rawValue))
         operation.marks.append("x-federation-second-factor", .string(factor.rawValue))
-        if isForPeople { operation.marks.append("x-federation-people", .bool(true)) }
+        if isForPeople { operation.marks.append("x-federation-human", .bool(true)) }
         let isGuarded = operation.parameters.contains { $0.name == Parameter.ifMatch.name }
         var kind: [Reply] = [
             .badRequest, .unauthorized, .methodNotAllowed, .rateLimited, .internal, .unavailable,
@@ -127,10 +127,10 @@ extension Schema {
         optional: [
             "reason": .string,
             "errors": .strings.rule("minItems", .integer(1)).described(
-                "What makes logins of some applications fail, and would on every instance: `degraded`, with 200."
+                "What makes logins of some applications fail on every instance: `degraded`, with 200."
             ),
             "warnings": .strings.rule("minItems", .integer(1)).described(
-                "What an operator should change, and what keeps no instance from serving."
+                "What an operator should change. The instance serves all the same."
             ),
         ]
     ).named("Health")

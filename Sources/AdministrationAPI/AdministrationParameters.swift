@@ -14,20 +14,20 @@ extension Parameter {
         "limit",
         in: .query,
         .integer.range(1...200).byDefault(.integer(50)),
-        "How many items at most."
+        "The maximum number of items."
     )
-    static let cursor = Parameter("cursor", in: .query, .string.notEmpty, "What `next` was on the page before.")
+    static let cursor = Parameter("cursor", in: .query, .string.notEmpty, "`next` of the previous page.")
     static let dryRun = Parameter(
         "dryRun",
         in: .query,
         .boolean.byDefault(.bool(false)),
-        "Whether nothing is changed."
+        "Whether to change nothing (dry run)."
     )
     static let strict = Parameter(
         "strict",
         in: .query,
         .boolean.byDefault(.bool(false)),
-        "Whether a field that the provider is not known to have is an error; otherwise it is a warning."
+        "Whether a field that the provider is not known to have is an error instead of a warning."
     )
 
     // MARK: Preconditions
@@ -37,7 +37,7 @@ extension Parameter {
         in: .header,
         as: "IfMatch",
         .entityTags,
-        "The ETag that was read, or * to overwrite whatever is there. A change without it is answered 428.",
+        "The ETag that was read, or * to overwrite any version. A change without it fails with 428.",
         isRequired: true,
         example: "*"
     )
@@ -45,7 +45,7 @@ extension Parameter {
         "If-Match",
         in: .header,
         .entityTags,
-        "The ETag that was read, or * to overwrite whatever is there. Left out where there is nothing yet.",
+        "The ETag that was read, or * to overwrite any version. Leave it out to create the resource.",
         example: "*"
     )
     static let ifNoneMatch = Parameter(
@@ -53,7 +53,7 @@ extension Parameter {
         in: .header,
         as: "IfNoneMatch",
         .entityTags,
-        "The ETag that is at hand: 304 when it is still the same."
+        "The known ETag: the response is 304 if it is still current."
     )
 }
 
@@ -62,7 +62,7 @@ extension AdministrationRoute {
     var pathParameters: [Parameter] {
         let segments = path.split(separator: "/")
         return zip(segments, segments.dropFirst()).filter { $1.hasPrefix("{") }.map { segment, name in
-            // Several types of resources have a name or an id.
+            // The names and ids of several types of resources have the same parameter name.
             let key = ["{name}", "{id}"].contains(name) ? "\(segment)/\(name)" : String(name)
             guard let parameter = Self.knownInPaths[key] else { preconditionFailure("\(path): what is \(name)?") }
             return parameter
@@ -79,33 +79,33 @@ extension AdministrationRoute {
         "{invitationId}": .init("invitationId", in: .path, .uuid, "The invitation's id, in upper or lower case."),
         "{factorId}": .init("factorId", in: .path, .uuid, "The id of a second factor."),
         "{role}": .init("role", in: .path, .string.notEmpty, "One of the setting `roles`."),
-        "{template}": .init("template", in: .path, .string.notEmpty, "One of the templates that GET mails lists."),
+        "{template}": .init("template", in: .path, .string.notEmpty, "A template from GET mails."),
         "{sessionId}": .init(
             "sessionId",
             in: .path,
             .string.notEmpty,
-            "The id of a session, as the user's sessions list it; it is not the session's token."
+            "The id of a session from the user's sessions. It is not the session's token."
         ),
         "{provider}": .init(
             "provider",
             in: .path,
             .string.pattern("^[a-z][a-z0-9-]{0,31}$").examples("facebook"),
-            "What the operator calls the provider."
+            "The name of the provider in the application."
         ),
         "{appId}": .init(
             "appId",
             in: .path,
             .string.pattern("^[A-Za-z0-9_./:-]{1,255}$"),
-            "The app at the provider; `global` for Twitter, whose subjects are the same in all apps."
+            "The app at the provider. `global` for Twitter, whose subjects are the same in all apps."
         ),
-        "{subject}": .init("subject", in: .path, .subject, "The provider's id of the person."),
+        "{subject}": .init("subject", in: .path, .subject, "The user's id at the provider."),
         "sessions/{id}": .init(
             "id",
             in: .path,
             .string.pattern("^([0-9a-f]{16}|current)$"),
-            "The id of a session of the console, or `current` for the one that calls."
+            "The id of a console session, or `current` for the session of this request."
         ),
-        "tokens/{id}": .init("id", in: .path, .tokenID, "The id of a token, as the operator's tokens list it."),
+        "tokens/{id}": .init("id", in: .path, .tokenID, "The id of a token from the operator's tokens."),
         "{file}": .init("file", in: .path, .sha256, "The SHA-256 of the file, as hexadecimal digits."),
     ]
 }
@@ -125,10 +125,10 @@ extension Schema {
     static let entityTag = string.pattern(#"^"[!#-~]*"$"#)
     static let entityTags = string.pattern(#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#)
 
-    /// The schema of objects with property names as keys.
+    /// The schema of objects whose keys are property names.
     var propertyNames: Schema { keyed(by: .propertyName) }
 
-    /// The schema of objects with provider names as keys.
+    /// The schema of objects whose keys are provider names.
     var providerNames: Schema {
         keyed(by: .providerName.rule("not", .object(["const": .string("password")])))
     }
@@ -142,7 +142,7 @@ extension Schema {
     }
 
     /// Returns the schema of a list without further pages.
-    static func list(of item: Schema, next: String = "Always null: the list is whole.") -> Schema {
+    static func list(of item: Schema, next: String = "Always null: the list is complete.") -> Schema {
         part(of: item, next: next).named(item.name + "List")
     }
 

@@ -10,7 +10,7 @@ import NIOCore
 enum AdministrationReply: Sendable {
     /// 200, with the entity tag.
     case resource(Resource)
-    /// 201, with the entity tag and the path of the new resource in unencoded segments.
+    /// 201, with the entity tag and the path of the new resource. The segments of the path are not encoded.
     case created(Resource, at: [String])
     /// 200, a page of a list.
     case page(Page)
@@ -18,12 +18,15 @@ enum AdministrationReply: Sendable {
     case value(JSONValue)
     /// 200, JSON as bytes.
     case text([UInt8])
-    /// 200, a whole list with one JSON text per line: the first page, and a closure for the page at a cursor.
+    /// 200, a whole list with one JSON text per line. The values are the first page, and a closure that returns the
+    /// page at a cursor.
     case lines(Page, next: @Sendable (String) async throws(Failure) -> Page)
     /// 204.
     case done
 
-    /// Returns the response to a request; 304 for a client that has this version.
+    /// Returns the response to a request.
+    ///
+    /// The response is 304 if the client has this version.
     func response(to request: Request) throws(Failure) -> Response {
         switch self {
         case .resource(let resource):
@@ -48,7 +51,8 @@ enum AdministrationReply: Sendable {
         case .text(let bytes):
             return .json(bytes)
         case .lines(let first, let next):
-            // The request gives its concurrency slot back before the body: a client that stops reading blocks no other.
+            // The request gives its slot back before the body is sent. A client that stops reading therefore blocks no
+            // other.
             let body = ResponseBody { writer in
                 try await Self.write(first, next: next, to: &writer)
                 try await writer.finish(nil)
@@ -77,7 +81,7 @@ enum AdministrationReply: Sendable {
 
     /// Writes page after page.
     ///
-    /// An unreadable page ends the connection, so that no client takes a part for the whole.
+    /// If a page cannot be read, the connection is closed. No client then takes a part for the whole list.
     private static func write(
         _ first: Page,
         next: @Sendable (String) async throws(Failure) -> Page,
@@ -99,7 +103,7 @@ enum AdministrationReply: Sendable {
 
 /// The value of `If-Match` and `If-None-Match`: RFC 9110 §8.8.3, §13.1.1 and §13.1.2.
 enum EntityTags: Equatable {
-    /// `*`: any state.
+    /// `*`, any state.
     case any
     case list([EntityTag])
 
@@ -109,20 +113,24 @@ enum EntityTags: Equatable {
         let isWeak: Bool
     }
 
-    /// Reads the value of a header; several fields of one name are one list.
+    /// Reads the value of a header.
+    ///
+    /// Several header fields with the same name are one list.
     ///
     /// - Throws: `malformed_request`.
     init(_ value: String, header: String) throws(Failure) {
         guard let tags = Self.parse(Array(value.utf8)) else {
             throw Failure(
                 .malformedRequest,
-                #"\#(header) must be * or a list of entity tags in quotes, such as "17"; send the ETag as you got it."#
+                #"\#(header) must be * or a list of entity tags in quotes, such as "17". Send the ETag unchanged."#
             )
         }
         self = tags
     }
 
-    /// The precondition of a change, with strong tags only: a weak tag does not prove an unchanged state.
+    /// The precondition of a change.
+    ///
+    /// It has strong tags only, since an equal weak tag does not mean an unchanged state.
     var precondition: Precondition {
         switch self {
         case .any: .any
@@ -130,7 +138,7 @@ enum EntityTags: Equatable {
         }
     }
 
-    /// Returns whether a reader has the version with this tag.
+    /// Returns whether the client has the version with this tag.
     func includes(_ tag: String) -> Bool {
         switch self {
         case .any: true
@@ -138,7 +146,9 @@ enum EntityTags: Equatable {
         }
     }
 
-    /// Reads a list of tags, where senders may leave elements empty in place of absent values.
+    /// Reads a list of tags.
+    ///
+    /// Empty elements are allowed: RFC 9110 lets senders write them for absent values.
     private static func parse(_ bytes: [UInt8]) -> EntityTags? {
         var rest = trimmed(bytes[...])
         if rest.elementsEqual("*".utf8) { return .any }

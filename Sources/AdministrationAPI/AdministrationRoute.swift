@@ -9,7 +9,7 @@ import Logging
 
 /// A route of the administration: its parameters, the required role, and its handler.
 ///
-/// `all` contains all routes; a request can reach nothing else under `/admin`, so a loop over `all` covers everything.
+/// `all` has all routes. A request can reach nothing else under `/admin`, so tests that loop over `all` miss nothing.
 package struct AdministrationRoute: Sendable {
     typealias Handler = @Sendable (AdministrationCall) async throws -> AdministrationReply
 
@@ -20,13 +20,15 @@ package struct AdministrationRoute: Sendable {
     package let role: OperatorRole
     /// The query parameters of the route.
     package let query: [Parameter]
-    /// The maximum time since the step-up, for an operator who has a second factor.
+    /// How long ago the step-up may be at most, for an operator who has a second factor.
     package let factor: OperatorFactorDemand
-    /// Whether the route is about sessions or second factors of humans: a program's token is refused.
+    /// Whether the route is about sessions or second factors of humans.
+    ///
+    /// Such a route refuses the token of a program.
     package let isForPeople: Bool
-    /// The irreversible loss, as text for the confirmation on the command line; nil without a loss.
+    /// What is irreversibly lost, as text for the confirmation on the command line; nil if nothing is lost.
     package let loss: String?
-    /// The rest of the OpenAPI description, which does not follow from the other members.
+    /// The parts of the OpenAPI description that do not follow from the other members.
     let operation: @Sendable () -> Operation
     let handler: Handler
 
@@ -74,7 +76,7 @@ package struct AdministrationRoute: Sendable {
 extension AdministrationRoute {
     /// Mounts the route.
     ///
-    /// It checks the role, human or program, second factor, path and query, in this order, and then calls the handler.
+    /// The route checks the role, then human or program, second factor, path and query, and then calls the handler.
     func mount(on router: Router<ManagementContext>, administration: Administration) {
         router.on(RouterPath(path), method: method) { request, context in
             guard let caller = context.caller else { throw OperatorGate.refusal }
@@ -105,7 +107,7 @@ extension AdministrationRoute {
         }
     }
 
-    /// Returns why the caller may not call the route at all; nil for a permitted caller.
+    /// Returns why the caller may not call the route at all; nil if the caller may.
     private func refusal(of caller: Caller) -> Failure? {
         guard caller.role >= role else { return .roleRequired(role, insteadOf: caller.role) }
         return isForPeople && caller.calling.isMachine ? .personRequired : nil
@@ -126,7 +128,7 @@ extension AdministrationRoute {
         throw .factorRequired(factor)
     }
 
-    /// Returns the application of a refused request, if its id is valid.
+    /// Returns the application that a refused request names, if its id is valid.
     private static func application(in context: ManagementContext) -> String? {
         context.parameters["application"].flatMap { PercentEncoding.decode($0) }.flatMap { ApplicationID($0)?.text }
     }
@@ -136,7 +138,7 @@ extension Failure {
     fileprivate static func roleRequired(_ role: OperatorRole, insteadOf own: OperatorRole) -> Failure {
         Failure(
             .operatorForbidden,
-            "This needs the role \(role.rawValue); yours is \(own.rawValue).",
+            "This needs the role \(role.rawValue). Your role is \(own.rawValue). Ask an owner.",
             details: ["role": .string(role.rawValue)]
         )
     }
@@ -144,7 +146,7 @@ extension Failure {
     fileprivate static func factorRequired(_ factor: OperatorFactorDemand) -> Failure {
         Failure(
             .factorReauthenticationRequired,
-            "This needs a second factor that was shown of late: POST /admin/v1/operator/secondFactor/start.",
+            "This needs a recent second factor. Start with POST /admin/v1/operator/secondFactor/start.",
             details: ["seconds": factor.seconds.map(JSONValue.integer) ?? .null]
         )
     }
@@ -153,11 +155,11 @@ extension Failure {
 /// An authenticated operator.
 struct Caller: Sendable {
     let calling: CallingOperator
-    /// The operator in the audit log.
-    let actor: Actor
-    /// The slot of an administrative request; nil for a command in its own process.
+    /// The operator as the audit log names the operator.
+    let actor: ChangeAuthor
+    /// The slot of the request; nil for a command in its own process.
     ///
-    /// The slot is free after the last reference to it.
+    /// The slot is free when nothing refers to the caller any more.
     let slot: Slot?
 
     var name: OperatorName { calling.name }
@@ -179,12 +181,14 @@ struct AdministrationCall: Sendable {
         return limits
     }()
 
-    /// The maximum bytes of a decoded path parameter; the longest is the id of an unconfirmed factor.
+    /// The maximum number of bytes of a decoded path parameter.
+    ///
+    /// The longest is the id of an unconfirmed factor.
     private static let longestParameter = 1024
 
     /// Reads path and query.
     ///
-    /// `segments` returns the encoded segment for a path parameter.
+    /// `segments` returns the encoded segment of the path for a parameter.
     ///
     /// - Throws: `malformed_request`, `not_found`.
     init(
@@ -203,7 +207,7 @@ struct AdministrationCall: Sendable {
                 throw Failure(.malformedRequest, "The path must be percent-encoded UTF-8 without NUL.")
             }
             guard text.utf8.count <= Self.longestParameter else {
-                throw Failure(.notFound, "There is nothing at this path.")
+                throw Failure(.notFound, "This path does not exist.")
             }
             parameters[name] = text
         }
@@ -226,9 +230,9 @@ struct AdministrationCall: Sendable {
         }
     }
 
-    var actor: Actor { caller.actor }
+    var actor: ChangeAuthor { caller.actor }
 
-    /// Checks the caller's right to assign roles, if the document of a new user assigns any.
+    /// Checks whether the caller may give roles, if the document of a new user contains roles.
     ///
     /// - Throws: `operator_forbidden`, `second_factor_reauthentication_required`.
     func requireRight(toGiveRolesBy document: JSONValue) async throws(Failure) {
@@ -254,7 +258,7 @@ struct AdministrationCall: Sendable {
         }
     }
 
-    /// Whether `dryRun` is set: then nothing is changed.
+    /// Whether the parameter `dryRun` is set, so that nothing is changed.
     var isDryRun: Bool {
         get throws(Failure) { try flag(.dryRun) }
     }
@@ -277,14 +281,17 @@ struct AdministrationCall: Sendable {
     }
 
     /// Returns the body, a JSON document.
-    // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
+    // If inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting
+    // coroutine").
     @inline(never)
     func document(upTo limit: Int = bodyLimits.bytes) async throws(Failure) -> JSONValue {
         try await body(as: ["application/json"], upTo: limit)
     }
 
-    /// Returns the body, a JSON Merge Patch; the type JSON is accepted, too, since many clients can send no other.
-    // For the reason given at `document`.
+    /// Returns the body, a JSON Merge Patch.
+    ///
+    /// The type JSON is accepted, too, since many clients can send no other.
+    // See the reason at `document`.
     @inline(never)
     func patch() async throws(Failure) -> JSONValue {
         try await body(as: ["application/merge-patch+json", "application/json"])
@@ -297,7 +304,7 @@ struct AdministrationCall: Sendable {
         return try JSONParser.parse(body: bytes, limits: limits)
     }
 
-    /// Returns whether the client asks for this media type by name.
+    /// Returns whether the header `Accept` of the request names this media type.
     func accepts(_ type: String) -> Bool {
         (request.headers[.accept] ?? "").split(separator: ",").contains { element in
             let essence = element.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }

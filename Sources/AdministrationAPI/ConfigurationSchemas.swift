@@ -6,8 +6,8 @@ import HTTP
 
 /// The schemas of an application's configuration: settings, providers, properties.
 ///
-/// They come from the JSON Schema of application documents. Where a document names an environment variable, a request
-/// has a secret.
+/// The schemas come from the JSON Schema of application documents. Where a document has the name of an environment
+/// variable, a request has the secret itself.
 enum ConfigurationSchemas {
     /// A schema within the JSON Schema.
     enum Name {
@@ -25,7 +25,9 @@ enum ConfigurationSchemas {
         }
     }
 
-    /// Returns a schema of application documents, in which every member with a default is optional.
+    /// Returns a schema of application documents.
+    ///
+    /// Every member that has a default is optional.
     static func schema(_ name: Name) -> Schema {
         var references: [String: Schema] = [:]
         if case .provider(_, let secret) = name { references["secret"] = secret }
@@ -50,7 +52,9 @@ enum ConfigurationSchemas {
 }
 
 extension Schema {
-    /// The settings in a document or a request; an absent setting has its default.
+    /// The settings in a document or a request.
+    ///
+    /// An absent setting has its default.
     static let settingsDocument: Schema = {
         let settings = ConfigurationSchemas.schema(.settings)
         return settings.adding(optional: ["secondFactor": settings["secondFactor"].named("SecondFactorSettings")])
@@ -68,9 +72,9 @@ extension Schema {
             "type": .propertyType,
             "sync": .synchronisation,
             "required": .boolean,
-            "default": .any.described("The value when the profile lacks it."),
+            "default": .any.described("The value if the profile does not have it."),
             "whenMissing": .oneOf("keep", "clear"),
-            "transform": .any.described("A transform, or a list of them; see mapping.md."),
+            "transform": .any.described("A transform, or a list of transforms. See mapping.md."),
         ]
     ).named("Entry")
 
@@ -93,7 +97,7 @@ extension Schema {
         ConfigurationSchemas.kinds.map { kind in
             let document = document(of: kind)
             return document.patch.adding(optional: ["kind": document["kind"]])
-                .described("A member that is `null` returns to its default.").named(capitalized(kind) + "Patch")
+                .described("`null` resets a member to its default.").named(capitalized(kind) + "Patch")
         }
     ).named("ProviderPatch")
 
@@ -106,10 +110,7 @@ extension Schema {
             .open(to: Schema.either(documents).rule("required", .array([.string("kind")])))
             .providerNames
             .described(
-                """
-                By the names that the application calls them; one that is not called as its kind is says which that \
-                is.
-                """
+                "By the names in the application. A provider whose name is not its kind must give the kind."
             )
     }()
 
@@ -119,12 +120,14 @@ extension Schema {
 
     private static func document(of kind: String) -> Schema {
         options(of: kind, secret: givenSecret, token: givenToken, isStored: false)
-            .adding(optional: ["warnings": .strings.described("Ignored: what was read may be sent back.")])
+            .adding(optional: ["warnings": .strings.described("Ignored, so that you may send back what you read.")])
     }
 
     private static func capitalized(_ kind: String) -> String { kind.prefix(1).uppercased() + kind.dropFirst() }
 
-    /// Returns the options of a kind, with the schemas for app secrets and for the verify token.
+    /// Returns the options of a kind.
+    ///
+    /// The arguments are the schemas for app secrets and for the verify token.
     private static func options(of kind: String, secret: Schema, token: Schema, isStored: Bool) -> Schema {
         let options = ConfigurationSchemas.schema(.provider(kind: kind, secret: secret))
         let apps = options["apps"].mapElements { app in
@@ -148,19 +151,21 @@ extension Schema {
 
     static let givenSecret = given(.string.length(1...256)).described(
         """
-        The secret itself, as a text or as `value`. Left out, `null`, or as it was read (`set` or `env`), the stored \
-        one stays.
+        The secret, as a text or as `value`. If absent, `null`, or as it was read (`set` or `env`), the stored secret \
+        is kept.
         """
     ).named("GivenSecret")
 
     private static let givenToken = given(.string.pattern("^[!-~]{16,128}$")).described(
         """
-        What Facebook repeats when it sets up the webhook, as a text or as `value`. Left out, or as it was read (`set` \
-        or `env`), the stored one stays; `null` removes it.
+        The webhook verify token, as a text or as `value`. If absent, or as it was read (`set` or `env`), the stored \
+        one is kept. `null` removes it.
         """
     ).named("VerifyToken")
 
-    /// Returns the schema of a secret in a request: a text, or an object in the form of responses.
+    /// Returns the schema of a secret in a request.
+    ///
+    /// The secret is a text, or an object in the form of responses.
     private static func given(_ text: Schema) -> Schema {
         either([
             text,
@@ -174,20 +179,20 @@ extension Schema {
         ["set": .boolean],
         optional: [
             "changed": .moment.nullable,
-            "keyId": .string.nullable.described("Names the master key that it is under."),
+            "keyId": .string.nullable.described("The id of the master key that encrypts it."),
         ]
     ).named("StoredSecret")
 
     private static let storedToken = Schema.object(
         ["set": .boolean],
         optional: [
-            "changed": .moment.nullable.described("Null when it was set before version 5 of the schema."),
+            "changed": .moment.nullable.described("null if it was set before schema version 5."),
             "keyId": .string.nullable.described(
                 """
-                Names the master key that it is under; null while it is stored as it is, from before version 5 of the \
-                schema.
+                The id of the master key that encrypts it. null if it is stored unencrypted, from before schema \
+                version 5.
                 """
             ),
         ]
-    ).nullable.described("What Facebook repeats when it sets up the webhook; null when there is none.")
+    ).nullable.described("The webhook verify token. null: none.")
 }

@@ -2,39 +2,43 @@ import HTTP
 
 /// The waiting times of sources that send invalid operator tokens.
 ///
-/// From the fifth failure within a minute on, a source must wait 1 s, 2 s, 4 s … up to a minute after each failure. A
-/// success resets nothing: the owner of one valid token must not gain guesses by it. This is a pure state machine;
-/// times are arguments.
+/// At the fifth failure within a minute, a source must wait for one second. Each further failure doubles the wait, up
+/// to a minute. A success resets nothing: a client with one valid token must not gain attempts to guess others. This is
+/// a pure state machine, and times are arguments.
 struct FailedAttempts: Sendable {
     typealias Instant = ContinuousClock.Instant
     typealias Source = PeerAddress.Network
 
     private enum State {
-        /// The failures within a minute before the last one, the oldest first.
+        /// The failures within a minute, the oldest first. `last` is one of them.
         ///
-        /// The fifth failure changes the state to `slowed`; after the minute the state is deleted.
+        /// The fifth failure changes the state to `slowed`. The state counts until a minute after the last failure.
         case counting([Instant], last: Instant)
         /// No attempt is allowed before `until`.
         ///
-        /// Each further failure keeps the state; it is deleted ten minutes after the last failure.
+        /// Each further failure keeps this state. The state counts until ten minutes after the last failure.
         case slowed(failures: Int, until: Instant, last: Instant)
     }
 
-    /// The number of the first failure that causes a wait.
+    /// The number of failures at which a source must wait for the first time.
     static let firstSlowed = 5
     static let window: Duration = .seconds(60)
     static let longestWait = 60
-    /// The lifetime of a wait after the last failure; below the longest wait, each wait would restart at one second.
+    /// How long `slowed` counts after the last failure.
+    ///
+    /// A time shorter than the longest wait would make each wait begin at one second again.
     static let memory: Duration = .seconds(600)
-    /// The maximum number of sources; a new one replaces the source with the oldest last failure.
-    static let mostSources = 4096
+    /// The maximum number of sources.
+    ///
+    /// A further source replaces the one whose last failure is the oldest.
+    static let maxSources = 4096
 
     private var states: [Source: State] = [:]
 
     /// The number of remembered sources.
     var count: Int { states.count }
 
-    /// Returns the remaining wait of a source in whole seconds, at least one; nil when it may try.
+    /// Returns how many whole seconds a source must wait, at least one; nil if it may try.
     func wait(of source: Source, at now: Instant) -> Int? {
         guard case .slowed(_, let until, _) = states[source], now < until else { return nil }
         let rest = (until - now).components
@@ -43,7 +47,7 @@ struct FailedAttempts: Sendable {
 
     /// Records a failure.
     ///
-    /// - Returns: The number of the source's remembered failures.
+    /// - Returns: The number of the source's failures that count.
     mutating func recordFailure(of source: Source, at now: Instant) -> Int {
         var failures = 1
         var state = State.counting([now], last: now)
@@ -55,7 +59,7 @@ struct FailedAttempts: Sendable {
         case .slowed(let earlier, _, let last) where now - last < Self.memory:
             failures = earlier + 1
         default:
-            if states.count >= Self.mostSources { makeRoom(at: now) }
+            if states.count >= Self.maxSources { makeRoom(at: now) }
         }
         if failures >= Self.firstSlowed {
             let wait = min(1 << min(failures - Self.firstSlowed, 6), Self.longestWait)
@@ -67,7 +71,7 @@ struct FailedAttempts: Sendable {
 
     private mutating func makeRoom(at now: Instant) {
         states = states.filter { !Self.isForgotten($0.value, at: now) }
-        guard states.count >= Self.mostSources else { return }
+        guard states.count >= Self.maxSources else { return }
         let oldest = states.min { Self.last($0.value) < Self.last($1.value) }
         if let oldest { states[oldest.key] = nil }
     }

@@ -1,12 +1,12 @@
 /// Recently accepted tokens, by the SHA-256 of their text.
 ///
-/// They are exempt from the waiting of their source, so that a stranger behind the same address cannot lock out a
-/// working operator. They are exempt from nothing else: the database checks each token at each request.
+/// Requests with these tokens need not wait when their source must wait. An attacker at the same address thus cannot
+/// lock an operator out. There is no other exemption: the database checks each token at each request.
 struct KnownTokens: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     static let memory: Duration = .seconds(600)
-    static let most = 1024
+    static let max = 1024
 
     private var seen: [[UInt8]: Instant] = [:]
 
@@ -17,7 +17,7 @@ struct KnownTokens: Sendable {
     }
 
     mutating func insert(_ hash: [UInt8], at now: Instant) {
-        if seen[hash] == nil, seen.count >= Self.most, let oldest = seen.min(by: { $0.value < $1.value }) {
+        if seen[hash] == nil, seen.count >= Self.max, let oldest = seen.min(by: { $0.value < $1.value }) {
             seen[oldest.key] = nil
         }
         seen[hash] = now

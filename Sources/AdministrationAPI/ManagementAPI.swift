@@ -5,21 +5,21 @@ import HTTP
 import HTTPTypes
 package import Hummingbird
 
-/// The management listener: public health, the administration for operators, and metrics for either.
+/// The management listener: health for all clients, the administration for operators, and metrics for either.
 package enum ManagementAPI {
     /// Mounts pages that call the administration.
     package typealias Pages = @Sendable (Router<ManagementContext>, AdministrationCalls) -> Void
 
     /// Creates the routes with their use cases.
     ///
-    /// `pages` mounts pages outside the gate, which call the administration through the gate.
+    /// `pages` mounts pages in front of the gate. Their calls of the administration pass the gate.
     package static func router(
         useCases: UseCases,
         administration: Administration,
         metrics: MetricsPage,
         pages: Pages? = nil
     ) -> Router<ManagementContext> {
-        // Both routers share one gate, and so its known sources and its count of concurrent requests.
+        // Both routers share one gate. They therefore share its known tokens and its count of concurrent requests.
         let gate = OperatorGate(
             administration: administration,
             pseudonyms: useCases.pseudonyms,
@@ -27,11 +27,11 @@ package enum ManagementAPI {
         )
         let router = Router(context: ManagementContext.self)
         router.add(middleware: RequestMetrics<ManagementContext>(listener: "management"))
-        // An operator's source is the connection's address: no header can replace it.
+        // An operator's source is the address of the connection. No header can replace it.
         router.add(middleware: PeerMiddleware<ManagementContext>(trustedProxies: 0))
         router.add(middleware: ReplyMiddleware<ManagementContext> { _ in OperatorProblem() })
         router.add(middleware: RequestCheck<ManagementContext>())
-        // Never queries the database: load or an outage must not make a supervisor restart the process.
+        // This check never queries the database: load or an outage must not make a supervisor restart the process.
         router.get("/health/live") { _, _ in health("live") }
         router.get("/health/ready") { _, _ in
             let readiness = await useCases.health.readiness()

@@ -8,9 +8,13 @@ package struct ManagementContext: HTTPContext {
     package let requestID: String
     package let remoteAddress: SocketAddress?
     package var peer: PeerAddress
-    /// The authenticated operator; only `OperatorGate` sets it.
+    /// The authenticated operator.
+    ///
+    /// Only `OperatorGate` sets it.
     var caller: Caller?
-    /// Whether the request waits for a slot when all are taken: a page of the console makes several calls at once.
+    /// Whether the request waits for a slot if all are taken.
+    ///
+    /// Requests of the console do: a page makes several at once.
     var waitsForPlace = false
 
     package init(source: ApplicationRequestContextSource) {

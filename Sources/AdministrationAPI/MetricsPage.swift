@@ -5,11 +5,11 @@ import NIOCore
 
 /// `GET /metrics`: the metrics of the service for a scraper.
 package struct MetricsPage: Sendable {
-    /// The right to read the metrics.
+    /// Which clients may read the metrics.
     package enum Access: String, Sendable, CaseIterable {
-        /// Every client of the management listener, as for its health.
+        /// All clients of the management listener, as for its health.
         case open
-        /// The owner of an operator's token, of any role.
+        /// Operators of any role, with a token.
         case `operator`
     }
 
@@ -23,7 +23,9 @@ package struct MetricsPage: Sendable {
         self.text = text
     }
 
-    /// Mounts the route; where it requires a token, behind the `OperatorGate`.
+    /// Mounts the route.
+    ///
+    /// If the route requires a token, the `OperatorGate` must be in front of it.
     func mount(on router: Router<ManagementContext>) {
         router.get("/metrics") { _, context in
             guard access == .open || context.caller != nil else { throw OperatorGate.refusal }

@@ -11,20 +11,21 @@ import Secrets
 
 /// The authentication of operators for everything under `/admin`.
 ///
-/// A client without a valid token learns nothing, not even which paths exist. The gate identifies the operator; each
-/// route checks the rights, and refuses a request that did not pass the gate.
+/// A client without a valid token learns nothing, not even which paths exist. The gate identifies the operator. Each
+/// route checks the rights, and refuses a request that has not passed the gate.
 struct OperatorGate: RouterMiddleware {
     let administration: Administration
     let pseudonyms: Pseudonyms
     let rateLimiter: RateLimiter
     private let attempts = NIOLockedValueBox(FailedAttempts())
     private let known = NIOLockedValueBox(KnownTokens())
-    private let concurrency = ConcurrencyLimit<PeerAddress.Network>(limit: Self.mostRequests)
+    private let concurrency = ConcurrencyLimit<PeerAddress.Network>(limit: Self.maxRequests)
 
-    /// The maximum of concurrent administrative requests (decision D10), since their database connections are few.
+    /// The maximum number of concurrent administrative requests (decision D10).
     ///
-    /// One source has at most three quarters.
-    static let mostRequests = 16
+    /// The number is small, since these requests have few database connections. One source may have at most three
+    /// quarters of them.
+    static let maxRequests = 16
 
     init(administration: Administration, pseudonyms: Pseudonyms, rateLimiter: RateLimiter) {
         self.administration = administration
@@ -37,7 +38,7 @@ struct OperatorGate: RouterMiddleware {
         context: ManagementContext,
         next: (Request, ManagementContext) async throws -> Response
     ) async throws -> Response {
-        // A path with a route has a pattern here; other paths are judged by their first segment.
+        // If the path has a route, its pattern is here. Other paths are judged by their first segment.
         let first = request.uri.path.split(separator: "/", maxSplits: 1).first ?? ""
         guard context.endpointPath != nil || first.utf8.elementsEqual("admin".utf8) else {
             return try await next(request, context)
@@ -67,7 +68,7 @@ struct OperatorGate: RouterMiddleware {
         guard let slot = await place(for: context) else {
             throw Failure(
                 .overloaded,
-                "Too many administrative requests are under way. Nothing was begun; try again shortly.",
+                "Too many administrative requests are running. Nothing was changed. Try again shortly.",
                 retryAfter: 1
             )
         }
@@ -87,21 +88,24 @@ struct OperatorGate: RouterMiddleware {
         known.withLockedValue { $0.insert(hash, at: .now) }
         return Caller(
             calling: found,
-            actor: Actor(name: found.name.text, source: context.peer.text),
+            actor: ChangeAuthor(name: found.name.text, source: context.peer.text),
             slot: slot
         )
     }
 
-    /// Returns the operator of a token.
+    /// Returns the operator to whom a token belongs; nil if the token is invalid.
     ///
-    /// Where the first owner is created, only the token of the setup link is valid, which is valid nowhere else.
+    /// The route that creates the first owner (`isSetUp`) accepts only the token of the setup link. No other route
+    /// accepts that token.
     private func holder(of token: OperatorToken, isSetUp: Bool) async throws(Failure) -> CallingOperator? {
         isSetUp
             ? try await administration.operators.caller(settingUpBy: token)
             : try await administration.operators.authenticate(token)
     }
 
-    /// Returns a slot for the request; nil when all are taken, for a waiting request after two seconds.
+    /// Returns a slot for the request; nil if all are taken.
+    ///
+    /// A request that waits gets nil after two seconds.
     private func place(for context: ManagementContext) async -> Slot? {
         var looks = context.waitsForPlace ? 40 : 0
         while looks > 0 {
@@ -112,7 +116,7 @@ struct OperatorGate: RouterMiddleware {
         return Slot(concurrency, for: context.peer.network)
     }
 
-    /// Refuses a source that must wait, unless its token was accepted recently.
+    /// Refuses a request if its source must wait, unless its token was accepted recently.
     private func letTry(_ peer: PeerAddress, hash: [UInt8]) throws(Failure) {
         let now = ContinuousClock.now
         guard let wait = attempts.withLockedValue({ $0.wait(of: peer.network, at: now) }),
@@ -120,7 +124,7 @@ struct OperatorGate: RouterMiddleware {
         else { return }
         throw Failure(
             .rateLimited,
-            "Too many operator tokens from this address did not count. Wait as long as Retry-After says.",
+            "Too many invalid operator tokens from this address. Try again after the time in Retry-After.",
             retryAfter: wait
         )
     }
@@ -132,7 +136,7 @@ struct OperatorGate: RouterMiddleware {
         context.logger.notice("operator refused", metadata: metadata)
     }
 
-    /// Returns the token of `Bearer TOKEN` (RFC 6750 §2.1), if it has the form of an operator token.
+    /// Returns the token in `Bearer TOKEN` (RFC 6750 §2.1), if the text has the form of an operator token.
     private static func token(in header: String) -> OperatorToken? {
         let scheme = header.utf8.prefix { $0 != 0x20 }
         guard scheme.map({ $0 | 0x20 }).elementsEqual("bearer".utf8) else { return nil }
@@ -142,17 +146,18 @@ struct OperatorGate: RouterMiddleware {
     static let refusal = Failure(
         .operatorTokenInvalid,
         """
-        This needs the token of an operator, sent as Authorization: Bearer fedop_…; `federation set operators/NAME role=viewer` makes one.
+        This needs an operator token, sent as Authorization: Bearer fedop_…. Create one with `federation set \
+        operators/NAME role=viewer`.
         """
     )
 }
 
-/// A slot that a request occupies for the lifetime of the value.
+/// A slot that a request has as long as this value exists.
 final class Slot: Sendable {
     private let concurrency: ConcurrencyLimit<PeerAddress.Network>
     private let source: PeerAddress.Network
 
-    /// Takes a slot; nil when all are taken, or the source has its maximum.
+    /// Takes a slot; nil if all are taken, or if the source has as many as it may have.
     init?(_ concurrency: ConcurrencyLimit<PeerAddress.Network>, for source: PeerAddress.Network) {
         guard concurrency.enter(source) else { return nil }
         self.concurrency = concurrency

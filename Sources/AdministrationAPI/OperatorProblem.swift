@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// The conversion of failures to responses for operators: the table of docs/administration.md#failures.
 ///
-/// A failure that clients of Backendless can get as well has the same number there.
+/// A failure that clients of Backendless can also get has the same number as there.
 struct OperatorProblem: NumberedErrorTable {
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
         switch reason {
@@ -57,7 +57,7 @@ struct OperatorProblem: NumberedErrorTable {
         case .loginTakenByOther: (3018, .conflict)
         case .emailInvalid: (3040, .badRequest)
         case .secondFactorInvalid: (8182, .unauthorized)
-        case .pendingSignInInvalid: (8183, .unauthorized)
+        case .pendingLoginInvalid: (8183, .unauthorized)
         case .factorReauthenticationRequired: (8184, .forbidden)
         case .factorNotOffered: (8185, .badRequest)
         case .tooManyFactors: (8186, .conflict)
@@ -72,7 +72,7 @@ struct OperatorProblem: NumberedErrorTable {
         case .identityTaken: (8170, .conflict)
         case .lastLoginMethod: (8171, .conflict)
         case .rateLimited: (999, .tooManyRequests)
-        // Failures for clients only; for an operator they are an internal error.
+        // Failures that only clients can get. For an operator they are internal errors.
         case .queryInvalid, .queryForbidden, .creationForbidden, .deletionForbidden, .tableUnknown, .loginCancelled,
             .loginStateInvalid, .callbackRefused, .credentialReplayed, .sessionInvalid, .alreadyLoggedIn,
             .tooManySessions, .loginUnknown, .loginIncomplete, .loginInvalid, .emailUnconfirmed,

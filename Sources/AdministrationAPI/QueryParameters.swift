@@ -3,7 +3,9 @@ import Domain
 import Encodings
 import HTTP
 
-/// The query parameters of a request, read strictly: a misspelt filter must not return everything.
+/// The query parameters of a request.
+///
+/// Unknown ones are refused: a misspelt filter must not return everything.
 struct QueryParameters {
     private let values: [String: String]
 
@@ -13,22 +15,22 @@ struct QueryParameters {
     /// Reads a query.
     ///
     /// - Parameters:
-    ///   - query: The part after the `?`; nil without one.
+    ///   - query: The part after the `?`; nil if there is none.
     ///   - known: The parameters of the route.
     /// - Throws: `malformed_request` for an unknown or repeated name, and for text that cannot be decoded.
     init(_ query: String?, known: [Parameter]) throws(Failure) {
         let known = known.map(\.name)
         var values: [String: String] = [:]
-        // More pairs than names are an error, so a long query is not read to its end.
-        for pair in EncodedPair.read(query ?? "", most: known.count, longest: Self.longestValue) {
+        // More pairs than names are an error. A long query is therefore not read to its end.
+        for pair in EncodedPair.read(query ?? "", max: known.count, longest: Self.longestValue) {
             guard let text = pair.name, let name = known.first(where: { $0.hasSameBytes(as: text) })
             else {
                 let names = known.isEmpty ? "none" : known.joined(separator: ", ")
                 let hint = pair.name.map { NearestName.hint(for: $0, among: known) } ?? ""
-                throw Failure(.malformedRequest, "A query parameter is not known here\(hint). Known: \(names).")
+                throw Failure(.malformedRequest, "A query parameter is not known\(hint). Known parameters: \(names).")
             }
             guard values[name] == nil else {
-                throw Failure(.malformedRequest, "The query parameter \(name) is there twice. Send it once.")
+                throw Failure(.malformedRequest, "The query parameter \(name) is repeated. Send it once.")
             }
             guard let value = pair.value else {
                 throw Failure(

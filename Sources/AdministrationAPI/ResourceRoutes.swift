@@ -6,14 +6,16 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The routes as called by the command line: through the same handlers as a request, with the command's arguments.
+/// The routes for the command line.
+///
+/// A command calls the same handlers as a request, with the command's arguments.
 extension AdministrationRoute {
     /// The routes that read, create, change and delete resources of the database.
     package static let resources = groups.flatMap(\.routes).filter { route in
         !elsewhere.contains(route.operation().id) && (route.method != .post || route.makes)
     }
 
-    /// Operations with commands of their own, and those about the caller or about one instance.
+    /// Operations that have commands of their own, and operations about the caller or about one instance.
     private static let elsewhere: Set<String> = Set(
         (own + setup).map { $0.operation().id } + [
             "readDocument", "putDocument", "readSecrets", "examine", "readLogins", "compareMappingRevisions",
@@ -27,9 +29,9 @@ extension AdministrationRoute {
 
     package var summary: String { operation().summary }
 
-    /// Returns the schema of the body; nil without one.
+    /// Returns the schema of the body; nil if there is none.
     ///
-    /// For a provider with the name of its kind, it is the schema of that kind.
+    /// For a provider that has the name of its kind, the schema is that of the kind.
     package func document(at segments: [String: Substring] = [:]) -> Schema? {
         let document = operation().body?.schema
         let kind = segments["provider"].flatMap { name in ConfigurationSchemas.kinds.firstIndex { $0 == name } }
@@ -72,13 +74,15 @@ extension AdministrationRoute {
         case done
     }
 
-    /// Calls the route as the operator at this machine, who has all rights.
+    /// Calls the route as the operator who runs a command at this machine.
+    ///
+    /// This operator has all rights.
     ///
     /// - Parameters:
     ///   - segments: The encoded path segment for each parameter.
     ///   - query: The query parameters.
     ///   - body: The document or the merge patch.
-    ///   - tag: The expected tag of the resource; nil overwrites any state.
+    ///   - tag: The expected tag of the resource. Nil overwrites any state.
     ///   - actor: The operator, for the audit log.
     ///   - administration: The use cases.
     /// - Returns: The result.
@@ -88,7 +92,7 @@ extension AdministrationRoute {
         query: [(name: String, value: String)] = [],
         body: JSONValue? = nil,
         tag: String? = nil,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         of administration: Administration
     ) async throws -> Outcome {
         var content = ByteBuffer()
@@ -128,7 +132,9 @@ extension AdministrationRoute {
 }
 
 extension CallingOperator {
-    /// The operator at this machine, who has the database's password.
+    /// The operator who runs a command at this machine.
+    ///
+    /// The command has the password of the database, so the operator has all rights.
     fileprivate static var local: CallingOperator {
         guard let name = OperatorName("cli") else { preconditionFailure("cli is a name of an operator") }
         return CallingOperator(

@@ -7,12 +7,14 @@ package import Store
 
 /// The configuration of every application, in memory, as of the last read of the database.
 ///
-/// `run` reads as soon as the database announces a change, and every few seconds in any case, since an announcement can
-/// be lost with its connection. Only changed applications are loaded again. While the database is unreachable the last
-/// copy stays in use; a login that needs the database then fails with a clear reason. A change by this process is read
-/// before its success is reported (`follow`).
+/// `run` reads when the database announces a change. It also reads every few seconds, since an announcement can be lost
+/// with its connection. Only changed applications are loaded again. While the database is unreachable the last copy
+/// stays in use, and a login that needs the database fails with a clear reason. After a change by this process,
+/// `follow` reads the change before its success is reported.
 package final class ApplicationDirectory: Sendable {
-    /// Database connections that no slow query of an operator occupies.
+    /// The database connections for the configuration.
+    ///
+    /// No slow query of an operator occupies them.
     private let store: Store
     private let masterKeys: MasterKeys
     private let kinds: ProviderKinds
@@ -21,17 +23,19 @@ package final class ApplicationDirectory: Sendable {
     package let banKey: BanKey
     package let tokenKeys: TokenKeys
     private let memory = NIOLockedValueBox(ConfigurationMemory())
-    private let looks = Looks<Sight>()
+    private let looks = CoalescedReads<ReadOutcome>()
     /// When the copy was last known to match the database.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private let clockOffset = NIOLockedValueBox<Int64?>(nil)
-    /// Why this instance may encrypt nothing any more: the database has other master keys registered.
+    /// Why this instance must not encrypt: the database has other master keys registered.
     private let refusal = NIOLockedValueBox<Failure?>(nil)
-    /// At most one read is due: it sees everything that was announced before it began.
+    /// At most one read is due.
+    ///
+    /// It sees every change that was announced before it began.
     private let due = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// The outcome of a read of the database.
-    private enum Sight: Sendable {
+    private enum ReadOutcome: Sendable {
         /// The copy is at least as new as the database was when the read began.
         case current
         /// The database could not be read, and the copy is unchanged.
@@ -40,10 +44,14 @@ package final class ApplicationDirectory: Sendable {
         case unusable(UnusableMasterKey)
     }
 
-    /// The interval of reads: the latest time at which a change with a lost announcement is seen.
+    /// The interval of reads.
+    ///
+    /// A change whose announcement was lost is seen after this time.
     private static let interval = Duration.seconds(5)
-    /// How long to retry the read of a change by this process before the application is not served.
-    private static let patience = Duration.seconds(2)
+    /// How long a change by this process is read again after failures.
+    ///
+    /// After that, the application is not served.
+    private static let timeout = Duration.seconds(2)
 
     package init(
         store: Store,
@@ -62,7 +70,9 @@ package final class ApplicationDirectory: Sendable {
         tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
     }
 
-    /// Returns the application of an id and an API key, from a public path's first two segments or two headers.
+    /// Returns the application with an id and an API key.
+    ///
+    /// Both come from two path segments of the URL or from two headers.
     ///
     /// - Throws: `unknown_application`, with the same text for an unknown id and a wrong key.
     package func application(
@@ -73,15 +83,15 @@ package final class ApplicationDirectory: Sendable {
         guard let id = ApplicationID(id), let found = try copy.application(id), let key = found.key(key) else {
             throw Failure(
                 .unknownApplication,
-                "There is no application with this id and API key. Check both in the base URL of your client."
+                "No application has this id and API key. Check both in the base URL of your client."
             )
         }
         return (found, key)
     }
 
-    /// Returns the application of an API key, for protocols whose clients send nothing else.
+    /// Returns the application with an API key, for protocols whose clients send nothing else.
     ///
-    /// - Throws: `unknown_application`, also while two applications have the key: neither may get the other's users.
+    /// - Throws: `unknown_application`, even if two applications have the key: neither may get the other's users.
     package func application(key: Substring) throws(Failure) -> (application: LoadedApplication, key: APIKey) {
         guard let found = try loadedCopy().application(key: key) else {
             throw Failure(.unknownApplication, "No application has this API key. Check the key in your client.")
@@ -89,7 +99,7 @@ package final class ApplicationDirectory: Sendable {
         return found
     }
 
-    /// Returns the application of an id, for pages that a mail links to and for its published keys.
+    /// Returns the application with an id, for its published keys and for pages behind mailed links.
     ///
     /// - Throws: `not_found`.
     package func application(id: Substring) throws(Failure) -> LoadedApplication {
@@ -97,21 +107,23 @@ package final class ApplicationDirectory: Sendable {
         guard let id = ApplicationID(id), let found = try copy.application(id) else {
             throw Failure(
                 .notFound,
-                "There is nothing at this address. Check that it is complete."
+                "This address does not exist. Check that it is complete."
             )
         }
         return found
     }
 
-    /// Returns the application to which a host's path `/api` belongs; `host` is `Host` without port, in lower case.
+    /// Returns the application to which the path `/api` of a host belongs.
     ///
-    /// - Throws: `unknown_application`, also while two applications claim the host: neither may get the other's users.
+    /// `host` is the value of the header `Host` in lower case, without port.
+    ///
+    /// - Throws: `unknown_application`, even if two applications claim the host: neither may get the other's users.
     package func application(host: Substring) throws(Failure) -> LoadedApplication {
         let copy = try loadedCopy()
         guard let named = copy.application(host: host), let found = try copy.application(named.application.id) else {
             throw Failure(
                 .unknownApplication,
-                "No application has this host name. Its operator can add it to the setting hostNames."
+                "No application has this host name. The operator can add it to the setting hostNames."
             )
         }
         return found
@@ -128,10 +140,13 @@ package final class ApplicationDirectory: Sendable {
         memory.withLockedValue { $0.copy?.application(host: host)?.application.settings.allowedOrigins }
     }
 
-    /// Runs `body`, and retries it with the current application whenever a change of the application made it fail.
+    /// Runs `body`.
     ///
-    /// A statement may name a column that is gone; nothing was done then. No retry begins after `end`. Effects other
-    /// than the statements that name columns belong before this call: a retry would repeat them.
+    /// Repeats it with the current application when a change of the application made it fail.
+    ///
+    /// The reason for such a failure is a statement that names a removed column, and the statement has then had no
+    /// effect. No repetition begins after `end`. `body` must have no effects other than such statements, since a
+    /// repetition would repeat them.
     package func withCurrent<Result>(
         _ loaded: LoadedApplication,
         until end: ContinuousClock.Instant,
@@ -148,7 +163,7 @@ package final class ApplicationDirectory: Sendable {
         }
     }
 
-    /// Returns the current application, for a caller whose statement does not fit the database.
+    /// Returns the current application, for a caller whose statement no longer fits the database.
     ///
     /// - Parameters:
     ///   - loaded: The application that the statement was made for.
@@ -168,13 +183,15 @@ package final class ApplicationDirectory: Sendable {
         return await look(until: end) ? try current() : nil
     }
 
-    /// Reads a committed change into the copy, so that later requests see the change.
+    /// Reads a committed change into the copy.
     ///
-    /// While the change cannot be read the application is not served, since what was forbidden must not stay allowed.
+    /// Later requests see the change.
+    ///
+    /// While the change cannot be read, the application is not served: what the change forbids must not stay allowed.
     package func follow(changeOf id: ApplicationID) async {
-        // The change may have deleted the application, and its keys with it.
+        // If the change deleted the application, its keys are deleted, too.
         tokenKeys.forget()
-        guard await !look(until: .now + Self.patience) else { return }
+        guard await !look(until: .now + Self.timeout) else { return }
         memory.withLockedValue { $0.suspend(id) }
         due.continuation.yield()
         logger.error(
@@ -183,7 +200,7 @@ package final class ApplicationDirectory: Sendable {
         )
     }
 
-    /// All applications; empty while there is no copy of the configuration, or this instance may encrypt nothing.
+    /// All applications; empty before the first copy, and while `keyRefusal` is not nil.
     package var applications: [LoadedApplication] {
         guard keyRefusal == nil else { return [] }
         return memory.withLockedValue { $0.copy.map { Array($0.applications.values) } ?? [] }
@@ -213,7 +230,9 @@ package final class ApplicationDirectory: Sendable {
     /// Whether a copy of the configuration is in memory.
     package var isLoaded: Bool { memory.withLockedValue { $0.copy != nil } }
 
-    /// Why this instance may encrypt nothing, and so serves no request; nil when it may, or nothing is known yet.
+    /// The failure that keeps this instance from serving: the database does not accept the instance's master key.
+    ///
+    /// Nil while the key is accepted, and before the first check.
     package var keyRefusal: Failure? { refusal.withLockedValue(\.self) }
 
     /// Keeps the copy current until the task is cancelled.
@@ -243,7 +262,7 @@ package final class ApplicationDirectory: Sendable {
         for await _ in due.stream {
             try await refresh()
             if warning == nil, isLoaded { warning = Task { await warnOfPasswords() } }
-            // Unchanged settings reach their end of life, too.
+            // Settings reach their end of life without a change, too.
             if day != clock.today {
                 day = clock.today
                 Ending.all(in: applications, on: day).log(to: logger)
@@ -254,7 +273,9 @@ package final class ApplicationDirectory: Sendable {
         }
     }
 
-    /// Reads the database once; a failure is logged, and the copy stays as it is.
+    /// Reads the database once.
+    ///
+    /// A failure is logged, and the copy stays as it is.
     package func refresh() async throws(UnusableMasterKey) {
         if case .unusable(let unusable) = await looks.join({ await self.look() }) { throw unusable }
     }
@@ -269,14 +290,14 @@ package final class ApplicationDirectory: Sendable {
         }
     }
 
-    private func look() async -> Sight {
+    private func look() async -> ReadOutcome {
         var look = memory.withLockedValue { $0.look() }
         let read: ConfigurationCopy
         let banKeyID: String?
         do throws(Failure) {
             do throws(Failure) {
-                // Only an instance that starts registers a new key, and only if it also holds a registered one: so a
-                // rotation begins.
+                // Only an instance that starts registers a new key, and only if it also holds a registered key. This
+                // begins a rotation.
                 try await store.admit(masterKeys, registering: !isLoaded)
                 if refusal.withLockedValue({ refusal in
                     defer { refusal = nil }
@@ -329,7 +350,7 @@ package final class ApplicationDirectory: Sendable {
 
     /// Compares this machine's clock with the database's, and logs an error when they differ.
     ///
-    /// Sessions expire by the database's clock; what providers sign expires by this machine's.
+    /// Sessions expire by the database's clock. What providers sign expires by this machine's clock.
     private func compareClock(with theirs: Int64) {
         let offset = clock.milliseconds - theirs
         let former = clockOffset.withLockedValue { known in
@@ -344,15 +365,15 @@ package final class ApplicationDirectory: Sendable {
         )
     }
 
-    private func current() -> Sight {
+    private func current() -> ReadOutcome {
         seen.withLockedValue { $0 = .now }
         return .current
     }
 
     /// Logs each application whose passwords are encrypted under a master key that this instance lacks.
     ///
-    /// That does not keep the instance from starting: other login methods work, and passwords can be reset by mail.
-    /// Nothing waits for the check, which queries the database once for each application.
+    /// The instance starts all the same: other login methods work, and users can reset passwords by mail. Nothing waits
+    /// for the check, which queries the database once for each application.
     private func warnOfPasswords() async {
         for loaded in applications where !Task.isCancelled {
             let application = loaded.application
@@ -360,7 +381,7 @@ package final class ApplicationDirectory: Sendable {
                 continue
             }
             logger.error(
-                "passwords are sealed under a master key that this instance was not given",
+                "passwords are encrypted under a master key that this instance was not given",
                 metadata: ["application": "\(application.id)", "key": "\(keyID)"]
             )
         }
@@ -368,8 +389,13 @@ package final class ApplicationDirectory: Sendable {
 
     private func loadedCopy() throws(Failure) -> ConfigurationMemory.Copy {
         guard keyRefusal == nil else {
-            // Other instances could not decrypt what this one encrypts. Its log and its readiness name the needed key.
-            throw Failure(.storeUnavailable, "This instance cannot serve you. Try again shortly.", retryAfter: 5)
+            // Other instances could not decrypt what this one encrypts. The log and readiness of this instance name the
+            // needed key.
+            throw Failure(
+                .storeUnavailable,
+                "This instance cannot serve requests now. Try again shortly.",
+                retryAfter: 5
+            )
         }
         guard let copy = memory.withLockedValue(\.copy) else {
             throw Failure(
@@ -386,7 +412,7 @@ package final class ApplicationDirectory: Sendable {
         let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys, kinds: kinds) }
         for application in loaded {
             let id = application.application.id
-            // The application's own database, if it has one, is checked from now on; its variable is known at once.
+            // Checks of the application's own database begin now, if it has one. A missing variable is found at once.
             if let problem = store.databases.problem(of: application.application) {
                 logger.error(
                     "application cannot be used",
@@ -420,9 +446,9 @@ package final class ApplicationDirectory: Sendable {
 }
 
 extension ApplicationDirectory {
-    /// Logs settings near their end of life, unless they have been logged for the application before.
+    /// Logs settings near their end of life, unless they were logged for the application before.
     ///
-    /// An application is also loaded again for other reasons.
+    /// Other changes also load an application again.
     private func logEndings(of loaded: [LoadedApplication], insteadOf former: [ApplicationID: LoadedApplication]) {
         guard let day = clock.today else { return }
         let changed = loaded.filter { loaded in
@@ -447,14 +473,16 @@ package enum UnusableMasterKey: Error, CustomStringConvertible {
     }
 }
 
-/// The error that secrets are stored under master keys that this instance lacks, so that no login would succeed.
+/// The error that secrets are stored under master keys that this instance lacks.
+///
+/// Such an instance could not decrypt the secrets. Logins that need the secrets would fail.
 package struct MissingMasterKey: Error, CustomStringConvertible {
     /// The ids of the missing keys.
     package let missing: [String]
     /// The ids of the given keys.
     package let held: [String]
 
-    /// Throws when the applications, or the ban key, need a master key that this instance lacks.
+    /// Throws when this instance lacks a master key that the applications or the ban key need.
     package static func check(
         _ applications: [StoredApplication],
         _ banKeyID: String?,
@@ -462,7 +490,7 @@ package struct MissingMasterKey: Error, CustomStringConvertible {
         held keys: MasterKeys
     ) throws(MissingMasterKey) {
         let secrets = applications.flatMap { $0.providers.values.flatMap(\.apps).map(\.secret.keyID) }
-        let options = applications.flatMap { $0.secretOptions(kinds) }.compactMap(\.sealed?.keyID)
+        let options = applications.flatMap { $0.secretOptions(kinds) }.compactMap(\.encrypted?.keyID)
         let needed = Set(secrets + options + [banKeyID].compactMap(\.self))
         let missing = needed.subtracting(keys.ids).sorted()
         guard missing.isEmpty else { throw MissingMasterKey(missing: missing, held: keys.ids) }
@@ -470,9 +498,9 @@ package struct MissingMasterKey: Error, CustomStringConvertible {
 
     package var description: String {
         """
-        the master key is not the one that the stored secrets are under: they need \(missing.joined(separator: ", ")), \
-        given was \(held.joined(separator: ", ")). Set FEDERATION_MASTER_KEY (or FEDERATION_MASTER_KEY_FILE) to that key; while keys \
-        are being rotated, the former one belongs into FEDERATION_MASTER_KEY_PREVIOUS.
+        the master key does not match the stored secrets: they need \(missing.joined(separator: ", ")), and \
+        \(held.joined(separator: ", ")) is set. Set FEDERATION_MASTER_KEY (or FEDERATION_MASTER_KEY_FILE) to the \
+        needed key. During a rotation, set the former key as FEDERATION_MASTER_KEY_PREVIOUS.
         """
     }
 }

@@ -5,16 +5,20 @@ import NIOConcurrencyHelpers
 package import Secrets
 package import Store
 
-/// The key of the hashes that keep identities of disabled users banned after the users are erased.
+/// The key for the hashes of banned identities.
 ///
-/// The key is random, and generated once for the service. It is encrypted under the master key and encrypted again when
-/// that is rotated. A key derived from the master key would change with it, and nobody could hash the erased identities
-/// again.
+/// Such a hash keeps the identity of a disabled user banned after the user is erased.
+///
+/// The key is random, and generated once for the service. The master key encrypts the ban key, and a rotation of the
+/// master key encrypts the ban key again. A ban key derived from the master key would change with the rotation. Then no
+/// hash of an identity that is already erased could be made again.
 package final class BanKey: Sendable {
     private let store: Store
     private let masterKeys: MasterKeys
     private let random: RandomSource
-    /// The initialized HMAC without data; initializing one for a key takes longer than hashing an identity.
+    /// The HMAC, initialized with the key and without data.
+    ///
+    /// The initialization takes longer than the hash of an identity.
     private let known = NIOLockedValueBox<HMAC<SHA256>?>(nil)
 
     package init(store: Store, masterKeys: MasterKeys, random: RandomSource) {
@@ -23,9 +27,12 @@ package final class BanKey: Sendable {
         self.random = random
     }
 
-    /// Returns the hash function for an application's identities; the key is read from the database once.
+    /// Returns the hash function for an application's identities.
     ///
-    /// - Throws: `internal` when no held master key decrypts the key; `store_unavailable` and its like.
+    /// The key is read from the database once.
+    ///
+    /// - Throws: `internal` when this instance lacks the key's master key; `store_unavailable` or another failure of
+    ///   the database.
     package func hasher(of application: ApplicationID) async throws(Failure) -> IdentityHasher {
         let keyed = try await keyed()
         return { identity in
@@ -37,12 +44,14 @@ package final class BanKey: Sendable {
         }
     }
 
-    /// Returns the stored key, and generates the key when there is none.
-    package func stored() async throws(Failure) -> SealedSecret {
+    /// Returns the stored key.
+    ///
+    /// Generates and stores the key if there is none.
+    package func stored() async throws(Failure) -> EncryptedSecret {
         if let stored = try await store.banKey() { return stored }
         let secret = Secret(Base64URL.encode(random.bytes(32)))
-        try await store.addBanKey(masterKeys.seal(secret, for: .banKey))
-        // Another instance may have stored its key first, and that key counts.
+        try await store.addBanKey(masterKeys.encrypt(secret, for: .banKey))
+        // If another instance has stored a key first, that key counts.
         guard let stored = try await store.banKey() else {
             throw Failure(.internal, "The key of bans could not be stored.")
         }
@@ -56,7 +65,7 @@ package final class BanKey: Sendable {
         else {
             throw Failure(
                 .internal,
-                "The service cannot tell who is banned.",
+                "The service cannot check bans now.",
                 cause: """
                     the key in federation.ban_key is under a master key that is not at hand: give that; \
                     docs/operations/rotate.md says what to do when it is lost

@@ -3,8 +3,9 @@ import Secrets
 
 /// The copy of the configuration in memory, and its updates by reads of the database.
 ///
-/// Reads may overlap and end in any order. A read that began before a doubt about the copy does not settle the doubt:
-/// its data may come from a database server that has been replaced since.
+/// Reads may overlap and end in any order. The copy is in doubt when the database may lack changes that the copy has.
+/// Only a read that begins after the doubt settles the doubt: an earlier one may have read a database server that has
+/// been replaced since.
 struct ConfigurationMemory {
     /// The configuration at one revision.
     struct Copy {
@@ -17,14 +18,14 @@ struct ConfigurationMemory {
         /// Applications with a change that has not been read yet.
         fileprivate(set) var suspended: Set<ApplicationID>
 
-        /// Returns the application of an id; nil when there is none.
+        /// Returns the application with an id; nil when there is none.
         ///
         /// - Throws: `store_unavailable` for a suspended application.
         func application(_ id: ApplicationID) throws(Failure) -> LoadedApplication? {
             guard !suspended.contains(id) else {
                 throw Failure(
                     .storeUnavailable,
-                    "This application has just been changed, and the change could not be read yet. Try again shortly.",
+                    "This application was just changed, and the change is not loaded yet. Try again shortly.",
                     retryAfter: 2
                 )
             }
@@ -32,7 +33,7 @@ struct ConfigurationMemory {
         }
 
         func application(host: Substring) -> LoadedApplication? {
-            // No host name is longer (RFC 1035 §2.3.4), and a longer text is never hashed.
+            // A host name has at most 253 characters (RFC 1035 §2.3.4). A longer text is never hashed.
             guard host.utf8.count <= 253, host.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
             return hosts[String(host)]
         }
@@ -50,24 +51,28 @@ struct ConfigurationMemory {
 
     /// A read of the database that has begun.
     struct Look {
-        /// The revision after which changes are read; nil to read everything.
+        /// The revision whose later changes are read; nil to read everything.
         let since: Int64?
         /// The number of doubts when the read began.
         fileprivate let doubts: UInt64
     }
 
     private(set) var copy: Copy?
-    /// How often the database may have been replaced by one that has lost changes.
+    /// How many times the database may have been replaced by one that has lost changes.
     private var doubts: UInt64 = 0
-    /// The number of doubts when the last complete read began on which the copy is based.
+    /// The value of `doubts` when the read began whose data the copy has.
     private var settled: UInt64 = 0
-    /// The number of doubts that a read must settle before a suspended application is served again.
+    /// For each suspended application, the value of `doubts` that `settled` must reach before it is served again.
     private var suspended: [ApplicationID: UInt64] = [:]
 
-    /// Notes that the copy may have data that the database lacks, so that the next read is complete.
+    /// Notes that the copy may have data that the database lacks.
+    ///
+    /// The next read is then complete.
     mutating func doubt() { doubts += 1 }
 
-    /// Suspends an application with an unread change, until a complete read that begins later has ended.
+    /// Suspends an application with an unread change.
+    ///
+    /// A complete read that begins later ends the suspension.
     mutating func suspend(_ id: ApplicationID) {
         doubt()
         suspended[id] = doubts
@@ -76,7 +81,9 @@ struct ConfigurationMemory {
 
     var isSuspending: Bool { !suspended.isEmpty }
 
-    /// Begins a read; must be called before anything is read.
+    /// Begins a read.
+    ///
+    /// Must be called before anything is read.
     func look() -> Look { Look(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }
 
     /// Puts the data of a read into the copy, unless another read is newer.
@@ -97,7 +104,7 @@ struct ConfigurationMemory {
         if let copy {
             guard look.doubts >= settled else { return false }
             if let since = look.since {
-                // The data is all that changed after `since`, so it fits every copy from that revision on.
+                // The data has all changes after `since`, so it fits every copy of that revision or a later one.
                 guard look.doubts == settled, since <= copy.revision, copy.revision < revision else { return false }
                 applications = copy.applications
             } else {
@@ -118,7 +125,9 @@ struct ConfigurationMemory {
         return true
     }
 
-    /// Indexes applications by a host or key; a host or key that several applications claim belongs to none.
+    /// Indexes applications by a host or key.
+    ///
+    /// A host or key that several applications claim belongs to none.
     private static func claimed<Name: Hashable>(
         by applications: some Sequence<LoadedApplication>,
         _ names: (LoadedApplication) -> [Name]

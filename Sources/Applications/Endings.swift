@@ -3,14 +3,16 @@ package import Logging
 import Providers
 import Secrets
 
-/// The end of life of a setting: a version of a provider's API that is retired, soon will be, or is unknown.
+/// The end of life of a setting.
+///
+/// The setting is a version of a provider's API that is retired, soon will be, or is unknown.
 package struct Ending: Sendable {
     /// The problem and its remedy, in sentences.
     package let text: String
     /// The applications with the setting.
     package let applications: [ApplicationID]
 
-    /// Returns the ends of life known on a day, each once; empty for a day outside the calendar.
+    /// Returns the ends of life that are known on a day, each one once; empty for a day outside the calendar.
     package static func all(in loaded: [LoadedApplication], on day: CalendarDate?) -> [Ending] {
         guard let day else { return [] }
         var found: [String: [ApplicationID]] = [:]
@@ -22,7 +24,7 @@ package struct Ending: Sendable {
 }
 
 extension LoadedApplication {
-    /// Returns the ends of life in the settings of the enabled providers.
+    /// Returns the ends of life of the settings of the enabled providers.
     package func endings(on day: CalendarDate) -> [String] {
         configuredProviders.flatMap { provider -> [String] in
             guard provider.isEnabled, let reviewing = provider as? any SettingsReviewing else { return [] }
@@ -32,8 +34,10 @@ extension LoadedApplication {
 }
 
 extension [Ending] {
-    /// The most names in a log line; an operator who has fixed those sees the others.
-    private static let mostNames = 20
+    /// The maximum number of applications that a log line names.
+    ///
+    /// The line names the others once these are fixed.
+    private static let maxNames = 20
 
     package func log(to logger: Logger) {
         for ending in self {
@@ -42,7 +46,7 @@ extension [Ending] {
                 "a setting comes to its end",
                 metadata: [
                     "cause": "\(ending.text)", "count": "\(names.count)",
-                    "applications": "\(names.prefix(Self.mostNames).joined(separator: ", "))",
+                    "applications": "\(names.prefix(Self.maxNames).joined(separator: ", "))",
                 ]
             )
         }

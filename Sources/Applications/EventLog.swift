@@ -18,12 +18,12 @@ package struct EventLog: Sendable {
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     ///   - facts: Further members of the line.
-    ///   - login: The user's login name, or the one that the user wants; a line about a failure has its pseudonym.
+    ///   - login: The login name that the user has or wants. A line about a failure contains its pseudonym.
     ///   - omissions: The properties that a profile did not set.
     ///   - user: Returns the user of the result.
     ///   - body: The use case.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws, as logged.
+    /// - Throws: The failure of the body, marked as logged.
     package func logging<Result>(
         _ event: String,
         of loaded: LoadedApplication,

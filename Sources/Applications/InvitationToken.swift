@@ -5,29 +5,32 @@ import Mapping
 import Secrets
 package import Store
 
-/// The token of an invitation's link, kept as its SHA-256.
+/// The token in the link of an invitation, kept as its SHA-256.
 ///
-/// Any text is accepted: the database statement refuses a wrong token, unless the sender is a user already.
+/// Any text is accepted here. The statement of the login refuses a wrong token, unless the user exists already.
 package struct InvitationToken: Sendable {
     package let hash: [UInt8]
 
     package init(_ text: String) { hash = Digest.sha256(text) }
 
-    /// Reads a token that was passed on in the form of ``sealed``.
-    package init?(sealed text: String?) {
+    /// Creates the token from the text of ``encrypted``.
+    package init?(encrypted text: String?) {
         guard let hash = text.flatMap({ Base64URL.decode($0.utf8) }) else { return nil }
         self.hash = hash
     }
 
-    package var sealed: String { Base64URL.encode(hash) }
+    package var encrypted: String { Base64URL.encode(hash) }
 }
 
 extension Application {
-    /// Returns the claim to an invitation, for a login that may create a user; nil where no invitation matters.
+    /// Returns the claim to an invitation, for a login that may create a user.
+    ///
+    /// The result is nil if there is no token and the application accepts users without an invitation.
     package func invitationClaim(_ token: InvitationToken?) -> InvitationClaim? {
         guard token != nil || settings.newUsers == .invited else { return nil }
         return InvitationClaim(tokenHash: token?.hash) { properties in
-            // The operator may have changed a property since: a value that does not fit any more is left out.
+            // The operator may have changed a property since the invitation. A value that does not fit any more is left
+            // out.
             var given = GivenProperties()
             for member in properties.members {
                 guard let one = try? self.given(byOperator: .object(JSONObject([member]))) else { continue }
@@ -37,7 +40,7 @@ extension Application {
         }
     }
 
-    /// The properties that operators may write, which exclude those that open the account.
+    /// The properties that operators may write: all but those that give access to the account.
     package var writableByOperators: [Property] {
         properties.filter { ![.email, settings.identityProperty].contains($0.name) }
     }
@@ -53,13 +56,13 @@ extension Application {
         for member in members {
             let place = JSONPointer() / member.key
             guard let property = properties.first(where: { $0.name.text.hasSameBytes(as: member.key) }) else {
-                problems.add(place, "is no declared property of this application")
+                problems.add(place, "is not a declared property of this application")
                 continue
             }
             guard writableByOperators.contains(property) else {
                 problems.add(
                     place,
-                    "cannot be changed here: it opens the account. The user changes it, or a server does"
+                    "cannot be changed here, because it gives access to the account. The user or a server can change it"
                 )
                 continue
             }

@@ -4,7 +4,7 @@ package import Store
 
 /// Limits of whole use cases (decision D9).
 package struct Limits: Sendable {
-    /// The limit of a whole login, from the parsed request to the written session.
+    /// The time limit of a whole login, from the parsed request to the written session.
     package var login: Duration
     /// The part of a login's time that is reserved for the database after a provider has responded.
     package var storeReserve: Duration
@@ -27,12 +27,12 @@ package struct Limits: Sendable {
         /// How long a search may take.
         package var time: Duration
         /// How long a search waits for its turn while another search of its application runs.
-        package var patience: Duration
+        package var timeout: Duration
 
-        package init(atOnce: Int = 2, time: Duration = .seconds(1), patience: Duration = .seconds(1)) {
+        package init(atOnce: Int = 2, time: Duration = .seconds(1), timeout: Duration = .seconds(1)) {
             self.atOnce = atOnce
             self.time = time
-            self.patience = patience
+            self.timeout = timeout
         }
     }
 }
@@ -42,12 +42,12 @@ package struct AttemptCounter: Sendable {
     package let store: Store
     /// The queue of counting statements.
     ///
-    /// More statements at once would not be faster, since each is flushed to disk, and logins on the same connections
-    /// would wait for them.
+    /// PostgreSQL flushes each of these statements to disk, so more of them at once would not be faster. Logins on the
+    /// same connections would wait for them.
     private let turns = FairQueue(
         width: 4,
-        most: 1024,
-        refusal: Failure(.overloaded, "Too many are waiting for the same. Try again shortly.", retryAfter: 1)
+        max: 1024,
+        refusal: Failure(.overloaded, "Too many requests are waiting. Try again shortly.", retryAfter: 1)
     )
 
     package init(store: Store) {
@@ -56,8 +56,10 @@ package struct AttemptCounter: Sendable {
 
     /// Adds one to every counter, unless one of them is full.
     ///
-    /// - Returns: The full counter and how long it stays full, and nothing was counted; nil when all were counted.
-    /// - Throws: `overloaded` when the deadline passes first; `store_unavailable` and its like.
+    /// If one is full, nothing is counted.
+    ///
+    /// - Returns: The full counter and how long it stays full; nil when all were counted.
+    /// - Throws: `overloaded` when the deadline passes first; `store_unavailable` or another failure of the database.
     package func count(
         _ counts: [AttemptCount],
         of application: Application,
@@ -68,10 +70,10 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Runs a counted attempt, and withdraws its counts when the service itself failed.
+    /// Runs an attempt that is already counted, and withdraws the counts when the service itself failed.
     ///
-    /// The withdrawal does not wait in the queue: under load it would be refused, and there are no more withdrawals
-    /// than counts.
+    /// The withdrawal does not wait in the queue, since under load the queue would refuse it. The number of withdrawals
+    /// is limited by the number of counts.
     package func takingBack<Result>(
         _ counts: [AttemptCount],
         of application: Application,
@@ -83,13 +85,13 @@ package struct AttemptCounter: Sendable {
                 case .overloaded, .storeUnavailable, .internal: true
                 default: false
                 }
-            // While the database is unreachable the counts stay until they expire.
+            // While the database is unreachable, the counts stay until they expire.
             if isOurs, !counts.isEmpty { try? await store.withdrawAttempt(for: counts, of: application) }
             throw error
         }
     }
 
-    /// Runs a body that counts by itself, when its turn in the queue comes.
+    /// Runs a body that counts by itself, at its turn in the queue.
     package func counting<Result>(
         of application: Application,
         before deadline: ContinuousClock.Instant,

@@ -6,9 +6,9 @@ package import Providers
 package import Secrets
 package import Store
 
-/// An application ready to use: secrets decrypted, mappings compiled, statements generated.
+/// An application that is ready to use: secrets decrypted, mappings compiled, statements generated.
 ///
-/// It is immutable, at one revision.
+/// The object is immutable, at one revision of the application.
 package final class LoadedApplication: Sendable {
     package let application: Application
     package let storedMappings: [ProviderName: Mapping]
@@ -20,17 +20,21 @@ package final class LoadedApplication: Sendable {
     /// The API keys by the SHA-256 of their text.
     private let keys: [[UInt8]: StoredApplication.Key]
     package let dynamicNames: Set<PropertyName>
-    /// Why logins are refused by enabled providers: a secret that does not decrypt, or a mapping that does not fit.
+    /// Why logins by providers are refused: a secret that does not decrypt, or a mapping that does not fit.
     package let defect: String?
-    /// Providers of kinds unknown to this version, configured by a later one; logins by other providers work.
+    /// Providers of kinds that this version does not know, configured by a later version.
+    ///
+    /// Logins by other providers work.
     package let unknownProviders: [ProviderName]
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
-    /// Problems of stored mappings that a provider has reported and that refuse each login.
+    /// By provider, the problem of the stored mapping that the provider reported and that refuses each login.
     ///
-    /// A problem stays until a login succeeds or the configuration changes.
+    /// A problem stays until the provider sends a profile or the configuration changes.
     private let refusals = NIOLockedValueBox<[ProviderName: String]>([:])
 
-    /// The most cached plans: an app has few client mappings, and an attacker who sends many only empties the cache.
+    /// The maximum number of cached plans.
+    ///
+    /// An app has few client mappings. An attacker who sends many only empties the cache.
     private static let plansKept = 128
 
     package init(_ stored: StoredApplication, masterKeys: MasterKeys, kinds: ProviderKinds) {
@@ -86,20 +90,22 @@ package final class LoadedApplication: Sendable {
         unknownProviders = stored.providers.filter { kinds.named($0.value.kind) == nil }.map(\.key)
     }
 
-    /// What makes logins fail, each as a sentence: the only such list, for readiness, doctor and console.
-    package var hindrances: [String] {
+    /// The reasons why logins fail, each as a sentence.
+    ///
+    /// Readiness, doctor and console all show this list.
+    package var obstacles: [String] {
         (defect.map { ["Logins by providers are refused: \($0)."] } ?? [])
             + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." } + refusedMappings
     }
 
-    /// The hindrances that an instance learns only from its logins.
+    /// The reasons that an instance learns only from its logins.
     package var refusedMappings: [String] {
         refusals.withLockedValue { $0 }.sorted { $0.key.text < $1.key.text }.map {
             "Logins by \($0.key) are refused: \($0.value)"
         }
     }
 
-    /// Returns the provider of a name, for logins.
+    /// Returns the provider with a name, for logins.
     ///
     /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that is neither a provider
     ///   kind nor a provider of the application.
@@ -111,7 +117,7 @@ package final class LoadedApplication: Sendable {
         return provider
     }
 
-    /// Returns the provider of a name with a capability, for logins.
+    /// Returns the provider with a name and a capability, for logins.
     ///
     /// - Throws: As `provider(_:)`; `not_found` for a provider without the capability.
     package func provider<Capability>(
@@ -119,14 +125,14 @@ package final class LoadedApplication: Sendable {
         as capability: Capability.Type
     ) throws(Failure) -> Capability {
         let provider = try provider(name)
-        guard let capable = provider as? Capability else { throw Self.lacksCapability(provider.title) }
+        guard let capable = provider as? Capability else { throw Self.isMissingCapability(provider.title) }
         return capable
     }
 
-    /// Returns the configured provider of a name, enabled or not; nil when it is not configured or cannot be read.
+    /// Returns the configured provider with a name, enabled or not; nil when it is not configured or cannot be read.
     package func configured(_ name: ProviderName) -> (any Provider)? { providers[name] }
 
-    /// Returns the days that an erasure requested by a user waits at a provider.
+    /// Returns how many days an erasure waits that a user requested at a provider.
     ///
     /// - Returns: Nil for a provider that is not configured or reports no removals.
     package func eraseAfterDays(of name: ProviderName) -> Int64? {
@@ -138,8 +144,8 @@ package final class LoadedApplication: Sendable {
 
     /// Returns the provider names under which identities of a provider's app may be stored, sorted.
     ///
-    /// They are the name itself, the providers of the same kind with the app, even if its secret does not decrypt, and
-    /// removed providers, whose identities still exist.
+    /// These are the name itself; other providers of the same kind that have the app, even if its secret does not
+    /// decrypt; and removed providers of the kind, whose identities still exist.
     package func names(havingApp app: ProviderAppID, of provider: ProviderName) -> [ProviderName] {
         guard let kind = storedProviders[provider]?.kind else { return [provider] }
         let others = providerKinds.filter { name, ofKind in
@@ -166,10 +172,10 @@ package final class LoadedApplication: Sendable {
 
     /// Returns the log's text for a provider of an unknown kind.
     package static func unknownKind(of name: ProviderName) -> String {
-        "its provider \(name) is of a kind that this version does not know"
+        "its provider \(name) has a kind that this version does not know"
     }
 
-    package static func lacksCapability(_ title: String) -> Failure {
+    package static func isMissingCapability(_ title: String) -> Failure {
         Failure(.notFound, "\(title) has no such path.")
     }
 
@@ -178,9 +184,9 @@ package final class LoadedApplication: Sendable {
         storedProviders[provider] != nil || kinds.named(provider) != nil
     }
 
-    /// Returns the failure for logins by a provider that is not configured, or not known.
+    /// Returns the failure for logins by a provider that is not configured or not known.
     ///
-    /// Clients see the failure, so it does not reveal other providers.
+    /// Clients see the failure, so the text does not reveal other providers.
     package func notSetUp(_ name: ProviderName) -> Failure {
         if unknownProviders.contains(name) { return .unusableConfiguration(cause: Self.unknownKind(of: name)) }
         guard let kind = storedProviders[name].flatMap({ kinds.named($0.kind) }) ?? kinds.named(name) else {
@@ -189,7 +195,7 @@ package final class LoadedApplication: Sendable {
         return Failure(
             .providerNotConfigured,
             """
-            Login with \(kind.title) is not set up for this application: its operator enables it, with \
+            Login with \(kind.title) is not set up for this application. The operator must enable it with \
             \(kind.appTerms.id) and \(kind.appTerms.secret) of an app.
             """
         )
@@ -203,19 +209,21 @@ package final class LoadedApplication: Sendable {
     /// The SHA-256 of each API key.
     var keyHashes: [[UInt8]] { Array(keys.keys) }
 
-    /// Returns the API key of a text; nil when the application does not have it.
+    /// Returns the API key with a text; nil when the application does not have it.
     ///
-    /// The comparison is of a hash of the client's text, so its time reveals nothing about the keys.
+    /// The comparison uses a hash of the client's text, so its duration reveals nothing about the keys.
     package func key(_ text: Substring) -> APIKey? {
         keys[Digest.sha256(text)].map { APIKey(text: Secret(String(text)), label: $0.label, isServer: $0.server) }
     }
 
-    /// Returns whether a provider's result for another revision of the application holds for this one.
+    /// Returns whether a provider's result for another revision of the application is valid for this revision.
     package func isSetUp(with provider: ProviderName, as other: LoadedApplication) -> Bool {
         defect == nil && storedProviders[provider] == other.storedProviders[provider]
     }
 
-    /// Returns the plan of logins with a client mapping: the request to the provider and the statement.
+    /// Returns the plan of logins with a client mapping.
+    ///
+    /// The plan has the request to the provider and the statement.
     package func plan(for provider: ProviderName, clientMapping: JSONValue?) throws(Failure) -> LoginPlan {
         let client = application.settings.clientMapping ? clientMapping : nil
         var writer = JSONWriter()
@@ -249,7 +257,7 @@ package final class LoadedApplication: Sendable {
                 application: application
             )
         } catch {
-            // The client cannot fix what the operator wrote.
+            // The client cannot correct the operator's mapping.
             guard error.first.origin == .client else {
                 throw .unusableConfiguration(cause: error.first.message)
             }
@@ -264,9 +272,9 @@ package final class LoadedApplication: Sendable {
 }
 
 extension LoadedApplication {
-    /// Explains a provider's failure about an unknown field by the mapping's entry that asks for the field.
+    /// Returns the failure that names the mapping's entry, for a provider's failure about an unknown field.
     ///
-    /// Such an entry of the stored mapping refuses every login, so it is among the hindrances from then on.
+    /// An entry of the stored mapping makes every login fail. The failure is therefore one of `obstacles` from then on.
     package func explained(
         _ failure: Failure,
         provider: ProviderName,
@@ -282,7 +290,7 @@ extension LoadedApplication {
         return failure
     }
 
-    /// Notes that a provider has sent the profile that the mappings ask for.
+    /// Notes that a provider has sent a profile with all fields of the mapping.
     package func noteProfile(from provider: ProviderName) {
         refusals.withLockedValue { $0[provider] = nil }
     }
@@ -290,6 +298,8 @@ extension LoadedApplication {
 
 extension MasterKeys {
     /// Returns the apps whose secrets decrypt.
+    ///
+    /// Adds the others to the defects.
     fileprivate func apps(
         of provider: StoredApplication.Provider,
         at name: ProviderName,
@@ -308,6 +318,8 @@ extension MasterKeys {
     }
 
     /// Returns the secret options that decrypt, by name.
+    ///
+    /// Adds the others to the defects.
     fileprivate func secrets(
         of provider: StoredApplication.Provider,
         named name: ProviderName,
@@ -321,32 +333,35 @@ extension MasterKeys {
             let place = MasterKey.Place.secretOption(application: application, provider: name, option: option.name)
             secrets[option.name] = open(stored, at: place)
             guard secrets[option.name] == nil else { continue }
-            let keyID = stored.sealed?.keyID ?? "none"
+            let keyID = stored.encrypted?.keyID ?? "none"
             defects.append("its \(option.name) is under master key \(keyID), ours: \(ids.joined(separator: ", "))")
         }
         return secrets
     }
 }
 
-/// The common parts of logins of one application with one client mapping, cached until the configuration changes.
+/// The common parts of logins with one provider and one client mapping, cached until the configuration changes.
 ///
-/// All logins share the object: a copy of its many parts for each login would cost as much as mapping a profile.
+/// The logins share the object itself. To copy its many parts for each login would cost as much as to map a profile.
 package final class LoginPlan: Sendable {
     package let mapping: CompiledMapping
-    /// The statement for a reusable credential; `singleUseStatement` is for a single-use one.
-    package let statement: SignInStatement
-    package let singleUseStatement: SignInStatement
-    /// The statement that ends a login after a second factor, made only where second factors are on.
+    /// The statement for a reusable credential.
     ///
-    /// Elsewhere a login is finished so only when the operator has just changed that setting.
-    private let showing: SignInStatement?
-    /// For each target of the statement, the position of its value in the mapping's targets.
+    /// `singleUseStatement` is the one for a single-use credential.
+    package let statement: LoginStatement
+    package let singleUseStatement: LoginStatement
+    /// The statement that completes a login after a second factor; nil unless the application asks for second factors.
+    ///
+    /// Without it, `finishingStatement` makes the statement. This happens only just after the operator has turned
+    /// second factors off.
+    private let showing: LoginStatement?
+    /// For each target of the statement, the index of its value in the mapping's targets.
     private let positions: [Int]
-    /// For each dynamic target, its name and the position of its value.
+    /// For each undeclared property, its name and the index of its value.
     private let dynamic: [(name: PropertyName, position: Int)]
 
     package init(mapping: CompiledMapping, provider: ProviderName, tokens: TokenPolicy?, application: Application) {
-        var targets: [SignInStatement.Target] = []
+        var targets: [LoginStatement.Target] = []
         var positions: [Int] = []
         var dynamic: [(name: PropertyName, position: Int)] = []
         for (position, target) in mapping.targets.enumerated() {
@@ -369,8 +384,8 @@ package final class LoginPlan: Sendable {
         self.positions = positions
         self.dynamic = dynamic
         let tokens: TokenKeeping? = tokens.map { $0.isExchanged ? .exchanged : .asItIs }
-        statement = SignInStatement(application: application, provider: provider, tokens: tokens, targets: targets)
-        singleUseStatement = SignInStatement(
+        statement = LoginStatement(application: application, provider: provider, tokens: tokens, targets: targets)
+        singleUseStatement = LoginStatement(
             application: application,
             provider: provider,
             tokens: tokens,
@@ -382,14 +397,16 @@ package final class LoginPlan: Sendable {
     }
 
     /// Returns the statement for a pending login whose second factor has been shown or enrolled.
-    package func finishingStatement(by evidence: FactorProof.Kind) -> SignInStatement {
+    package func finishingStatement(by evidence: FactorProof.Kind) -> LoginStatement {
         switch evidence {
         case .shown: showing ?? singleUseStatement.finishing(by: .shown)
         case .enrolled: singleUseStatement.finishing(by: .enrolled)
         }
     }
 
-    /// Returns the statement for a profile read without a login; takes the values of `columnValues(of:)`.
+    /// Returns the statement for a profile that is read without a login.
+    ///
+    /// The statement takes the values of `columnValues(of:)`.
     package func refreshStatement(of application: Application) -> ProfileRefreshStatement {
         ProfileRefreshStatement(application: application, targets: statement.targets)
     }

@@ -2,7 +2,7 @@ import Encodings
 
 /// The public listener's address as seen from outside, if the deployment names it.
 package struct PublicAddress: Sendable {
-    /// A URL such as `https://users.example.com`; nil when the deployment does not name it.
+    /// A URL such as `https://users.example.com`; nil when the deployment does not name the URL.
     package let url: String?
 
     package init(url: String?) {
@@ -22,7 +22,9 @@ package struct PublicAddress: Sendable {
     package var host: String? { url.map { PublicURL($0).host } }
 }
 
-/// The parts of the public URL, which was checked when the service started.
+/// The parts of the public URL.
+///
+/// The start of the service checks the URL.
 struct PublicURL {
     /// The scheme with its slashes, such as `https://`.
     private let scheme: Substring

@@ -6,16 +6,16 @@ package import Encodings
 package enum SettingsDocument {
     /// Reads settings; absent settings keep their defaults.
     ///
-    /// - Throws: `DocumentProblems` with every problem, as in a document that has them under `settings`.
+    /// - Throws: `DocumentProblems` with every problem. The paths are those of a document with the settings in
+    ///   `settings`.
     package static func parse(_ document: JSONValue) throws(DocumentProblems) -> ApplicationSettings {
         try parse(document, DocumentProblems())
     }
 
-    /// Reads stored settings, and ignores those that only a later version knows.
+    /// Reads stored settings, and ignores settings that only a later version knows.
     ///
-    /// Before schema version 8 undeclared properties were dropped. Applications of that time keep doing so until their
-    /// operator changes the setting: otherwise apps that send such properties would be refused from one day to the
-    /// next.
+    /// Before schema version 8, undeclared properties were dropped. Applications from that time still drop them until
+    /// their operator changes the setting. Otherwise an upgrade would suddenly refuse apps that send such properties.
     package static func parse(stored document: JSONValue) throws(DocumentProblems) -> ApplicationSettings {
         var settings = try parse(document, DocumentProblems(passingOverUnknown: true))
         let isFromBefore = document.object?["undeclaredProperties"] == nil
@@ -39,7 +39,9 @@ package enum SettingsDocument {
         ApplicationSettings.description.document(of: settings)
     }
 
-    /// Returns the settings to store in place of others, keeping what only a later version knows.
+    /// Returns the settings to store in place of others.
+    ///
+    /// Settings that only a later version knows are kept.
     package static func document(of settings: ApplicationSettings, replacing stored: JSONValue) -> JSONValue {
         var problems = DocumentProblems(passingOverUnknown: true)
         let place = JSONPointer()
@@ -49,7 +51,7 @@ package enum SettingsDocument {
 }
 
 extension JSONValue {
-    /// Returns the value with the members that another value has at these places.
+    /// Returns the value, to which the members of another value at these places are added.
     fileprivate func keeping(_ places: Set<String>, of other: JSONValue, at place: JSONPointer) -> JSONValue {
         guard !places.isEmpty, let object, let others = other.object else { return self }
         let own = object.members.map { member in

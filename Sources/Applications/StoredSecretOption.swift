@@ -5,9 +5,10 @@ package import Providers
 package import Secrets
 package import Store
 
-/// The stored form of a secret option: `{"sealed", "keyId", "changed"}`.
+/// The stored form of a secret option: `{"encrypted", "keyId", "changed"}`.
 ///
-/// Up to schema version 4 the stored value was the plain text, which is accepted until it is written again.
+/// Up to schema version 4 the stored value was the plain text. A plain text is accepted until the option is written
+/// again.
 package struct StoredSecretOption {
     package let json: JSONValue
 
@@ -17,7 +18,7 @@ package struct StoredSecretOption {
         self.json = json
     }
 
-    package init(_ secret: SealedSecret, changed: Int64?) {
+    package init(_ secret: EncryptedSecret, changed: Int64?) {
         json = .object([
             "sealed": .string(Base64URL.encode(secret.bytes)), "keyId": .string(secret.keyID),
             "changed": changed.map(JSONValue.integer) ?? .null,
@@ -25,11 +26,11 @@ package struct StoredSecretOption {
     }
 
     /// The encrypted secret; nil for a plain text, or a value that the service did not write.
-    package var sealed: SealedSecret? {
+    package var encrypted: EncryptedSecret? {
         guard let text = json.object?["sealed"]?.string, let bytes = Base64URL.decode(text.utf8),
             let keyID = json.object?["keyId"]?.string
         else { return nil }
-        return SealedSecret(bytes: bytes, keyID: keyID)
+        return EncryptedSecret(bytes: bytes, keyID: keyID)
     }
 
     /// When the secret was set, in milliseconds since 1970 UTC; nil when unknown.
@@ -39,7 +40,7 @@ package struct StoredSecretOption {
     package var shown: JSONValue {
         .object([
             "set": .bool(true), "changed": changed.map(JSONValue.integer) ?? .null,
-            "keyId": sealed.map { .string($0.keyID) } ?? .null,
+            "keyId": encrypted.map { .string($0.keyID) } ?? .null,
         ])
     }
 }
@@ -56,7 +57,9 @@ extension StoredApplication {
 }
 
 extension ProviderKind {
-    /// Returns the members of stored options, with each secret replaced by the result of the closure.
+    /// Returns the members of stored options.
+    ///
+    /// Each secret is replaced by the result of the closure.
     package func members<Problem>(
         of options: JSONValue,
         replacingSecrets replacement: (SecretOption, StoredSecretOption) throws(Problem) -> JSONValue
@@ -76,24 +79,24 @@ extension ProviderKind {
 }
 
 extension MasterKeys {
-    /// Returns the decrypted secret; nil when its master key is not held, or it was encrypted for another place.
+    /// Returns the decrypted secret; nil if its master key is missing, or if it was encrypted for another place.
     package func open(_ stored: StoredSecretOption, at place: MasterKey.Place) -> Secret? {
-        stored.json.string.map { Secret($0) } ?? stored.sealed.flatMap { open($0, at: place) }
+        stored.json.string.map { Secret($0) } ?? stored.encrypted.flatMap { open($0, at: place) }
     }
 
     /// Returns the value to store for a secret.
     ///
-    /// An existing encrypted value of the same secret stays; otherwise the secret is encrypted.
+    /// If the stored value already encrypts the same secret, that value stays. Otherwise the secret is encrypted.
     package func stored(
         _ secret: Secret,
         insteadOf stored: StoredSecretOption?,
         at place: MasterKey.Place,
         _ clock: WallClock
     ) -> StoredSecretOption {
-        let sealed = seal(secret, for: place)
+        let encrypted = encrypt(secret, for: place)
         guard let stored, open(stored, at: place)?.reveal().hasSameBytes(as: secret.reveal()) == true else {
-            return StoredSecretOption(sealed, changed: clock.milliseconds)
+            return StoredSecretOption(encrypted, changed: clock.milliseconds)
         }
-        return stored.sealed == nil ? StoredSecretOption(sealed, changed: stored.changed) : stored
+        return stored.encrypted == nil ? StoredSecretOption(encrypted, changed: stored.changed) : stored
     }
 }

@@ -11,12 +11,14 @@ package struct TokenKey: Sendable {
     package let id: String
     private let key: P256.Signing.PrivateKey
 
-    /// Generates a key; the library draws its random bytes, as it does for each signature.
+    /// Generates a key.
+    ///
+    /// The library draws the random bytes, for the key and for each signature.
     package init() {
         self.init(key: P256.Signing.PrivateKey())
     }
 
-    /// Decrypts a stored key; nil when no held master key decrypts it.
+    /// Decrypts a stored key; nil when this instance lacks the key's master key.
     package init?(_ stored: StoredTokenKey, masterKeys: MasterKeys) {
         guard
             let secret = masterKeys.open(stored.secret, at: .tokenKey(id: stored.id, application: stored.application)),
@@ -30,7 +32,7 @@ package struct TokenKey: Sendable {
     private init(key: P256.Signing.PrivateKey) {
         self.key = key
         let (x, y) = Self.coordinates(of: key.publicKey)
-        // The members that RFC 7638 §3.2 names, in its order and without white space.
+        // The members that RFC 7638 §3.2 requires, in its order and without white space.
         let members = #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#
         id = Base64URL.encode(Digest.sha256(members))
     }
@@ -47,14 +49,14 @@ package struct TokenKey: Sendable {
         return NewTokenKey(
             id: id,
             application: application,
-            secret: masterKeys.seal(secret, for: .tokenKey(id: id, application: application)),
+            secret: masterKeys.encrypt(secret, for: .tokenKey(id: id, application: application)),
             publicKey: publicKey
         )
     }
 
     /// Returns a signed token with claims: a JWT in its compact form.
     ///
-    /// - Throws: `internal`, which does not happen with a key that was generated or decrypted.
+    /// - Throws: `internal`. This does not happen with a key that was generated or decrypted.
     package func sign(_ claims: JSONObject) throws(Failure) -> Secret {
         let header: JSONObject = ["alg": .string("ES256"), "kid": .string(id), "typ": .string("JWT")]
         let message = [header, claims]

@@ -1,23 +1,29 @@
 package import Store
 
-/// The rules by which stored keys sign an application's tokens and are published.
+/// The rules that decide which stored key signs an application's tokens, and which keys are published.
 ///
-/// A new key is published at once. It signs only when every service that caches the published keys knows it; until then
-/// its predecessor signs. The very first key signs at once: there is no other, and nobody caches the empty set before
-/// it. A key shared by all applications is the predecessor of each application's own key.
+/// A new key is published at once. It signs when every service that caches the published keys knows it. Until then, its
+/// predecessor signs. The very first key signs at once: it has no predecessor, and services do not cache an empty set.
+/// A key shared by all applications is the predecessor of each application's own key.
 package enum TokenKeyRing {
-    /// Seconds for which services may cache the published keys at most.
+    /// The maximum seconds for which services may cache the published keys.
     package static let publishedSeconds = 300
-    /// Seconds for which services may cache the published keys during a rotation, so that they soon drop a removed key.
+    /// The maximum seconds for which services may cache the published keys during a rotation.
+    ///
+    /// They soon drop a removed key.
     package static let changingSeconds = 60
-    /// Seconds after which a new key signs: twice the cache time, for clock differences and intermediate caches.
+    /// The age in seconds at which a new key signs.
+    ///
+    /// The age is twice the cache time, for clock differences and intermediate caches.
     package static let overlapSeconds = 600
     /// Seconds for which a retired key is published.
     ///
-    /// The key signs during the overlap, and its last tokens are valid for an hour at most.
+    /// A retired key still signs during the overlap, and its last tokens are valid for an hour at most.
     package static let keptSeconds = overlapSeconds + 3600 + 60
 
-    /// Returns the key that signs, which is always a published one; nil when there is none.
+    /// Returns the key that signs; nil when there is none.
+    ///
+    /// The key is always a published one.
     package static func signing(among keys: [StoredTokenKey]) -> StoredTokenKey? {
         let keys = published(among: keys)
         let known = keys.filter { $0.age >= Double(overlapSeconds) }

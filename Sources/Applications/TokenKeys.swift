@@ -3,9 +3,9 @@ import NIOConcurrencyHelpers
 package import Secrets
 package import Store
 
-/// An instance's cache of the keys of signed tokens.
+/// An instance's cache of the keys that sign tokens.
 ///
-/// It is at most a second old, and never older than a change by this process.
+/// The cache is at most a second old, and never older than a change by this process.
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]
@@ -14,9 +14,13 @@ package final class TokenKeys: Sendable {
     }
 
     private struct State {
-        /// The copies by application; the shared keys are under nil.
+        /// The cached keys by application.
+        ///
+        /// The shared keys have the key nil.
         var copies: [ApplicationID?: Copy] = [:]
-        /// When this process last changed a key: earlier copies do not count.
+        /// The time at which this process last changed a key.
+        ///
+        /// Copies from before that time do not count.
         var changed: ContinuousClock.Instant?
     }
 
@@ -32,9 +36,12 @@ package final class TokenKeys: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// Returns the key that signs an application's tokens, and generates the first one when needed.
+    /// Returns the key that signs an application's tokens.
     ///
-    /// - Throws: `internal` when no held master key decrypts the key; `store_unavailable` and its like.
+    /// Generates the first key if there is none.
+    ///
+    /// - Throws: `internal` when this instance lacks the master key of the key; `store_unavailable` or another failure
+    ///   of the database.
     package func signing(for application: ApplicationID) async throws(Failure) -> TokenKey {
         var copy = try await fresh(application)
         if !copy.keys.contains(where: { $0.application == application && $0.retired == nil }) {
@@ -56,8 +63,9 @@ package final class TokenKeys: Sendable {
 
     /// Returns the published keys of an application, or the shared ones.
     ///
-    /// - Throws: `store_unavailable` and its like, when nothing is cached; otherwise cached keys serve while the
-    ///   database is unreachable.
+    /// While the database is unreachable, the cached keys serve.
+    ///
+    /// - Throws: `store_unavailable` or another failure of the database, when nothing is cached.
     package func published(of application: ApplicationID?) async throws(Failure) -> [StoredTokenKey] {
         do throws(Failure) {
             return TokenKeyRing.published(among: try await fresh(application).keys)
@@ -67,9 +75,11 @@ package final class TokenKeys: Sendable {
         }
     }
 
-    /// Drops all copies after a change by this process, so that the next call reads the database.
+    /// Drops all copies after a change by this process.
     ///
-    /// While the database is unreachable, removed keys do not come back from a copy.
+    /// The next call reads the database.
+    ///
+    /// A copy cannot bring a removed key back while the database is unreachable.
     package func forget() {
         state.withLockedValue { $0 = State(changed: .now) }
     }
@@ -90,7 +100,7 @@ package final class TokenKeys: Sendable {
         }
         let read = Copy(keys: keys, signing: signing, read: asked)
         state.withLockedValue { state in
-            // An older result replaces no newer one, and a result from before a change may lack the change.
+            // An older result replaces no newer one. A result from before a change may lack the change.
             let latest = [state.copies[application]?.read, state.changed].compactMap(\.self).max()
             if latest.map({ $0 < asked }) ?? true { state.copies[application] = read }
         }

@@ -1,10 +1,10 @@
 package import Logging
 import NIOConcurrencyHelpers
 
-/// Problems that an operator should fix but that keep no instance from serving.
+/// Problems that an operator should fix and that keep no instance from serving.
 ///
-/// Each is logged when it appears, and listed by readiness. Each is a fixed text, so that there are few, and none
-/// contains data of a request.
+/// A warning is logged when it appears, and readiness lists it. The text of a warning is fixed, so there are few
+/// warnings, and none contains data of a request.
 package final class Warnings: Sendable {
     private struct Entry {
         let text: String
@@ -13,7 +13,9 @@ package final class Warnings: Sendable {
         var logged: ContinuousClock.Instant
     }
 
-    /// How long a warning is listed after it was last raised, and how long it is not logged again.
+    /// How long readiness lists a warning after it was last raised.
+    ///
+    /// It is also the minimum time between two log lines about the warning.
     package static let memory = Duration.seconds(3600)
 
     private let entries = NIOLockedValueBox<[Entry]>([])
@@ -23,11 +25,13 @@ package final class Warnings: Sendable {
         self.logger = logger
     }
 
-    /// Raises a warning; may be called as often as the problem is seen.
+    /// Raises a warning.
+    ///
+    /// Callers may repeat the call whenever they see the problem.
     ///
     /// - Parameters:
     ///   - text: The problem, its consequence and its remedy.
-    ///   - stands: Whether the problem stays while the process runs.
+    ///   - stands: Whether readiness lists the warning until `withdraw`, however long ago it was raised.
     ///   - now: The time.
     package func raise(_ text: String, stands: Bool = false, now: ContinuousClock.Instant = .now) {
         let isNews = entries.withLockedValue { entries in
@@ -43,7 +47,7 @@ package final class Warnings: Sendable {
         if isNews { logger.warning("\(text)") }
     }
 
-    /// Withdraws a warning, even one that was raised to stand.
+    /// Withdraws a warning, even one that stands.
     package func withdraw(_ text: String) {
         entries.withLockedValue { entries in entries.removeAll { $0.text == text } }
     }

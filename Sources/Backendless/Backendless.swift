@@ -1,10 +1,10 @@
-// Backendless — the protocol of Backendless' client SDKs, with the additions of this service: docs/api.md.
+// Backendless — the protocol of Backendless' client SDKs, with the additions of this service: docs/api.
 //
-// The module owns the protocol's routes and spellings, the readers and writers of its JSON (`Wire`), the user object
+// This module owns the protocol's routes and spellings, the readers and writers of its JSON (`Wire`), the user object
 // with `___class`, and the table that maps a failure to a status and a code (`Problem`).
 //
-// The module must not know another protocol, the administration, SQL, Graph or mappings. It sees HTTP and the use
-// cases. Only Server, which wires the module, imports it.
+// It must not know another protocol, the administration, SQL, Graph or mappings. It sees HTTP and the use cases. Only
+// Server imports this module, to wire it.
 package import Accounts
 package import Applications
 import Description
@@ -30,8 +30,9 @@ package struct Backendless: ClientProtocol {
 
     package var bases: [ApplicationBase] { [Self.headers] }
 
-    /// The first segment of the paths of old client SDKs, which name the application in headers
-    /// (docs/protocols/backendless.md §1.1).
+    /// The first path segment of old client SDKs.
+    ///
+    /// These name the application in headers (docs/protocols/backendless.md §1.1).
     private static let headerBound = "v1"
 
     static let headers = ApplicationBase(
@@ -56,14 +57,15 @@ package struct Backendless: ClientProtocol {
     package func allowedOrigins(of request: Request) -> [String]? {
         let segments = request.uri.path.split(separator: "/", maxSplits: 2)
         let first = segments.first ?? ""
-        // The routes tell base paths apart in the same way: after `/api` comes an API key or the beginning of a route.
+        // As in the routes, the second segment decides: after `/api` comes either an API key or the beginning of a
+        // route.
         let hasKey = segments.dropFirst().first.map { $0.utf8.count >= 16 } ?? false
         if !hasKey, first.utf8.elementsEqual(ApplicationBase.hostBound.utf8) {
             return request.hostName.flatMap { directory.allowedOrigins(ofHost: $0) }
         }
         if !hasKey, first.utf8.elementsEqual(Self.headerBound.utf8) {
-            // A preflight names no application and is allowed. The request itself names one: pages of other origins
-            // cannot read its response.
+            // A preflight names no application, so it is allowed. The request itself names an application. If that
+            // application does not list the origin, the page cannot read the response.
             return request.headers[.applicationID].flatMap { directory.allowedOrigins(of: $0[...]) }
         }
         return directory.allowedOrigins(of: first)
@@ -84,14 +86,14 @@ package struct Backendless: ClientProtocol {
     package var fixedParameters: [String: String] { ["table": "Users"] }
 
     package func mount(on routes: ApplicationRoutes) {
-        // No rate limit counts these routes: session checks and logouts always go on.
+        // These routes have no rate limit, so that session checks and logouts always work.
         ApplicationInfoRoutes().mount(on: routes)
         SessionRoutes(sessions: useCases.sessions).mount(on: routes)
         TokenRoutes(tokens: useCases.tokens).mount(on: routes)
         OutsideRoutes().mount(on: routes)
         let logins = routes.counting(.login)
-        LoginRoutes(signIn: useCases.signIn).mount(on: logins)
-        SimpleRegisterRoutes(registrations: useCases.registrations, signIn: useCases.signIn).mount(on: logins)
+        LoginRoutes(loginFlow: useCases.loginFlow).mount(on: logins)
+        SimpleRegisterRoutes(registrations: useCases.registrations, loginFlow: useCases.loginFlow).mount(on: logins)
         let pages = DialogPages(
             useCases,
             errors: errors,
@@ -131,16 +133,16 @@ package struct Backendless: ClientProtocol {
 }
 
 extension Request {
-    /// The session token in the header; nil when its form is not that of a session token.
+    /// The session token in the header; nil if the text does not have the form of a session token.
     var userToken: SessionToken? {
         headers[.userToken].flatMap { SessionToken(received: $0) }
     }
 }
 
 extension JSONObject {
-    /// The mark of an operation that needs a session.
+    /// The OpenAPI members of an operation that requires a session.
     static let session: JSONObject = ["security": .array([.object(["userToken": .array([])])])]
 
-    /// The mark of an operation that accepts a session but does not need one.
+    /// The OpenAPI members of an operation that accepts a session and does not require one.
     static let mayHaveSession: JSONObject = ["security": .array([.object(["userToken": .array([])]), .object([:])])]
 }

@@ -2,11 +2,12 @@ import Domain
 import HTTP
 import HTTPTypes
 
-/// The only table that maps failures to codes and statuses for clients of Backendless: docs/api.md#errors.
+/// The only table that maps failures to codes and statuses for clients of Backendless: docs/api/errors.md.
 struct Problem: NumberedErrorTable {
     /// Returns the code and the status of a reason.
     ///
-    /// Client SDKs read the code. No reason has status 502: one SDK replaces the body of such a response by its text.
+    /// Client SDKs read the code. No reason has status 502, since one SDK replaces the body of a 502 by a text of its
+    /// own.
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
         switch reason {
         case .malformedRequest: (8001, .badRequest)
@@ -74,7 +75,7 @@ struct Problem: NumberedErrorTable {
         case .secondFactorRequired: (8180, .unauthorized)
         case .secondFactorEnrolmentRequired: (8181, .unauthorized)
         case .secondFactorInvalid: (8182, .unauthorized)
-        case .pendingSignInInvalid: (8183, .unauthorized)
+        case .pendingLoginInvalid: (8183, .unauthorized)
         case .factorReauthenticationRequired: (8184, .forbidden)
         case .factorNotOffered: (8185, .badRequest)
         case .tooManyFactors: (8186, .conflict)
@@ -97,7 +98,7 @@ struct Problem: NumberedErrorTable {
         case .tokensOff: (8172, .badRequest)
         case .conflict: (8204, .conflict)
         case .rateLimited: (999, .tooManyRequests)
-        // Only operators can get these reasons; to a client they are an internal error.
+        // Only operators get these reasons. For a client, they are an internal error.
         case .operatorTokenInvalid, .operatorForbidden, .preconditionRequired, .preconditionFailed, .documentInvalid,
             .internal:
             (8000, .internalServerError)

@@ -7,12 +7,12 @@ import Pages
 
 // Console — the web console of operators, on the management listener.
 //
-// It owns its pages and their parts: the layout, the sign-in of an operator in a browser, and the check that a form
-// comes from one of its own pages.
+// This module owns its pages and their parts: the layout, the login of an operator in a browser, and the check that a
+// form comes from one of the console's own pages.
 //
-// It must not know the database, a use case, or what an operator may do. Everything that it shows or changes is a call
-// of the administration's routes with the session's token, which passes the same checks as a call over the network. It
-// asks for the caller's role only to leave out what would be refused.
+// It must not know the database, a use case, or what an operator may do. Everything that a page shows or changes is a
+// call of the administration's routes with the session's token. The call passes the same checks as a call over the
+// network. The console reads the operator's role only to leave out what the administration would refuse.
 
 /// The web console and its configuration.
 package struct Console: Sendable {
@@ -41,7 +41,7 @@ package struct Console: Sendable {
 
     package func mount(on router: Router<ManagementContext>) {
         Assets.mount(on: router)
-        mountSignIn(on: router)
+        mountLogin(on: router)
         mountOverview(on: router)
         mountApplications(on: router)
         mountSetup(on: router)
@@ -49,7 +49,7 @@ package struct Console: Sendable {
         mountKeys(on: router)
         mountProperties(on: router)
         mountMappings(on: router)
-        mountPeople(on: router)
+        mountUsers(on: router)
         mountInvitations(on: router)
         mountLogins(on: router)
         mountAudit(on: router)
@@ -61,7 +61,7 @@ package struct Console: Sendable {
     typealias Act = @Sendable (Visit, FormFields) async throws -> Outcome
     typealias ShowAgain = @Sendable (Visit, FormFields, Refusal) async throws -> Page
 
-    /// Adds a page for operators who have signed in.
+    /// Adds a page for operators who are logged in.
     func page(_ path: RouterPath, on router: Router<ManagementContext>, _ show: @escaping Show) {
         router.get(path) { request, context in
             try await answer(request, context) { visit in try await show(visit).response(to: visit) }
@@ -70,7 +70,7 @@ package struct Console: Sendable {
 
     /// Adds the action of a form on one of the console's pages.
     ///
-    /// When the action is refused, the page is shown again with the typed values and the reason.
+    /// If the administration refuses the action, the page appears again with the typed values and the reason.
     func action(
         _ path: RouterPath,
         on router: Router<ManagementContext>,
@@ -79,7 +79,7 @@ package struct Console: Sendable {
     ) {
         router.post(path) { request, context in
             try await answer(request, context) { visit in
-                let form = try await request.formBody(upTo: Self.formLimit, fields: Self.mostFields)
+                let form = try await request.formBody(upTo: Self.formLimit, fields: Self.maxFields)
                 try forms.check(form, of: request, secret: visit.token)
                 func asking(_ refusal: Refusal) async throws -> Response {
                     // The form is kept, so that no typed value is lost.
@@ -101,35 +101,39 @@ package struct Console: Sendable {
         }
     }
 
-    /// Returns the pages above those of an application.
+    /// Returns the links to the pages above an application's page.
     static func trail(of application: String) -> [(title: String, path: String)] {
         [("Applications", "/console/applications"), (application, consolePath("applications", application))]
     }
 
-    /// Returns the pages above those of a user.
-    static func peopleTrail(of application: String) -> [(title: String, path: String)] {
-        trail(of: application) + [("People", consolePath("applications", application, "users"))]
+    /// Returns the links to the pages above a user's page.
+    static func usersTrail(of application: String) -> [(title: String, path: String)] {
+        trail(of: application) + [("Users", consolePath("applications", application, "users"))]
     }
 
-    /// Parses typed JSON.
+    /// Parses JSON that an operator typed.
     ///
-    /// - Throws: `malformed_request`, whose message names the place of the error.
+    /// - Throws: `malformed_request`. The message names the position of the error.
     static func parsed(_ text: String, _ what: String) throws(Failure) -> JSONValue {
         do { return try JSONParser.parse(text, limits: .document) } catch {
-            throw Failure(.malformedRequest, "The \(what) is no JSON: \(error)")
+            throw Failure(.malformedRequest, "The \(what) is not valid JSON: \(error)")
         }
     }
 
-    /// Bytes of the largest form, which is an application document, percent-encoded.
+    /// The maximum size of a form in bytes.
+    ///
+    /// The largest form contains an application document, percent-encoded.
     private static let formLimit = 3_145_728
 
-    /// The most fields of a form, which is a mapping to all properties that an application can have.
-    private static let mostFields = 4096
-
-    /// Identifies the operator, and turns every refusal into a page.
+    /// The maximum number of fields of a form.
     ///
-    /// The identity is not needed (`identifies`) where the page shows only the result of a call, which is refused
-    /// without a valid session.
+    /// The largest form is a mapping to all properties that an application can have.
+    private static let maxFields = 4096
+
+    /// Reads the operator's name and role, runs the body, and turns every refusal into a page.
+    ///
+    /// With `identifies` false, the name and the role are not read. This is for a page that shows only the result of
+    /// one call: without a valid session, the administration refuses that call.
     func answer(
         _ request: Request,
         _ context: ManagementContext,
@@ -138,7 +142,7 @@ package struct Console: Sendable {
     ) async throws -> Response {
         let here = request.uri.description
         guard let token = cookie.value(in: request.headers) else {
-            return Page.redirect(to: SignInPage.path(returningTo: request.method == .get ? here : "/console"))
+            return Page.redirect(to: ConsoleLoginPage.path(returningTo: request.method == .get ? here : "/console"))
         }
         var visit = Visit(token: token, console: self, request: request, context: context)
         do {
@@ -149,7 +153,7 @@ package struct Console: Sendable {
         } catch let refusal as Refusal {
             if refusal.endsSession {
                 var response = Page.redirect(
-                    to: SignInPage.path(returningTo: request.method == .get ? here : "/console")
+                    to: ConsoleLoginPage.path(returningTo: request.method == .get ? here : "/console")
                 )
                 response.headers[.setCookie] = cookie.removal
                 return response
@@ -164,9 +168,9 @@ package struct Console: Sendable {
 enum Outcome {
     /// A redirect to another page.
     case redirect(String)
-    /// A redirect to another page, which says what was done.
+    /// A redirect to another page, with a notice about the completed action.
     case done(Notice, String)
-    /// The page again, with problems or a preview.
+    /// The same page again, with problems or a preview.
     case page(Page)
     /// A download of JSON with a file name.
     case file(String, String)

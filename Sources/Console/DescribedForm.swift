@@ -3,11 +3,13 @@ import Domain
 import Encodings
 import Pages
 
-/// A form for described fields, with the meaning and the default of each field beside it.
+/// A form for described fields.
 ///
-/// The administration validates the typed values. Only durations are validated by the form, since the administration
-/// has them in seconds. The form carries its original values and sends only values that differ from them. So a value
-/// that another operator has changed meanwhile stays.
+/// Beside each field it shows the field's meaning and default.
+///
+/// The administration validates the typed values. The form itself validates only durations, since the administration
+/// has them in seconds. The form carries its original values and sends only the values that differ from these. So a
+/// value that another operator has changed meanwhile is not overwritten.
 struct DescribedForm {
     private struct Field {
         /// The names from the root of the form's values to the field.
@@ -36,12 +38,14 @@ struct DescribedForm {
     /// The hidden field with the form's original values.
     private static let was = "was"
 
-    /// Returns the fields with their values; a value that is not stored is the default.
+    /// Returns the fields with their values.
+    ///
+    /// A field without a stored value shows its default.
     ///
     /// - Parameters:
     ///   - values: The stored values.
-    ///   - typed: The typed values, when they could not be stored.
-    ///   - refusal: Why they could not be stored.
+    ///   - typed: The typed values, if they could not be stored.
+    ///   - refusal: Why the typed values could not be stored.
     ///   - place: The prefix of the fields' pointers, such as `/settings`.
     /// - Returns: A row for each field.
     func fields(_ values: JSONObject, typed: FormFields?, _ refusal: Refusal?, at place: String = "") -> HTML {
@@ -54,7 +58,7 @@ struct DescribedForm {
             let pointer = place + field.pointer
             let wrong = (refusal?.problems ?? []).filter { $0.place == pointer || $0.place.hasPrefix(pointer + "/") }
             let over = draft?.typedOver(field)
-            // Another operator has changed the same field: the viewer decides.
+            // Another operator has changed the same field. Both values are shown, and the viewer decides.
             let isContested = refusal?.isOutdated == true && over != nil && draft?.was[field.name] != now
             return Self.row(field, value, said: over ?? now, wrong.map(\.text), now: isContested ? now : nil)
         }
@@ -74,7 +78,7 @@ struct DescribedForm {
             was = Dictionary(members.map { ($0.key, $0.value.string ?? "") }) { first, _ in first }
         }
 
-        /// Returns the text of a field that was changed; nil for an unchanged field.
+        /// Returns the typed text of a changed field; nil for an unchanged field.
         func typedOver(_ field: Field) -> String? {
             guard let former = was[field.name] else { return nil }
             // Browsers do not send an unticked box.
@@ -127,12 +131,12 @@ struct DescribedForm {
         return """
             <div class="setting"><label for="\(id)">\(field.title)</label>\(control)
             <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\($0)</strong> " as HTML })\
-            \(now.map { "<strong>Now it is \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(field.described.meaning) \
+            \(now.map { "<strong>Current value: \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(field.described.meaning) \
             \(hint(field, value)) <code>\(field.name)</code>\(usual(field))</small></div>
             """
     }
 
-    /// Returns the choices of a field: the words, and an empty choice where the field allows it.
+    /// Returns the choices of a field: the given words, and an empty choice if the field allows null.
     private static func choices(_ words: [String], of field: Field) -> [(String, String)] {
         let named = words.map { ($0, $0) }
         if case .orNull = field.described.shape { return named + [("", "–")] }
@@ -145,13 +149,13 @@ struct DescribedForm {
 
     private static func hint(_ field: Field, _ value: JSONValue?) -> HTML {
         switch field.shape {
-        case .list(.word(let words), _, _): "One in a line: \(words.joined(separator: ", "))."
-        case .list: "One in a line."
+        case .list(.word(let words), _, _): "One per line: \(words.joined(separator: ", "))."
+        case .list: "One per line."
         case .seconds(let range):
             "From \(DurationText.text(of: range.lowerBound)) to \(DurationText.text(of: range.upperBound))."
         case .secret:
             value?.object?["set"]?.bool == true
-                ? "One is set since \(HTML.moment(value?.object?["changed"])); empty, it stays." : "None is set."
+                ? "Set since \(HTML.moment(value?.object?["changed"])). Leave it empty to keep it." : "Not set."
         default: ""
         }
     }
@@ -196,7 +200,8 @@ struct DescribedForm {
 
     /// Returns a merge patch of the changed fields.
     ///
-    /// An unreadable text is sent as it is: the administration's error says what the value should be.
+    /// A text that cannot be read as a value is sent unchanged. The administration's error then says what the value
+    /// should be.
     ///
     /// - Parameters:
     ///   - form: The typed values.
@@ -212,7 +217,7 @@ struct DescribedForm {
             let value = field.described.shape.value(of: text, separator: "\n")
             switch (field.shape, value) {
             case (.flag, _): patch = patch.setting(field.path, to: .bool(!text.isEmpty))
-            // A secret with an empty input stays.
+            // A secret with an empty input keeps its stored value.
             case (.secret, .null?): break
             case (.list, _):
                 let lines = text.split(separator: "\n").map(\.trimmed).filter { !$0.isEmpty }

@@ -4,20 +4,20 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// A request for an operator's second factor: before a page, or together with a form that needs it.
+/// A request for an operator's second factor, either before a page or together with a form that needs the factor.
 ///
-/// The form is sent again with the code.
+/// A refused form is sent again together with the code.
 enum FactorForm {
-    /// The fields of the factor: a code and the factor's id, or a passkey's response and its pending login.
+    /// The names of the fields: a code and the factor's id, or a passkey's response and its pending login.
     private static let code = "factor-code"
     private static let factor = "factor-id"
     private static let credential = "factor-credential"
     private static let pending = "factor-pending"
 
-    /// The last word of the names of secret fields, with their labels.
+    /// The labels of secret fields, by the last word of the field's name.
     static let secrets = [
         "appSecret": "App secret", "consumerSecret": "Consumer secret",
-        "webhookVerifyToken": "Verify token of the webhook", "accessToken": "Access token",
+        "webhookVerifyToken": "Webhook verify token", "accessToken": "Access token",
         "password": "Password",
     ]
 
@@ -29,16 +29,18 @@ enum FactorForm {
 
     static func mount(on router: Router<ManagementContext>, _ console: Console) {
         console.page(RouterPath(path), on: router) { visit in
-            let target = SignInPage.target(visit.query["to"])
+            let target = ConsoleLoginPage.target(visit.query["to"])
             let form = visit.form(to: path, "\(HTML.hidden("to", target))\(try await fields(visit))")
-            return page(form, "Show your second factor to go on.")
+            return page(form, "Enter your second factor to continue.")
         }
-        console.action(RouterPath(path), on: router) { _, form in .redirect(SignInPage.target(try form.value("to"))) }
+        console.action(RouterPath(path), on: router) { _, form in
+            .redirect(ConsoleLoginPage.target(try form.value("to")))
+        }
     }
 
     /// Returns a page with a refused form and a field for the code.
     ///
-    /// Secrets must be typed again, so no page contains them.
+    /// The operator types secrets again, so no page contains a secret.
     static func page(for form: FormFields, at path: String, _ refusal: Refusal, _ visit: Visit) async throws -> Page {
         let own = [code, factor, credential, pending, FormGuard.field]
         let kept = form.all.filter { !own.contains($0.name) }
@@ -47,10 +49,10 @@ enum FactorForm {
                 guard let name = secrets[word], !field.value.isEmpty else {
                     return HTML.hidden(field.name, field.value)
                 }
-                // No value that the browser has saved, such as the operator's own token, which it would fill in. A
-                // token for a preview is not saved, and may be left out.
+                // `new-password` keeps the browser from filling in a saved value, such as the operator's own token. The
+                // access token for a preview is not stored, and may be left out.
                 let attributes: HTML = "autocomplete=\"new-password\"\(" required", if: word != "accessToken")"
-                let label: HTML = "\(name), once more; this counts"
+                let label: HTML = "\(name): enter it again"
                 return HTML.field(field.name, label, type: "password", attributes: attributes)
             }
         return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)
@@ -63,7 +65,7 @@ enum FactorForm {
             shown = try await Refusal.ofFailures {
                 [
                     "pending": .string(try form.text(pending)),
-                    "credential": try Console.parsed(credential, "passkey's reply"),
+                    "credential": try Console.parsed(credential, "passkey response"),
                 ]
             }
         } else if let code = try form.value(code) {
@@ -97,18 +99,18 @@ enum FactorForm {
         let codes: HTML = """
             \(HTML.select(factor, "Factor", options))
             \(HTML.field(code, "Code", attributes: "autocomplete=\"one-time-code\" required autofocus spellcheck=\"false\""))
-            \(HTML.submit("Go on"))
+            \(HTML.submit("Continue"))
             """
         let passkey = asked["publicKey"].map { options -> HTML in
             """
             \(HTML.hidden(pending, asked.string("pending")))\
-            \(passkeyButton("get", options, "Show a passkey", into: credential))
+            \(passkeyButton("get", options, "Use a passkey", into: credential))
             """
         }
         guard !factors.isEmpty || passkey != nil else {
             return """
-                <p role="alert">Your only factor is a passkey, and nothing says where this console is reached: set \
-                FEDERATION_OPERATOR_ORIGIN. <code>federation delete operators/NAME/factors</code> is the way back.</p>
+                <p role="alert">Your only second factor is a passkey, which needs FEDERATION_OPERATOR_ORIGIN. Set it, \
+                or remove the factor with <code>federation delete operators/NAME/factors</code>.</p>
                 """
         }
         return "\(codes, if: !factors.isEmpty)\(passkey)"
@@ -124,12 +126,14 @@ enum FactorForm {
         }
     }
 
-    /// Returns a button that makes or shows a passkey, and the field for its response; both need scripts.
+    /// Returns a button that creates or uses a passkey, and the field for the response.
+    ///
+    /// Both need scripts.
     static func passkeyButton(_ what: String, _ options: JSONValue, _ label: String, into field: String) -> HTML {
         """
         \(HTML.hidden(field, ""))<p><button type="button" class="primary" data-what="\(what)" \
         data-passkey="\(options.text)" hidden>\(label)</button></p>\
-        <p class="passkey-problem" role="alert">Passkeys need JavaScript.</p>
+        <p class="passkey-problem" role="alert">Passkeys need JavaScript. Turn it on and reload the page.</p>
         """
     }
 }

@@ -12,7 +12,9 @@ extension HTML {
         return "<time datetime=\"\(text)\">\(String(text.dropLast(4)).replacing("T", with: " ")) UTC</time>"
     }
 
-    /// A text with a button that copies it, where scripts run.
+    /// A text with a button that copies the text.
+    ///
+    /// The button is visible only if scripts run.
     ///
     /// - Parameters:
     ///   - text: The text to copy.
@@ -27,7 +29,9 @@ extension HTML {
         "<button type=\"button\" class=\"copy\">Copy<span class=\"hidden\"> \(name)</span></button>"
     }
 
-    /// An input for a file, where scripts run; the file's text is put into another field of the form.
+    /// An input for a file, visible only if scripts run.
+    ///
+    /// A script puts the file's text into another field of the form.
     static func file(into name: String) -> HTML {
         """
         <p class="field scripted"><label for="file">File</label><input id="file" type="file" data-into="\(name)"></p>
@@ -35,7 +39,9 @@ extension HTML {
         """
     }
 
-    /// A filter for one value of a list, or any; the list includes the current value.
+    /// A filter of a list by one value or by none.
+    ///
+    /// The choices include the current value, even if it is not an option.
     static func choice(
         _ name: String,
         _ label: String,
@@ -53,7 +59,7 @@ extension HTML {
     /// A JSON value as indented text.
     static func json(_ value: JSONValue) -> HTML { "\(value.indented(\.text))" }
 
-    /// A JSON value in a table cell: texts without quotes, a dash for none.
+    /// A JSON value in a table cell: a text without quotes, and a dash for no value.
     static func value(_ value: JSONValue?) -> HTML {
         switch value {
         case nil, .null?: "–"
@@ -94,12 +100,14 @@ extension HTML {
         """
     }
 
-    /// A word about a state.
+    /// A short label for a state.
     static func tag(_ text: String, _ kind: String = "") -> HTML {
         "<span class=\"tag\(" \(kind)", if: !kind.isEmpty)\">\(text)</span>"
     }
 
-    /// Links to the views of a page, of which one is shown.
+    /// Links to the views of a page.
+    ///
+    /// One of the views is shown.
     static func views(_ label: String, _ views: [(title: String, path: String, isShown: Bool)]) -> HTML {
         let links = views.map { view -> HTML in
             "<a href=\"\(view.path)\"\(" aria-current=\"true\"", if: view.isShown)>\(view.title)</a> "

@@ -1,6 +1,8 @@
 import Encodings
 
-/// Responses of the administration, with empty values for absent members.
+/// Members of the administration's responses.
+///
+/// An absent member has an empty value.
 extension JSONObject {
     func string(_ name: String) -> String { self[name]?.string ?? "" }
 

@@ -1,8 +1,10 @@
 import Pages
 
-/// A message about a completed action, shown by the next page.
+/// A message about a completed action.
 ///
-/// The page's URL names one of a closed list, so nobody can put another text there.
+/// The next page shows the message.
+///
+/// The page's URL contains only the name of a message in this closed list. So no link can put another text on the page.
 enum Notice: String {
     case saved, made, applied, declared, dropped, renamed, revoked, ended, removed, enrolled
     case roleGiven, roleTaken, roleChanged, rolledBack
@@ -15,28 +17,28 @@ enum Notice: String {
     private var text: HTML {
         switch self {
         case .saved: "Saved."
-        case .made: "The application is made. These steps lead to its first login."
+        case .made: "The application is created. The next steps lead to its first login."
         case .applied: "The document is applied."
         case .declared: "The property is declared."
-        case .dropped: "The property is dropped, with all its values."
+        case .dropped: "The property and all its values are deleted."
         case .renamed: "The key is renamed."
         case .revoked: "Revoked."
-        case .ended: "The session is ended."
+        case .ended: "The session is revoked."
         case .removed: "Removed."
         case .enrolled: "The second factor is enrolled."
-        case .roleGiven: "The role is given."
-        case .roleTaken: "The role is taken away."
+        case .roleGiven: "The role is assigned."
+        case .roleTaken: "The role is removed."
         case .roleChanged: "The role is changed."
-        case .rolledBack: "The mapping is as it was in that revision, as a new revision."
+        case .rolledBack: "The mapping is restored from that revision, as a new revision."
         case .disabled: "The account is disabled."
         case .enabled: "The account is enabled."
-        case .signedOut: "All sessions are ended."
-        case .refreshed: "The provider was asked; this is what it says now."
-        case .mailed: "A mail is on its way."
+        case .signedOut: "All sessions are revoked."
+        case .refreshed: "The profile was read again from the provider."
+        case .mailed: "The mail is queued and will be sent shortly."
         case .unlinked: "The identity is unlinked."
-        case .erased: "The person is erased for good."
-        case .userMade: "The user is made."
-        case .userMadeAndMailed: "The user is made, and a mail with a link to choose a password is on its way."
+        case .erased: "The user is erased."
+        case .userMade: "The user is created."
+        case .userMadeAndMailed: "The user is created. A mail with a link to choose a password will be sent shortly."
         }
     }
 

@@ -31,27 +31,29 @@ struct Page {
 
     let title: String
     let section: Section
-    /// The pages above this page, the outermost first.
+    /// The links to the pages above this page, the outermost first.
     var trail: [(title: String, path: String)] = []
     var content: HTML
-    /// The alert about a refusal, before the content; nil where the page shows the refusal elsewhere.
+    /// The alert about a refusal, above the content.
+    ///
+    /// Nil if the content itself shows the refusal.
     var alert: HTML?
     var status = HTTPResponse.Status.ok
     /// Seconds after which a refused action may be retried.
     var retryAfter: String?
-    /// The equivalent command.
+    /// The command that shows or does the same.
     var command: String?
-    /// The equivalent call, such as `GET /admin/v1/audit`.
+    /// The call of the administration API that returns the same data, such as `GET /admin/v1/audit`.
     var call: String?
-    /// The page's scripts, besides those of every page.
+    /// The page's scripts, in addition to those of every page.
     var scripts: [Assets.Asset] = []
 
     /// Returns a page that shows only a refusal.
     static func refused(_ refusal: Refusal) -> Page {
-        Page(title: "This did not work", section: .overview, content: refusal.alert).answering(refusal)
+        Page(title: "The request failed", section: .overview, content: refusal.alert).answering(refusal)
     }
 
-    /// Returns the page with the status of a refusal, if there is one.
+    /// Returns the page with the HTTP status of a refusal; the unchanged page for nil.
     func answering(_ refusal: Refusal?) -> Page {
         guard let refusal else { return self }
         var page = self
@@ -100,7 +102,7 @@ struct Page {
             status: status,
             scripts: scripts,
             """
-            <a class="skip" href="#main">Skip to the content</a>
+            <a class="skip" href="#main">Skip to content</a>
             <header class="bar"><a class="brand" href="/console">federation</a>
             <nav aria-label="Sections"><ul>\(sections)</ul></nav>
             <div class="me"><a href="/console/sessions">\(visit.name)</a> <span class="tag">\(visit.role.rawValue)</span>\
@@ -116,7 +118,7 @@ struct Page {
         return response
     }
 
-    /// Returns a page for visitors who have not signed in.
+    /// Returns a page for visitors who are not logged in.
     static func card(
         _ heading: String,
         title: String? = nil,
@@ -143,9 +145,9 @@ struct Page {
         )
     }
 
-    /// Returns a part of a document, for a script, with the security policy of all pages.
+    /// Returns a part of a document for a script, with the security policy of all pages.
     ///
-    /// The policy allows only the console's own styles, scripts and form targets, and forbids frames and caching.
+    /// The policy allows only the console's own styles, scripts and form targets. It forbids frames and caching.
     static func fragment(_ html: HTML, status: HTTPResponse.Status = .ok) -> Response {
         .page(
             html,

@@ -3,7 +3,9 @@ import Encodings
 import HTTPTypes
 import Pages
 
-/// The data of a page's part, or a text in its place: a failed part does not prevent the rest of the page.
+/// The data of a part of a page, or a text in place of the data.
+///
+/// A failed part does not affect the rest of the page.
 enum Part {
     case there(JSONObject)
     case missing(HTML)
@@ -24,25 +26,25 @@ enum Part {
 
     /// How long a page waits for a part.
     ///
-    /// Statements of operators may take longer; pages of their own wait for those.
-    static let patience = Duration.seconds(3)
+    /// Some calls may take longer. A page that consists of such a call waits for its end.
+    static let timeout = Duration.seconds(3)
 }
 
 extension Visit {
-    /// Reads the data of a part, within the time that a page waits for it.
+    /// Reads the data of a part, within the time that a page waits for a part.
     ///
-    /// - Throws: Only refusals about the session, which concern the whole page.
+    /// - Throws: Only refusals about the session, since these concern the whole page.
     func part(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Part {
         try await part(.init(.get, path, query: query))
     }
 
-    /// Makes a call for the data of a part, within the time that a page waits for it.
+    /// Makes a call that returns the data of a part, within the time that a page waits for a part.
     func part(_ call: AdministrationCalls.Call) async throws -> Part {
         do {
             return try await withThrowingTaskGroup(of: Part.self) { group in
                 group.addTask { .there(try await self.call(call).object) }
                 group.addTask {
-                    try await Task.sleep(for: Part.patience)
+                    try await Task.sleep(for: Part.timeout)
                     return .missing(Self.late)
                 }
                 defer { group.cancelAll() }
@@ -53,7 +55,7 @@ extension Visit {
         }
     }
 
-    /// Returns the ids of all applications; nil where there are too many for a list, or the call fails.
+    /// Returns the ids of all applications; nil if there are too many for a list, or if the call fails.
     func applicationIDs() async throws -> [String]? {
         guard let list = try await part(["applications"], query: [("limit", "100")]).object,
             list["next"]?.string == nil
@@ -63,8 +65,8 @@ extension Visit {
 
     private static let late = HTML.alert(
         """
-        This took longer than \(Part.patience.components.seconds) s, and the page did not wait for it. The rest of the page \
-        is complete; load it again for this part.
+        This part took longer than \(Part.timeout.components.seconds) s to load. The rest of the page is complete. \
+        Reload the page to try again.
         """
     )
 }

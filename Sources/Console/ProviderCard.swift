@@ -1,10 +1,10 @@
 package import Description
 
-/// The console's description of a provider kind.
+/// A provider kind, as the console presents it.
 package struct ProviderCard: Sendable {
-    /// An address of the service that is entered at the provider.
+    /// An address of the service that an operator enters at the provider.
     package struct Address: Sendable {
-        /// The page of the provider's console.
+        /// The page in the provider's own console.
         let place: String
         /// The title of the field on that page.
         let title: String
@@ -19,11 +19,11 @@ package struct ProviderCard: Sendable {
     let name: String
     /// The displayed name.
     let title: String
-    /// The redirect address of the provider's dialog; nil where there is no dialog.
+    /// The redirect address of the provider's dialog; nil if the provider has no dialog.
     let dialogReturn: Address?
     /// The addresses of the provider's callbacks.
     let callbacks: [Address]
-    /// The options of a provider of this kind, besides its apps.
+    /// The options of a provider of this kind, without those of its apps.
     let settings: [FieldDescription]
     /// The members of an app, the id first.
     let app: [FieldDescription]
@@ -44,14 +44,14 @@ package struct ProviderCard: Sendable {
 extension Console {
     /// Returns the displayed name of a login method: a provider's name, or one of the service's own methods.
     func methodTitle(_ name: String) -> String {
-        // `socialAccount` has the words of client SDKs, such as BACKENDLESS for registered users.
+        // `socialAccount` contains the words of client SDKs, such as BACKENDLESS for registered users.
         let name = name.lowercased()
         return switch name {
         case "password", "backendless": "Password"
         case "passkey": "Passkey"
         case "guest": "Guest"
-        case "server": "A server, for the user"
-        case "provider": "A provider"
+        case "server": "Server, for the user"
+        case "provider": "Provider"
         default: kinds.first { $0.name == name }?.title ?? name
         }
     }

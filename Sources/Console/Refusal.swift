@@ -4,7 +4,7 @@ import Encodings
 import HTTPTypes
 import Pages
 
-/// The refusal of an operator's action: the administration's response, with its own message.
+/// The refusal of an operator's action: the administration's error response with its message.
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let reason: String
@@ -25,16 +25,16 @@ struct Refusal: Error {
         status = answer.status
         details = answer.object.object("errorData")
         reason = details.string("reason")
-        message = answer.object["message"]?.string ?? "The service answered with status \(answer.status.code)."
+        message = answer.object["message"]?.string ?? "The service responded with status \(answer.status.code)."
         retryAfter = answer.retryAfter
     }
 
-    /// Runs a body, and turns its failures into refusals.
+    /// Runs a body and rethrows each failure as a refusal.
     static func ofFailures<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let failure as Failure { throw Refusal(failure) }
     }
 
-    /// Whether a second factor has to be shown first.
+    /// Whether the operator must show a second factor first.
     var asksForFactor: Bool { reason == Failure.Reason.factorReauthenticationRequired.rawValue }
 
     /// Whether the session has expired or was revoked.
@@ -43,7 +43,7 @@ struct Refusal: Error {
     /// Whether another operator has changed the resource meanwhile.
     var isOutdated: Bool { reason == Failure.Reason.preconditionFailed.rawValue }
 
-    /// A problem of a document, with its place.
+    /// A problem of a document, with its position.
     struct Problem {
         /// A JSON pointer.
         let place: String
@@ -69,8 +69,8 @@ struct Refusal: Error {
             "\(message)",
             """
             \("<ul>\(items)</ul>", if: !items.isEmpty)\
-            \(retryAfter.map { "<p>Try again in \($0) s.</p>" as HTML })\
-            \(details["requestId"]?.string.map { "<p class=\"fine\">Request \($0)</p>" as HTML })
+            \(retryAfter.map { "<p>Try again in \($0) seconds.</p>" as HTML })\
+            \(details["requestId"]?.string.map { "<p class=\"fine\">Request ID \($0)</p>" as HTML })
             """
         )
     }

@@ -4,7 +4,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// A request of an operator who has signed in.
+/// A request of an operator who is logged in.
 struct Visit: Sendable {
     /// The token of the session.
     let token: String
@@ -26,22 +26,27 @@ struct Visit: Sendable {
     /// - Throws: A `Refusal` for an invalid session.
     mutating func identify() async throws {
         let caller = try await object(["operator"])
-        // A program's token or a link is no session: its cookie would outlive the token's purpose.
+        // Only a session may be in the cookie. The token of a program, or a link, would outlive its purpose there.
         guard caller["purpose"]?.string == OperatorTokenPurpose.session.rawValue else {
-            throw Failure(.operatorTokenInvalid, "This is no session of the console.")
+            throw Failure(.operatorTokenInvalid, "This is not a console session. Sign in again.")
         }
         name = caller.string("name")
         role = caller["role"]?.string.flatMap { OperatorRole(rawValue: $0) } ?? .viewer
     }
 
-    /// Refuses a page to operators who may use nothing on it.
+    /// Refuses the page to an operator whose role allows nothing on it.
     func require(_ role: OperatorRole) throws(Failure) {
         guard self.role >= role else {
-            throw Failure(.operatorForbidden, "This needs the role \(role.rawValue); yours is \(self.role.rawValue).")
+            throw Failure(
+                .operatorForbidden,
+                "This needs the role \(role.rawValue). Your role is \(self.role.rawValue). Ask an owner."
+            )
         }
     }
 
-    /// Returns the query parameters; of a repeated one the first, and none of an undecodable query.
+    /// Returns the query parameters.
+    ///
+    /// Of a repeated parameter, the first counts. An undecodable query has no parameters.
     static func query(of request: Request) -> [String: String] {
         let fields = try? FormFields(request.uri.query ?? "")
         return (fields?.all ?? []).reduce(into: [:]) { $0[$1.name] = $0[$1.name] ?? $1.value }
@@ -87,7 +92,7 @@ struct Visit: Sendable {
         try await call(.get, path, query: query).object
     }
 
-    /// Returns the response with a resource; nil where the resource does not exist.
+    /// Returns the response with a resource; nil if the resource does not exist.
     func found(_ path: [String]) async throws -> AdministrationCalls.Answer? {
         do { return try await call(.get, path) } catch let refusal as Refusal where refusal.status == .notFound {
             return nil
@@ -116,7 +121,7 @@ struct Visit: Sendable {
 /// A page of a list.
 struct Listing {
     let items: [JSONObject]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     let next: String?
 }
 
@@ -134,6 +139,6 @@ extension FormFields {
 }
 
 extension FormFields? {
-    /// Returns the typed text of a field; empty before a form was sent.
+    /// Returns the typed text of a field; empty if no form was sent.
     func typed(_ name: String) -> String { (try? self?.value(name)) ?? "" }
 }

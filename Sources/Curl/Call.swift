@@ -2,7 +2,9 @@ internal import Synchronization
 
 /// One call of the client; the identity of this object identifies the call.
 final class Call: Sendable {
-    /// Set before the thread is notified, so that a call cancelled before its start is not started.
+    /// Set before the thread is notified.
+    ///
+    /// So a call that was cancelled before its start is never started.
     private let cancelled = Atomic<Bool>(false)
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }

@@ -10,7 +10,9 @@ internal import CLibCurl
 package actor CurlClient {
     private let configuration: CurlConfiguration
     private let thread: LoopThread
-    /// The transfers in flight, by the identity of their calls, which the transfers keep alive.
+    /// The transfers in flight, by the identity of their calls.
+    ///
+    /// A transfer keeps its call alive.
     private var inFlight: [ObjectIdentifier: any Transfer] = [:]
     private var idle: [HTTPTransfer] = []
     private var hasNewTransfers = false
@@ -31,7 +33,8 @@ package actor CurlClient {
         self.configuration = configuration
         thread = try LoopThread()
         Self.setLimits(configuration, on: thread.multi)
-        // After the release of the client, only the job that ends the thread is left, which may be a moment away.
+        // After the release of the client, the only work left is the job that ends the thread. It may come a moment
+        // later.
         try thread.start { [weak self] polled in
             self?.assumeIsolated { $0.turn(polled: polled) } ?? 1
         }
@@ -146,7 +149,9 @@ package actor CurlClient {
         return transfer
     }
 
-    /// Keeps the handle of an HTTP transfer for reuse; an SMTP handle holds user and password, and is used once.
+    /// Keeps the handle of an HTTP transfer for reuse.
+    ///
+    /// An SMTP handle holds user and password, and is used only once.
     private func keep(_ transfer: any Transfer) {
         guard idle.count < Self.maxIdle, let transfer = transfer as? HTTPTransfer else { return }
         idle.append(transfer)
@@ -185,7 +190,7 @@ package actor CurlClient {
     /// Ends the calls that libcurl leaves overdue.
     ///
     /// libcurl, up to 8.8 at least, does not apply the limits to a transfer that waits for a connection
-    /// (curl/curl#13227), but lets the waiting transfers try one after another.
+    /// (curl/curl#13227). It only lets the waiting transfers try one after another.
     private func sweep() {
         let now = ContinuousClock.now
         guard now >= nextSweep else { return }
@@ -200,8 +205,8 @@ package actor CurlClient {
         curl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         curl_multi_setopt_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maxConnections)
         curl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
-        // The cache also counts connections in use: with a smaller cache, an idle connection would be closed after
-        // every call as soon as many calls hang.
+        // The cache also counts connections in use. If the cache were smaller, libcurl would close the idle connection
+        // after every call as soon as many other calls hang.
         curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxConnections)
     }
 }

@@ -23,8 +23,8 @@ package struct CurlConfiguration: Sendable {
 
     /// The seconds until the client stops using an address that was removed from DNS.
     ///
-    /// One half is the lifetime of a cached address, the other half that of a connection: an older connection is not
-    /// reused once it is idle. An HTTP/2 connection that is never idle stays until the server or the network closes it.
+    /// A cached address is used for one half of this time. A connection that is older than the other half is not reused
+    /// once it is idle. An HTTP/2 connection that is never idle stays until the server or the network closes it.
     package var addressSeconds: Int
 
     /// The seconds for which sent bytes may stay unacknowledged before the connection counts as broken.

@@ -52,7 +52,7 @@ extension CurlError {
 extension CurlError.TLSFailure {
     /// Creates the failure for an `X509_V_ERR_` number of OpenSSL.
     ///
-    /// libcurl checks the host name before it gets the number, which until then is 1.
+    /// libcurl checks the host name before it reads the number. Until libcurl has read it, the number is 1.
     init(certificateVerdict: Int) {
         switch certificateVerdict {
         case 0, 1, 62: self = .certificateOfAnotherHost

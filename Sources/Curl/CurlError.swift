@@ -12,9 +12,9 @@ package enum CurlError: Error, Equatable, Sendable {
     case tls(TLSFailure)
     /// The connect limit or the deadline of the call has passed.
     case timeout(TimeoutPhase)
-    /// The connection broke, or the framing of the response was invalid, which libcurl does not distinguish.
+    /// The connection broke, or the framing of the response was invalid. libcurl does not tell which.
     ///
-    /// With `requestSent` the server may have acted on the request; without it, it cannot have.
+    /// If `requestSent` is true, the server may have acted on the request. If it is false, the server has not.
     case reset(requestSent: Bool)
     /// The headers of the response, or its decoded body, are larger than allowed.
     case replyTooLarge
@@ -51,7 +51,7 @@ package enum CurlError: Error, Equatable, Sendable {
         case headersTooLarge
         case bodyNotAllowed
         case mailAddress
-        /// A mail is empty, or has a bare CR or LF, which servers interpret differently as a line end.
+        /// A mail is empty, or has a bare CR or LF. Only some servers take a bare CR or LF for a line end.
         case mailContent
         case limitNotPositive
     }

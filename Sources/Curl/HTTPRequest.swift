@@ -21,7 +21,7 @@ package struct HTTPRequest: Sendable {
     /// Creates a request.
     ///
     /// - Parameters:
-    ///   - method: A `get` has no body; a `post` without one sends an empty one.
+    ///   - method: `get` has no body. `post` without a body sends an empty body.
     ///   - url: The URL to call.
     ///   - headers: Names are HTTP tokens, values printable ASCII. Headers that frame or route the message (`Host`,
     ///     `Content-Length`, `Transfer-Encoding`, `Connection`, …) belong to the client and are refused.
@@ -29,8 +29,8 @@ package struct HTTPRequest: Sendable {
     ///   - timeout: Limit of the whole call, from name resolution to the last byte.
     ///   - connectTimeout: Limit for waiting for a connection, resolving, connecting and the TLS handshake.
     ///   - maxReplyBytes: The most bytes of the decoded body.
-    ///   - reusesConnection: False opens a new connection for this call, so that libcurl has no reason to repeat the
-    ///     request: the server gets it once.
+    ///   - reusesConnection: If false, the call gets a new connection. libcurl then has no reason to repeat the
+    ///     request, so the server gets the request at most once.
     /// - Throws: `CurlError.invalidRequest`.
     package init(
         method: Method = .get,

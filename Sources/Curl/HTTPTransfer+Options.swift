@@ -47,7 +47,7 @@ extension HTTPTransfer {
             set(CURLOPT_POST, 1)
                 && set(CURLOPT_CUSTOMREQUEST, verb)
                 && curl_setopt_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)) == CURLE_OK
-                // Never null: libcurl would read the body from standard input.
+                // Never null, since libcurl would then read the body from standard input.
                 && curl_setopt_bytes(handle, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress ?? UnsafeRawPointer(handle))
                     == CURLE_OK
         }
@@ -57,7 +57,7 @@ extension HTTPTransfer {
         for line in request.headerLines {
             guard append(line) else { return false }
         }
-        // A large body would otherwise wait a second for a `100 Continue`.
+        // Otherwise libcurl would wait up to a second for a `100 Continue` before it sends a large body.
         if request.body != nil, !append("Expect:") { return false }
         return curl_setopt_list(handle, CURLOPT_HTTPHEADER, headerList) == CURLE_OK
     }

@@ -2,7 +2,7 @@ internal import CLibCurl
 
 /// An HTTP transfer: one easy handle with the state of its callbacks, used for one call after another.
 ///
-/// Constant options are set on creation. `prepare` sets all other options, so that nothing of a call reaches the next.
+/// Constant options are set on creation. `prepare` sets all other options, so nothing of a call reaches the next call.
 /// Only the thread of the client uses a transfer; libcurl's callbacks run on that thread.
 final class HTTPTransfer: Transfer {
     /// The most bytes of status line and headers, including interim responses and trailers.
@@ -70,8 +70,8 @@ final class HTTPTransfer: Transfer {
             && set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
             && set(CURLOPT_FRESH_CONNECT, request.reusesConnection ? 0 : 1)
             && set(CURLOPT_HTTP_VERSION, Int(isPlain ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
-            // A call waits for a stream on a connection that is being opened, which saves a handshake. Without TLS it
-            // is unknown before the first response whether the server supports streams, and a server that hangs never
+            // With TLS, a call waits for a stream on a connection that is being opened. This saves a handshake. Without
+            // TLS, only the first response tells whether the server supports streams. A server that hangs never
             // responds.
             && set(CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
     }
@@ -83,7 +83,7 @@ final class HTTPTransfer: Transfer {
         } else if code != CURLE_OK {
             finish(failure(code))
         } else if !isHeadComplete {
-            // libcurl takes a connection that ends within the headers for the end of a response without a body.
+            // The connection ended within the headers. libcurl takes that for the end of a response without a body.
             finish(.reset(requestSent: true))
         } else if let status = number(CURLINFO_RESPONSE_CODE), (100...999).contains(status) {
             resume(.success(HTTPReply(status: status, head: head, body: body)))
@@ -164,7 +164,7 @@ final class HTTPTransfer: Transfer {
         }
         headBytes += line.count
         if line.starts(with: "HTTP/".utf8), head.isEmpty || isHeadComplete {
-            // An interim response may come before; then this line begins the next response.
+            // This line begins a response: the first one, or the one after an interim response.
             head.removeAll(keepingCapacity: true)
             isHeadComplete = false
         }

@@ -2,9 +2,9 @@ internal import CLibCurl
 
 /// An absolute URL that the client may call.
 ///
-/// The parser is the one that libcurl uses for the call, so that the checked URL is the called one. Accepted are https,
-/// and http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; only printable ASCII that needs
-/// no escaping. The path and query are sent byte for byte as they are written here.
+/// The parser is the one that libcurl uses for the call, so the URL that is called is the one that was checked.
+/// Accepted are https, and http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; only
+/// printable ASCII that needs no escaping. The path and query are sent byte for byte as they are written here.
 package struct HTTPURL: Sendable {
     /// The longest URL, in bytes.
     package static let maxBytes = 16384
@@ -39,8 +39,8 @@ package struct HTTPURL: Sendable {
 
     /// Returns a URL of the same scheme, host and port with another path and query.
     ///
-    /// `target` begins with `/`, which ends the authority, so `target` cannot name another host. Hence its characters
-    /// are checked, and the URL is not parsed again. Throws `CurlError.invalidRequest`.
+    /// `target` begins with `/`. The slash ends the authority, so `target` cannot name another host. Therefore only the
+    /// characters of `target` are checked, and the URL is not parsed again. Throws `CurlError.invalidRequest`.
     package func withTarget(_ target: String) throws(CurlError) -> HTTPURL {
         guard target.utf8.first == UInt8(ascii: "/") else { throw .invalidRequest(.malformedURL) }
         guard originBytes + target.utf8.count <= Self.maxBytes else { throw .invalidRequest(.urlTooLong) }

@@ -4,8 +4,9 @@ internal import NIOConcurrencyHelpers
 
 /// The thread that sleeps in `curl_multi_poll`, as the executor of one actor.
 ///
-/// The thread alternates between queued work, a *turn* in which the actor lets libcurl work, and sleep, until a socket,
-/// a timer or new work wakes it. Queueing work while the thread is awake costs no system call.
+/// The thread repeats three steps: it does the queued work, it runs a *turn*, in which the actor lets libcurl work, and
+/// it sleeps until a socket, a timer or new work wakes it. Queueing work while the thread is awake costs no system
+/// call.
 ///
 /// `@unchecked Sendable`: the members marked below are accessed under the lock, all others only by the thread.
 final class LoopThread: SerialExecutor, @unchecked Sendable {
@@ -53,8 +54,8 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
 
     /// Runs `body` on the thread, in the order of submission, isolated to the actor like a job.
     ///
-    /// Calls start and end this way rather than as jobs: a task that waits for a continuation inside an actor is
-    /// resumed on another thread first, and reaches the actor's thread only afterwards.
+    /// Calls start and end this way and not as jobs. A task that waits for a continuation inside an actor is first
+    /// resumed on another thread, and reaches the actor's thread only after that.
     func submit(_ body: @escaping @Sendable () -> Void) {
         append(.body(body))
     }
@@ -64,8 +65,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
             queue.append(work)
             guard isAsleep else { return }
             isAsleep = false
-            // Under the lock, because the thread could otherwise do the work, end, and free the handle before this
-            // call.
+            // Under the lock: otherwise the thread could do the work, end, and free the handle before this call.
             curl_multi_wakeup(multi)
         }
     }
@@ -115,7 +115,9 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         curl_multi_cleanup(old)
     }
 
-    /// Ends the thread after the current job or turn, which is the last: the actor's `deinit`.
+    /// Ends the thread after the current job or turn.
+    ///
+    /// The actor's `deinit` calls this, so no other job or turn follows.
     func stop() {
         isStopped = true
     }
@@ -138,7 +140,8 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
             }
             guard !isStopped else { return }
             let sleep = turn(polled)
-            // The actor is released within its turn if its last owner releases it meanwhile.
+            // If the actor's last owner releases it during the turn, its `deinit` runs within the turn and sets
+            // `isStopped`.
             polled = lock.withLock {
                 isAsleep = queue.isEmpty && !isStopped
                 return isAsleep
@@ -147,7 +150,9 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Swaps the queued work into `batch`, whose former work is done.
+    /// Moves the queued work into `batch`.
+    ///
+    /// The former work of `batch` is done.
     private func takeQueue(into batch: inout [Work]) {
         batch.removeAll(keepingCapacity: true)
         lock.withLock {
@@ -162,7 +167,9 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         Glibc.poll(nil, 0, 10)
     }
 
-    /// Leaves all signals to the other threads; a write to a closed connection then causes no SIGPIPE.
+    /// Leaves all signals to the other threads.
+    ///
+    /// So a write to a closed connection causes no SIGPIPE.
     private func blockSignals() {
         var all = sigset_t()
         sigfillset(&all)

@@ -1,6 +1,8 @@
 internal import CLibCurl
 
-/// A URL, parsed by the parser that libcurl uses for a call, so that the checked URL is the called one.
+/// A URL, parsed by the parser that libcurl uses for a call.
+///
+/// So the URL that is called is the one that was checked.
 final class ParsedURL {
     private let handle: OpaquePointer
 

@@ -1,6 +1,8 @@
 /// A reply of an SMTP server: a code and a text.
 package struct SMTPReply: Sendable, Equatable {
-    /// The reply code, 200…599; from 400 on a refusal, which is temporary below 500.
+    /// The reply code, 200…599.
+    ///
+    /// Codes from 400 on are refusals; those below 500 are temporary.
     package let code: Int
     /// The enhanced status code of RFC 3463, such as `5.1.1`; nil if the reply has none.
     package let enhancedCode: String?

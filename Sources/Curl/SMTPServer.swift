@@ -2,9 +2,9 @@ internal import CLibCurl
 
 /// An SMTP server and the settings of the connection.
 ///
-/// The URL is `smtps://user:password@mail.example.com` (TLS from the first byte, port 465) or `smtp://…` (TLS after
-/// STARTTLS, without which nothing is sent, port 587). `smtp://127.0.0.1:25?starttls=off` works without TLS, for this
-/// machine only.
+/// With a URL `smtps://user:password@mail.example.com`, TLS begins with the first byte; the default port is 465. With
+/// `smtp://…`, TLS begins after STARTTLS, and nothing is sent to a server without STARTTLS; the default port is 587.
+/// `smtp://127.0.0.1:25?starttls=off` works without TLS, for this machine only.
 package struct SMTPServer: Sendable {
     enum Security: Sendable {
         case tls, startTLS, none

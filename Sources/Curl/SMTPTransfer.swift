@@ -2,8 +2,8 @@ internal import CLibCurl
 
 /// A transfer of one mail to a server: one easy handle, used once.
 ///
-/// The meaning of a failure depends on the progress of the SMTP dialogue, which libcurl's codes do not tell. So the
-/// transfer reads every line of the server and counts the content bytes that libcurl has taken.
+/// The meaning of a failure depends on the progress of the SMTP dialogue, and libcurl's codes do not tell the progress.
+/// So the transfer reads every line of the server and counts the content bytes that libcurl has taken.
 final class SMTPTransfer: Transfer {
     let handle: UnsafeMutableRawPointer
     private let mail: SMTPMail

@@ -1,16 +1,16 @@
 package import Encodings
 
-/// Typed values of described fields, in a command or in an input of a page.
+/// Values of described fields, as text in a command or in an input of a page.
 extension Shape {
     /// Returns the value that a text stands for; nil for an unreadable text.
     ///
-    /// An empty text is `null`, with which a merge patch restores a field's default. So is the text `null`, unless the
-    /// value is a text itself. A list may be JSON.
+    /// An empty text is `null`, with which a merge patch restores a field's default. The text `null` is `null`, too,
+    /// unless the value is a text itself. A list may be written as JSON.
     ///
     /// - Parameters:
     ///   - text: The text as it was typed.
     ///   - separator: The separator of a list's elements.
-    /// - Returns: The value; its bounds and rules are not checked.
+    /// - Returns: The value. Its bounds and rules are not checked.
     package func value(of text: String, separator: Character) -> JSONValue? {
         guard !text.isEmpty else { return .null }
         switch self {
@@ -29,22 +29,22 @@ extension Shape {
         }
     }
 
-    /// The accepted texts, for humans: `true or false`, `3 to 100 failures`.
+    /// The texts that are accepted, for humans: `true or false`, `3 to 100 failures`.
     package var form: String {
         switch self {
         case .flag: "true or false"
         case .word(let words): Self.choice(of: words)
         case .integer(let range, _) where range.upperBound == .max: "a whole number"
         case .integer(let range, let unit): "\(range.lowerBound) to \(range.upperBound) \(unit)".trimmed
-        case .seconds(let range) where range.upperBound == .max: "a length of time"
+        case .seconds(let range) where range.upperBound == .max: "a duration"
         case .seconds(let range):
             "\(DurationText.text(of: range.lowerBound)) to \(DurationText.text(of: range.upperBound))"
         case .text(let rule): rule.example.map { "a text like \($0)" } ?? "a text"
         case .list(.word(let words), _, _): "a list of " + words.joined(separator: ", ")
         case .list(_, .max, _): "a list"
-        case .list(.text(let rule), let most, _):
-            "a list of at most \(most)" + (rule.example.map { ", like \($0)" } ?? "")
-        case .list(_, let most, _): "a list of at most \(most)"
+        case .list(.text(let rule), let max, _):
+            "a list of at most \(max)" + (rule.example.map { ", like \($0)" } ?? "")
+        case .list(_, let max, _): "a list of at most \(max)"
         case .object: "an object"
         case .orNull(.text(let rule)): Shape.text(rule).form + ", or nothing"
         case .orNull(let shape): shape.form + ", or null"
@@ -62,7 +62,9 @@ extension Shape {
 }
 
 extension ObjectShape {
-    /// The fields, including those of inner objects, each with its path of names and its titles.
+    /// The fields without inner members, at any depth.
+    ///
+    /// Each has its path of names, and its title after those of its objects.
     package var leaves: [(path: [String], title: String, field: FieldDescription)] {
         fields.flatMap { field -> [(path: [String], title: String, field: FieldDescription)] in
             guard case .object(let object) = field.shape else { return [([field.name], field.title, field)] }
@@ -72,7 +74,9 @@ extension ObjectShape {
 }
 
 extension JSONObject {
-    /// Returns the object with an inner member set, creating the objects around it.
+    /// Returns the object with a member at a path set to a value.
+    ///
+    /// Missing objects on the path are created.
     package func setting(_ path: some Collection<String>, to value: JSONValue) -> JSONObject {
         guard let name = path.first else { return self }
         let rest = path.dropFirst()

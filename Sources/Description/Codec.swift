@@ -2,11 +2,11 @@ package import Encodings
 
 /// The reader, writer and description of a configurable value.
 package struct Codec<Value: Sendable>: Sendable {
-    /// The type of the value in schemas, forms and texts.
+    /// The type of the value, for schemas, forms and texts.
     package let shape: Shape
     /// Reads a value.
     ///
-    /// The closure returns nil and adds a problem at the place of a wrong value.
+    /// For an invalid value, the closure returns nil and adds a problem at the value's place.
     package let read: @Sendable (JSONValue, JSONPointer, inout DocumentProblems) -> Value?
     package let write: @Sendable (Value) -> JSONValue
     /// Returns warnings for operators about inner values.
@@ -21,7 +21,9 @@ package struct Codec<Value: Sendable>: Sendable {
         (self.shape, self.read, self.write, self.warnings) = (shape, read, write, warnings)
     }
 
-    /// The codec of an optional value, which documents write as `null`.
+    /// The codec of an optional value.
+    ///
+    /// Nil is `null` in documents.
     package var orNull: Codec<Value?> {
         Codec<Value?>(.orNull(shape)) { value, place, problems in
             guard !value.isNull else { return .some(nil) }
@@ -75,7 +77,7 @@ extension Codec<Int64> {
 
     /// Returns the codec of a duration in whole seconds within bounds.
     ///
-    /// Forms and commands accept and show it in larger units.
+    /// Forms and commands show the duration in larger units, and accept such units.
     package static func seconds(_ range: ClosedRange<Int64>) -> Codec { number(.seconds(range), range, "seconds") }
 
     private static func number(_ shape: Shape, _ range: ClosedRange<Int64>, _ unit: String) -> Codec {
@@ -97,7 +99,7 @@ extension Codec<String> {
 }
 
 extension Codec where Value: RawRepresentable<String> & CaseIterable {
-    /// The codec of an enumeration's words.
+    /// The codec of an enumeration's raw values.
     package static var word: Codec {
         let words = Value.allCases.map(\.rawValue)
         return Codec(.word(words)) { value, place, problems in
@@ -113,22 +115,22 @@ extension Codec where Value: RawRepresentable<String> & CaseIterable {
 extension Codec {
     /// The codec of a list.
     ///
-    /// An unreadable element is a problem at its place; the other elements are read.
+    /// An unreadable element is a problem at its place. The other elements are still read.
     ///
     /// - Parameters:
     ///   - element: The codec of the elements.
-    ///   - most: The most elements.
-    ///   - repeated: The problem of a list with an element twice, such as `names a role twice`; nil where that is
-    ///     allowed.
+    ///   - max: The maximum number of elements.
+    ///   - repeated: The problem of a list that contains an element twice, such as `names a role twice`. Nil if a list
+    ///     may contain an element twice.
     /// - Returns: The codec.
     package static func list<Element>(
         of element: Codec<Element>,
-        most: Int,
+        max: Int,
         repeated: String? = nil
     ) -> Codec where Value == [Element] {
-        Codec(.list(element.shape, most: most, isSet: repeated != nil)) { value, place, problems in
-            guard let elements = value.array, elements.count <= most else {
-                problems.add(place, "must be a list of at most \(most) texts")
+        Codec(.list(element.shape, max: max, isSet: repeated != nil)) { value, place, problems in
+            guard let elements = value.array, elements.count <= max else {
+                problems.add(place, "must be a list of at most \(max) texts")
                 return nil
             }
             let read = elements.enumerated().compactMap { element.read($1, place / $0, &problems) }
@@ -141,7 +143,7 @@ extension Codec {
         }
     }
 
-    /// Returns the codec of an object with a description of its own.
+    /// Returns the codec of an object that has a description of its own.
     package static func object(_ description: ObjectDescription<Value>) -> Codec {
         Codec(.object(description.shape)) { value, place, problems in
             description.read(value, at: place, problems: &problems)

@@ -1,7 +1,7 @@
 import Encodings
 
 extension ObjectShape {
-    /// The fields as a Markdown table: name, values, default and meaning of each.
+    /// The fields as a Markdown table with the name, the values, the default and the meaning of each field.
     package var table: String {
         let rows = leaves.map { leaf in
             let name = leaf.path.joined(separator: ".")
@@ -15,7 +15,7 @@ extension ObjectShape {
 extension FieldDescription {
     /// The default as Markdown text.
     package var defaultText: String {
-        guard let defaultValue else { return "must be given" }
+        guard let defaultValue else { return "required" }
         if case .seconds = shape, let seconds = defaultValue.integer { return DurationText.text(of: seconds) }
         return switch defaultValue {
         case .string(let text): "`\(text)`"

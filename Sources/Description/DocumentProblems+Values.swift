@@ -1,6 +1,8 @@
 package import Encodings
 
-/// Values of settings: each is stored into a variable, or added as a problem with its place.
+/// Readers of settings.
+///
+/// Each either stores a value in a variable, or adds a problem with the value's place.
 extension DocumentProblems {
     package mutating func take(_ value: JSONValue, at place: JSONPointer, into setting: inout Bool) {
         if let bool = value.bool { setting = bool } else { add(place, "must be true or false") }
@@ -34,15 +36,15 @@ extension DocumentProblems {
 
     /// Reads a list of texts.
     ///
-    /// The closure returns the problem of a text, or nil.
+    /// The closure returns the problem of a text; nil for a valid text.
     package mutating func texts(
         _ value: JSONValue,
         at place: JSONPointer,
-        most: Int,
+        max: Int,
         _ problem: (String) -> String?
     ) -> [String] {
-        guard let elements = value.array, elements.count <= most else {
-            add(place, "must be a list of at most \(most) texts")
+        guard let elements = value.array, elements.count <= max else {
+            add(place, "must be a list of at most \(max) texts")
             return []
         }
         var texts: [String] = []

@@ -6,16 +6,20 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
     package struct Problem: Sendable, Equatable {
         /// The place, such as `/providers/facebook/apps/0/appId`.
         package let pointer: JSONPointer
-        /// The problem, for humans; it contains no secret.
+        /// The problem, for humans.
+        ///
+        /// It contains no secret.
         package let message: String
-        /// The mapping's entry with the problem: `{"mapping", "position", "from", "to", "type"}`.
+        /// The entry of the mapping that has the problem: `{"mapping", "position", "from", "to", "type"}`.
         package let entry: JSONValue?
     }
 
     package private(set) var problems: [Problem] = []
-    /// Whether unknown members are ignored, since stored documents may be of a later version.
+    /// Whether unknown members are ignored.
+    ///
+    /// A stored document may come from a later version of the service.
     private let passesOverUnknown: Bool
-    /// The places of ignored members.
+    /// The places of the unknown members that were ignored.
     package private(set) var passedOver: [JSONPointer] = []
 
     package init(passingOverUnknown: Bool = false) {
@@ -33,38 +37,44 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
         problems.append(Problem(pointer: pointer, message: message, entry: entry))
     }
 
-    /// Adds the problem of an unknown member, with the nearest known name.
+    /// Adds the problem of an unknown member.
+    ///
+    /// The message suggests the nearest known name.
     ///
     /// - Parameters:
     ///   - key: The name of the member.
     ///   - pointer: The place of the member.
     ///   - known: The names that are allowed there.
-    ///   - text: The problem, before the nearest name.
+    ///   - text: The problem, which the message states before the suggestion.
+    ///   - present: The present name of a member that was renamed.
     package mutating func add(
         unknown key: String,
         at pointer: JSONPointer,
         among known: [String],
-        _ text: String = "is not known here"
+        _ text: String = "is not known here",
+        now present: String? = nil
     ) {
         guard !passesOverUnknown else { return passedOver.append(pointer) }
-        // Comparing names takes time, and a client may send thousands of them: only the first problems get a hint.
-        let hint = problems.count < Self.mostHints ? NearestName.hint(for: key, among: known) : ""
-        add(pointer, "\(text)\(hint); known are \(known.joined(separator: ", "))")
+        if let present { return add(pointer, "is now called \(present)") }
+        // Comparing names takes time, and a client may send thousands of them. So only the first problems get a
+        // suggestion.
+        let hint = problems.count < Self.maxHints ? NearestName.hint(for: key, among: known) : ""
+        add(pointer, "\(text)\(hint); known: \(known.joined(separator: ", "))")
     }
 
-    private static let mostHints = 20
+    private static let maxHints = 20
 
     package mutating func add(_ others: DocumentProblems) {
         problems += others.problems
     }
 
-    /// Returns the problems for a client that submitted only a part of the document.
+    /// Returns the problems for a client that sent only a part of the document.
     ///
     /// - Parameters:
-    ///   - part: The place of the part in the document: `/mapping/facebook`.
-    ///   - place: The place of the part in the submitted value.
-    /// - Returns: The problems inside the part, with their places in the submitted value; other problems have the place
-    ///   of the whole value.
+    ///   - part: The place of the part in the document, such as `/mapping/facebook`.
+    ///   - place: The place of the part in the value that the client sent.
+    /// - Returns: The problems. A problem inside the part has its place in the value that the client sent. Every other
+    ///   problem has the place of the whole value.
     package func moved(from part: JSONPointer, to place: JSONPointer = JSONPointer()) -> DocumentProblems {
         var moved = DocumentProblems()
         moved.problems = problems.map { problem in
@@ -74,14 +84,15 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
         return moved
     }
 
-    /// The problems as lines of `/pointer: message`.
+    /// The problems as lines, each in the form `/pointer: message`.
     package var lines: [String] { problems.map(Self.line) }
 
     package var description: String { lines.joined(separator: "\n") }
 
     /// Returns a problem as a line.
     ///
-    /// Names come from the document, and a terminal or a log shows them: control characters are escaped as in JSON.
+    /// The names in the pointer come from the document. Control characters in them are escaped as in JSON, since a
+    /// terminal or a log shows the line.
     private static func line(_ problem: Problem) -> String {
         guard !problem.pointer.text.isEmpty else { return problem.message }
         return "\(JSONValue.string(problem.pointer.text).text.dropFirst().dropLast()): \(problem.message)"

@@ -4,7 +4,7 @@ package enum DurationText {
         ("day", "d", 86_400), ("hour", "h", 3600), ("minute", "m", 60), ("second", "s", 1),
     ]
 
-    /// Returns the text of a number of seconds, such as `1 day 12 hours`.
+    /// Returns a number of seconds as text, such as `1 day 12 hours`.
     ///
     /// A negative number counts as 0.
     package static func text(of seconds: Int64) -> String {
@@ -17,7 +17,7 @@ package enum DurationText {
         return parts.isEmpty ? "0 seconds" : parts.joined(separator: " ")
     }
 
-    /// Returns the seconds of a duration; nil for a text that is no duration.
+    /// Parses a duration into seconds; nil for a text that is not a duration.
     ///
     /// A unit is `d`, `h`, `m` or `s`, or its name in the singular or plural. A number without a unit counts seconds.
     package static func seconds(_ text: String) -> Int64? {

@@ -1,31 +1,35 @@
 import Encodings
 
-/// The known name that is most similar to an unknown one.
+/// A search for the known name that is most similar to an unknown one.
 ///
-/// The result is always a known name, so a message with it repeats nothing of the request.
+/// The result is always a known name. So a message with the result contains nothing of the request.
 package enum NearestName {
-    /// The longest name that is compared, which bounds the cost; a longer name is no typing error.
-    private static let mostBytes = 64
-
-    /// Returns the nearest name; nil when none is near.
+    /// The maximum number of bytes in a compared name.
     ///
-    /// Two names are near when at most a third of the letters must be inserted, deleted, changed or swapped with the
-    /// next one. Upper and lower case, and `-` and `_`, count the same.
+    /// The maximum bounds the cost: a longer name is not a typing error.
+    private static let maxBytes = 64
+
+    /// Returns the known name that is nearest to a text; nil if no name is near.
+    ///
+    /// A name is near if it takes changes to at most a third of its letters, or to one letter, to turn one text into
+    /// the other. A change inserts, deletes or replaces a letter, or swaps two adjacent letters. Upper and lower case
+    /// are equal, and so are `-` and `_`.
     package static func of(_ text: some StringProtocol, among names: some Sequence<String>) -> String? {
-        guard (1...mostBytes).contains(text.utf8.count) else { return nil }
+        guard (1...maxBytes).contains(text.utf8.count) else { return nil }
         let wanted = folded(text)
         var best: (name: String, distance: Int)?
-        for name in names where name.utf8.count <= mostBytes {
+        for name in names where name.utf8.count <= maxBytes {
             let candidate = folded(name)
-            let most = min(best.map { $0.distance - 1 } ?? .max, max(1, max(wanted.count, candidate.count) / 3))
-            guard abs(wanted.count - candidate.count) <= most else { continue }
+            let limit = min(best.map { $0.distance - 1 } ?? .max, max(1, max(wanted.count, candidate.count) / 3))
+            guard abs(wanted.count - candidate.count) <= limit else { continue }
             let distance = distance(wanted, candidate)
-            if distance <= most { best = (name, distance) }
+            if distance <= limit { best = (name, distance) }
         }
         return best?.name
     }
 
-    /// Returns the end of a message about an unknown name, ` (did you mean location?)`, or an empty text.
+    /// Returns the end of a message about an unknown name, such as ` (did you mean location?)`; empty if no name is
+    /// near.
     package static func hint(for text: some StringProtocol, among names: some Sequence<String>) -> String {
         of(text, among: names).map { " (did you mean \($0)?)" } ?? ""
     }
@@ -34,7 +38,7 @@ package enum NearestName {
         text.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0.asciiLowercased }
     }
 
-    /// Returns the number of inserted, deleted, changed or swapped letters: the distance of "optimal string alignment".
+    /// Returns the number of inserted, deleted, replaced or swapped letters (the "optimal string alignment" distance).
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var former: [Int] = []
         var row = Array(0...right.count)

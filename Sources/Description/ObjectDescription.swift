@@ -1,8 +1,10 @@
 package import Encodings
 
-/// A member of a configurable object: its description, and its place in the Swift type of the object.
+/// A member of a configurable object: its description, and the property of the Swift type that holds its value.
 package struct Field<Owner: Sendable>: Sendable {
     package let name: String
+    /// The member's name in documents from before version 0.1.0, if the name was another one.
+    fileprivate let formerName: String?
     /// Whether every document must have the member.
     fileprivate let isRequired: Bool
     fileprivate let describe: @Sendable (Owner) -> FieldDescription
@@ -14,14 +16,17 @@ package struct Field<Owner: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name in documents.
-    ///   - path: The place of the value in the Swift type.
+    ///   - formerName: The name in documents from before version 0.1.0. The error for such a document states the
+    ///     present name.
+    ///   - path: The property of the Swift type that holds the value.
     ///   - codec: The codec of the value.
     ///   - title: The displayed name.
     ///   - meaning: What the value means, in whole sentences.
-    ///   - isRequired: Whether every document must have the member, which then has no default.
+    ///   - isRequired: Whether every document must have the member. A required member has no default.
     ///   - warnings: Returns warnings for operators about a value that is weaker than it need be.
     package init<Value: Sendable>(
         _ name: String,
+        formerly formerName: String? = nil,
         _ path: any WritableKeyPath<Owner, Value> & Sendable,
         _ codec: Codec<Value>,
         _ title: String,
@@ -29,7 +34,7 @@ package struct Field<Owner: Sendable>: Sendable {
         isRequired: Bool = false,
         warnings: @escaping @Sendable (Value) -> [String] = { _ in [] }
     ) {
-        (self.name, self.isRequired) = (name, isRequired)
+        (self.name, self.formerName, self.isRequired) = (name, formerName, isRequired)
         describe = { owner in
             FieldDescription(
                 name: name,
@@ -47,7 +52,7 @@ package struct Field<Owner: Sendable>: Sendable {
     }
 }
 
-/// A configurable object: its members, and the rules between them.
+/// A configurable object: its members, and the rules that involve several members.
 package struct ObjectDescription<Owner: Sendable>: Sendable {
     /// A group of fields that are shown together.
     package struct Section: Sendable {
@@ -73,9 +78,9 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
     ///   - defaultValue: The object with all defaults.
     ///   - unknown: The problem of an unknown member, such as `is not a setting`.
     ///   - sections: The members, in the order in which they are written and shown.
-    ///   - rules: The rules between members, as elements of JSON Schema's `allOf`.
-    ///   - finish: Sets values that depend on which members were given.
-    ///   - check: Adds the problems of members that are each valid alone.
+    ///   - rules: The rules that involve several members, as elements of JSON Schema's `allOf`.
+    ///   - finish: Sets values that depend on which members the document has.
+    ///   - check: Adds the problems of members that are valid alone and invalid together.
     package init(
         _ defaultValue: Owner,
         unknown: String,
@@ -111,13 +116,13 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
 
     /// Reads an object.
     ///
-    /// A member that is absent or wrong keeps its default.
+    /// An absent or invalid member keeps the value that it has in `base`.
     ///
     /// - Parameters:
     ///   - value: The object.
     ///   - place: The place of the object.
     ///   - base: The object with the values of absent members; nil for the defaults.
-    ///   - problems: Receives all problems, including unknown members.
+    ///   - problems: Receives all problems, including those of unknown members.
     /// - Returns: The object, as far as it can be read.
     package func read(
         _ value: JSONValue,
@@ -131,7 +136,8 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         }
         let owner = read(membersOf: object, at: place, onto: base, problems: &problems)
         for member in object.members where !shape.names.contains(where: { $0.hasSameBytes(as: member.key) }) {
-            problems.add(unknown: member.key, at: place / member.key, among: shape.names, unknown)
+            let renamed = fields.first { $0.formerName == member.key }
+            problems.add(unknown: member.key, at: place / member.key, among: shape.names, unknown, now: renamed?.name)
         }
         return owner
     }
@@ -158,7 +164,9 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         .object(JSONObject(fields.map { JSONObject.Member($0.name, $0.write(owner)) }))
     }
 
-    /// Returns the members that differ from their defaults, and those that every document must have.
+    /// Returns the members whose values differ from their defaults.
+    ///
+    /// Required members are always included.
     package func deviations(of owner: Owner) -> JSONObject {
         JSONObject(
             zip(fields, shape.fields).compactMap { field, described in

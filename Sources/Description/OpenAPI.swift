@@ -8,24 +8,24 @@ package struct Parameter: Sendable {
 
     package let name: String
     package let place: Place
-    /// The name in `components`, where a parameter of several operations stands.
+    /// The name in `components`, if several operations have the parameter.
     let component: String
     package let description: String
     let schema: Schema
     let isRequired: Bool
     let example: String?
-    /// Further members.
+    /// Further OpenAPI members, such as `style`.
     let marks: JSONObject
 
     /// - Parameters:
     ///   - name: The name.
-    ///   - place: The part of the request.
-    ///   - component: The name in `components`; the name with a capital letter unless given.
-    ///   - schema: The shape of the value.
+    ///   - place: The part of the request that contains the parameter.
+    ///   - component: The name in `components`. By default, the name with a capital letter.
+    ///   - schema: The schema of the value.
     ///   - description: The meaning of the value.
-    ///   - isRequired: Whether every request has the parameter.
-    ///   - example: A value.
-    ///   - marks: Further members, such as `style`.
+    ///   - isRequired: Whether every request must have the parameter.
+    ///   - example: An example of the value.
+    ///   - marks: Further OpenAPI members, such as `style`.
     package init(
         _ name: String,
         in place: Place,
@@ -63,7 +63,7 @@ package struct ReplyHeader: Sendable {
     let component: String
     let description: String
     let schema: Schema
-    /// Whether every response that lists the header has the header.
+    /// Whether every response with this description contains the header.
     let isRequired: Bool
 
     package init(
@@ -92,22 +92,22 @@ package struct ReplyHeader: Sendable {
 package struct Content: Sendable {
     let type: String
     package let schema: Schema
-    /// Examples with their names, as JSON texts.
+    /// JSON texts as examples, each with a name.
     let examples: [(name: String, json: String)]
-    /// The name in `components` of a body that requests of several operations have.
+    /// The name in `components`, if several operations have this body.
     let component: String?
-    /// Whether every request has the body.
+    /// Whether every request must have the body.
     let isRequired: Bool
-    /// Whether a request may have a body of any other type as well.
+    /// Whether a request may also have a body of any other type.
     package let takesAnyType: Bool
 
     /// - Parameters:
-    ///   - schema: The shape of the value.
+    ///   - schema: The schema of the value.
     ///   - type: The media type.
-    ///   - examples: JSON texts with their names.
-    ///   - component: The name in `components` of a body that requests of several operations have.
-    ///   - isRequired: Whether every request has the body.
-    ///   - takesAnyType: Whether a request may have a body of any other type as well.
+    ///   - examples: JSON texts as examples, each with a name.
+    ///   - component: The name in `components`, if several operations have this body.
+    ///   - isRequired: Whether every request must have the body.
+    ///   - takesAnyType: Whether a request may also have a body of any other type.
     package init(
         _ schema: Schema,
         as type: String = "application/json",
@@ -124,7 +124,7 @@ package struct Content: Sendable {
         self.takesAnyType = takesAnyType
     }
 
-    /// The body of requests.
+    /// The OpenAPI object for the body of a request.
     fileprivate var request: JSONValue {
         .object(["required": .bool(isRequired), "content": OpenAPI.object([self])])
     }
@@ -144,7 +144,7 @@ package struct Content: Sendable {
 /// A response with a status.
 package struct Reply: Sendable {
     package let status: Int
-    /// The name in `components` of a response that many operations have.
+    /// The name in `components`, if many operations have this response.
     let component: String?
     let description: String
     let headers: [ReplyHeader]
@@ -177,25 +177,25 @@ package struct Reply: Sendable {
     }
 }
 
-/// A method of a path: parameters, body and responses.
+/// An operation of an API: a method of a path, with its parameters, body and responses.
 package struct Operation: Sendable {
     package private(set) var id: String
     package private(set) var summary: String
     private var description: String?
     package var tag: String?
-    /// Further members: `x-…`, and a `security` that differs from the document's.
+    /// Further OpenAPI members: `x-…`, and a `security` that differs from the document's.
     package var marks: JSONObject
     package var parameters: [Parameter]
     package let body: Content?
     package var replies: [Reply]
 
     /// - Parameters:
-    ///   - id: The name for programs.
+    ///   - id: The operation's name in programs (`operationId`).
     ///   - tag: The group.
     ///   - summary: The effect, in a sentence.
     ///   - more: Further sentences.
     ///   - marks: Members `x-…` and `security`.
-    ///   - parameters: Parameters.
+    ///   - parameters: The parameters.
     ///   - body: The body of the request.
     ///   - reply: The usual response.
     ///   - failures: The other responses.
@@ -220,17 +220,19 @@ package struct Operation: Sendable {
         self.replies = [reply] + failures
     }
 
-    /// Returns the operation of another path that does the same.
+    /// Returns the operation for another path that has the same effect.
     package func again(_ id: String, _ summary: String, more: String? = nil) -> Operation {
         var operation = self
         (operation.id, operation.summary, operation.description) = (id, summary, more)
         return operation
     }
 
-    /// Returns the operation of another path that does the same, with the same texts.
+    /// Returns the operation for another path that has the same effect, with the same texts.
     package func again(_ id: String) -> Operation { again(id, summary, more: description) }
 
-    /// Returns the operation with further responses; a response of a known status is left out.
+    /// Returns the operation with further responses.
+    ///
+    /// A further response is left out if the operation has one of that status.
     package func or(_ further: [Reply]) -> Operation {
         var operation = self
         let particular = replies.map(\.status)
@@ -266,7 +268,7 @@ package struct Operation: Sendable {
     }
 }
 
-/// The address before the paths of a document.
+/// A URL that precedes the paths of an OpenAPI document.
 package struct ServerAddress: Sendable {
     let url: String
     let description: String?
@@ -295,32 +297,32 @@ package struct ServerAddress: Sendable {
     }
 }
 
-/// A document of OpenAPI 3.1: operations, and the components that the operations refer to.
+/// An OpenAPI 3.1 document: operations, and the components to which the operations refer.
 package struct OpenAPI {
-    /// The members in front of `paths`.
+    /// The members of the document that precede `paths`.
     let head: JSONObject
     let security: JSONObject
     private var paths: [Path] = []
 
     private struct Path {
         let path: String
-        /// The addresses before the path; empty for those of the document.
+        /// The URLs that precede this path; empty if they are those of the document.
         let servers: [ServerAddress]
         var operations: [(method: String, operation: Operation)]
     }
 
-    /// The path of references to schemas.
+    /// The beginning of every reference to a schema.
     static let schemas = "#/components/schemas/"
 
     /// - Parameters:
-    ///   - head: The members in front of `paths`.
-    ///   - security: The ways to authenticate, by their names.
+    ///   - head: The members of the document that precede `paths`.
+    ///   - security: The security schemes, by name.
     package init(_ head: JSONObject, security: JSONObject) {
         self.head = head
         self.security = security
     }
 
-    /// Adds an operation behind the others of the same path.
+    /// Adds an operation after the others of the same path.
     package mutating func add(
         _ method: String,
         _ path: String,
@@ -381,7 +383,7 @@ package struct OpenAPI {
         .object(JSONObject(content.map { JSONObject.Member($0.type, $0.json) }))
     }
 
-    /// Parses a JSON text of this program.
+    /// Parses a JSON text from the source code of this service.
     static func value(of text: String) -> JSONValue {
         guard let value = try? JSONParser.parse(text, limits: .document) else {
             preconditionFailure("no JSON: \(text)")
@@ -390,13 +392,17 @@ package struct OpenAPI {
     }
 }
 
-/// The components that operations refer to, each once, in the order of the references.
+/// The components to which operations refer.
+///
+/// Each occurs once, in the order of the references.
 private struct Components {
     /// Components with their names, in the order in which they were added.
     struct Table {
         private(set) var object = JSONObject()
 
-        /// Adds a component; two different ones of one name are a mistake.
+        /// Adds a component.
+        ///
+        /// Two different components of the same name are a programming error.
         ///
         /// - Returns: Whether the component is new.
         mutating func add(_ name: String, _ value: JSONValue) -> Bool {

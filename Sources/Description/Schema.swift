@@ -1,8 +1,8 @@
 package import Encodings
 
-/// The shape of a JSON value: JSON Schema, draft 2020-12.
+/// The schema of a JSON value: JSON Schema, draft 2020-12.
 ///
-/// Objects are closed unless they are `open`.
+/// An object may have no members other than the described ones, unless its schema is `open`.
 package struct Schema: Sendable {
     /// A kind of JSON value.
     package enum Kind: String, Sendable {
@@ -13,7 +13,7 @@ package struct Schema: Sendable {
     package struct Property: Sendable {
         package let name: String
         package let schema: Schema
-        /// Whether every such object must have the member.
+        /// Whether every object must have the member.
         package let isRequired: Bool
 
         package init(_ name: String, _ schema: Schema, isRequired: Bool) {
@@ -23,9 +23,11 @@ package struct Schema: Sendable {
         }
     }
 
-    /// The members that an object may have besides its properties.
+    /// The members that an object may have in addition to its properties.
     package indirect enum Rest: Sendable {
-        /// Any members, without a keyword in the schema.
+        /// Any members.
+        ///
+        /// The JSON schema has no keyword for this.
         case unsaid
         case anything
         case nothing
@@ -43,31 +45,39 @@ package struct Schema: Sendable {
         }
     }
 
-    /// The kind; nil for every kind.
+    /// The kind of the value; nil for a value of any kind.
     package internal(set) var kind: Kind?
-    /// Whether `null` is a value as well.
+    /// Whether the value may also be `null`.
     var isNullable = false
     package internal(set) var description: String?
     package internal(set) var properties: [Property] = []
     package internal(set) var rest = Rest.unsaid
-    /// The schema of an array's elements: none or one.
+    /// The schema of an array's elements.
+    ///
+    /// The list has at most one schema.
     package internal(set) var elements: [Schema] = []
-    /// The schemas of which a value must fit at least one.
+    /// The schemas of which at least one must fit the value.
     package internal(set) var alternatives: [Schema] = []
-    /// The schemas of which a value must fit all.
+    /// The schemas that must all fit the value.
     var all: [Schema] = []
     /// The only allowed values.
     package internal(set) var values: [JSONValue] = []
-    /// Further keywords.
+    /// Further keywords of JSON Schema.
     package internal(set) var rules: [JSONObject.Member] = []
-    /// Whether a value is a secret: a command accepts none as an argument, and prints a new one alone.
+    /// Whether the value is a secret.
+    ///
+    /// A command does not accept a secret as an argument, and prints a new secret alone.
     package private(set) var isSecret = false
-    /// Whether a value is a time in milliseconds since 1970, which is shown as date and time.
+    /// Whether the value is a time in milliseconds since 1970.
+    ///
+    /// Such a value is shown as date and time.
     package private(set) var isMoment = false
-    /// The definition that this schema refers to; besides the reference there is at most a description.
+    /// The definition to which this schema refers.
+    ///
+    /// A schema with a reference has nothing else but a description.
     package internal(set) var definition: Definition?
 
-    /// Creates a schema of the values of a kind; of all kinds for nil.
+    /// Creates a schema of the values of a kind; nil for values of any kind.
     package init(_ kind: Kind? = nil) {
         self.kind = kind
     }
@@ -100,7 +110,7 @@ package struct Schema: Sendable {
         return schema.adding(required, optional: optional)
     }
 
-    /// Returns the schema of an object with any names and values of one schema.
+    /// Returns the schema of an object with any names, whose values all have the same schema.
     package static func dictionary(of values: Schema) -> Schema {
         var schema = Schema(.object)
         schema.rest = .values(values)
@@ -115,26 +125,26 @@ package struct Schema: Sendable {
 
     package static let strings = array(of: .string)
 
-    /// Returns the schema of a fixed list of texts.
+    /// Returns the schema of a text that is one of the given texts.
     package static func oneOf(_ values: String...) -> Schema { oneOf(values) }
 
-    /// Returns the schema of a fixed list of texts.
+    /// Returns the schema of a text that is one of the given texts.
     package static func oneOf(_ values: [String]) -> Schema { string.limited(to: values.map { .string($0) }) }
 
-    /// Returns the schema of an enumeration's texts.
+    /// Returns the schema of a text that is a raw value of an enumeration.
     package static func cases<Value>(of type: Value.Type) -> Schema
     where Value: RawRepresentable<String> & CaseIterable {
         oneOf(type.allCases.map(\.rawValue))
     }
 
-    /// Returns the schema of values that fit at least one of the schemas.
+    /// Returns the schema of values that fit at least one of the given schemas.
     package static func either(_ alternatives: [Schema]) -> Schema {
         var schema = Schema()
         schema.alternatives = alternatives
         return schema
     }
 
-    /// A value that fits each of the schemas.
+    /// Returns the schema of values that fit all of the given schemas.
     package static func all(_ all: [Schema]) -> Schema {
         var schema = Schema()
         schema.all = all
@@ -184,16 +194,16 @@ package struct Schema: Sendable {
 
     package func from(_ least: Int64) -> Schema { rule("minimum", .integer(least)) }
 
-    /// Returns the schema with bounds of the number of characters.
+    /// Returns the schema with a minimum and a maximum number of characters.
     package func length(_ bounds: ClosedRange<Int64>) -> Schema {
         rule("minLength", .integer(bounds.lowerBound)).length(upTo: bounds.upperBound)
     }
 
-    package func length(upTo most: Int64) -> Schema { rule("maxLength", .integer(most)) }
+    package func length(upTo max: Int64) -> Schema { rule("maxLength", .integer(max)) }
     package var notEmpty: Schema { rule("minLength", .integer(1)) }
 
-    /// Returns the schema with the largest number of elements.
-    package func count(upTo most: Int64) -> Schema { rule("maxItems", .integer(most)) }
+    /// Returns the schema with a maximum number of elements.
+    package func count(upTo max: Int64) -> Schema { rule("maxItems", .integer(max)) }
     package var unique: Schema { rule("uniqueItems", .bool(true)) }
 
     /// The schema of objects that may have further members.
@@ -203,14 +213,14 @@ package struct Schema: Sendable {
         return schema
     }
 
-    /// Returns the schema of objects that may have further members of one schema.
+    /// Returns the schema of objects that may have further members, whose values have the given schema.
     package func open(to values: Schema) -> Schema {
         var schema = self
         schema.rest = .values(values)
         return schema
     }
 
-    /// Returns the schema of objects whose members' names fit a schema.
+    /// Returns the schema of objects in which the names of the members fit the given schema.
     package func keyed(by names: Schema) -> Schema {
         rule("propertyNames", names.json(referringTo: OpenAPI.schemas))
     }
@@ -243,17 +253,17 @@ package struct Schema: Sendable {
 
     // MARK: Names
 
-    /// Returns a reference to this schema, which gets a name.
+    /// Gives this schema a name, and returns a reference to it.
     package func named(_ name: String) -> Schema {
         var schema = Schema()
         schema.definition = Definition(name, self)
         return schema
     }
 
-    /// The schema that a reference leads to, or else the schema itself.
+    /// The schema to which a reference refers; the schema itself if it is not a reference.
     package var resolved: Schema { definition?.schema ?? self }
 
-    /// The schemas that this schema consists of.
+    /// The schemas that this schema contains or refers to.
     package var parts: [Schema] {
         var parts = definition.map { [$0.schema] } ?? []
         parts += properties.map(\.schema)
@@ -264,7 +274,7 @@ package struct Schema: Sendable {
 }
 
 extension Schema {
-    // MARK: Shapes of shapes
+    // MARK: Derived schemas
 
     /// Returns the schema with further members, which replace members of the same name.
     package func adding(
@@ -308,7 +318,7 @@ extension Schema {
         return schema
     }
 
-    /// Returns the schema of objects that must have all members, except those of some names.
+    /// Returns the schema of objects that must have all members except the named ones.
     package func whole(but names: String...) -> Schema {
         mapProperties { Property($0.name, $0.schema, isRequired: !names.contains($0.name)) }
     }
@@ -320,8 +330,8 @@ extension Schema {
 
     /// The JSON Merge Patch (RFC 7396) of an object.
     ///
-    /// Every member may be left out. An optional member may be `null`, which restores its default. Arrays are replaced
-    /// as a whole.
+    /// Every member may be absent. An optional member may be `null`, which restores its default. An array replaces the
+    /// whole former array.
     package var patch: Schema {
         mapProperties { property in
             let value = property.schema.resolved
@@ -335,7 +345,9 @@ extension Schema {
 extension Schema {
     // MARK: As JSON
 
-    /// Returns the schema as JSON; references begin with `path`.
+    /// Returns the schema as JSON.
+    ///
+    /// Each reference begins with `path`.
     package func json(referringTo path: String) -> JSONValue {
         var object = JSONObject()
         if let definition {

@@ -1,14 +1,15 @@
 package import Encodings
 
 extension Schema {
-    /// Reads a JSON Schema, without titles, defaults, examples and conditions.
+    /// Parses a JSON Schema, without its titles, defaults, examples and conditions.
     ///
-    /// Generators of clients would name types by the titles, send the defaults, and fail at the conditions.
+    /// Generators of client code would name types by the titles, would send the defaults, and would fail at the
+    /// conditions.
     ///
     /// - Parameters:
     ///   - value: The schema.
-    ///   - definitions: The schemas that references lead to, by the last parts of the references.
-    ///   - references: Schemas in place of some definitions; each must be referred to.
+    ///   - definitions: The schemas to which references refer, by the last segment of the reference.
+    ///   - references: Schemas that replace some definitions. The schema must refer to each of these definitions.
     package init(reading value: JSONValue, definitions: JSONObject, references: [String: Schema] = [:]) {
         var used: Set<String> = []
         self.init(value, definitions, references, &used)

@@ -1,10 +1,12 @@
 import Encodings
 
 extension Schema {
-    /// Returns the shape in which a value of the schema is typed; objects and lists of objects are typed as JSON.
+    /// Returns the shape in which an operator types a value.
     ///
-    /// - Parameter name: The member's name, which marks a number of seconds.
-    /// - Returns: The shape, without titles and rules for texts.
+    /// Objects and lists of objects are typed as JSON.
+    ///
+    /// - Parameter name: The member's name. A name that ends with `seconds` marks a number of seconds.
+    /// - Returns: The shape, without titles and without rules for texts.
     package func typed(as name: String) -> Shape {
         let schema = resolved
         if isSecret || schema.isSecret { return .secret }
@@ -17,8 +19,8 @@ extension Schema {
             let range = (bounds[0] ?? .min)...(bounds[1] ?? .max)
             return name.lowercased().hasSuffix("seconds") ? .seconds(range) : .integer(range, unit: "")
         case .array:
-            let most = schema.rules.first { $0.key == "maxItems" }?.value.integer
-            return .list(elements(of: schema), most: most.map { Int($0) } ?? .max, isSet: false)
+            let max = schema.rules.first { $0.key == "maxItems" }?.value.integer
+            return .list(elements(of: schema), max: max.map { Int($0) } ?? .max, isSet: false)
         case .object, .number: return .object(ObjectShape())
         case .string, nil: return .text(TextRule("", schema: [:]) { _ in nil })
         }

@@ -1,6 +1,6 @@
 package import Encodings
 
-/// The type of a configurable value, for all uses without a Swift value: schemas, forms, texts.
+/// The type of a configurable value, for everything that does not handle the Swift value: schemas, forms, texts.
 package indirect enum Shape: Sendable {
     case flag
     /// One of several words.
@@ -10,23 +10,27 @@ package indirect enum Shape: Sendable {
     /// A duration in whole seconds.
     case seconds(ClosedRange<Int64>)
     case text(TextRule)
-    /// A list of at most `most` elements; a set has no element twice.
-    case list(Shape, most: Int, isSet: Bool)
+    /// A list of at most `max` elements.
+    ///
+    /// A set contains no element twice.
+    case list(Shape, max: Int, isSet: Bool)
     case object(ObjectShape)
     /// The value or `null`.
     case orNull(Shape)
-    /// A secret, which is written and never read back.
+    /// A secret.
+    ///
+    /// It can be written, and never be read.
     case secret
 
-    /// The shape of the value when it is not `null`.
+    /// The shape of a value that is not `null`.
     package var present: Shape { if case .orNull(let shape) = self { shape } else { self } }
 }
 
 /// A rule that a text must follow.
 package struct TextRule: Sendable {
-    /// The problem of a text that breaks the rule, a sentence without subject such as `must look like v25.0`.
+    /// The problem of a text that breaks the rule, as a sentence without a subject, such as `must look like v25.0`.
     package let text: String
-    /// The rule as keywords of JSON Schema, as far as JSON Schema can express it.
+    /// The keywords of JSON Schema that express the rule, as far as this is possible.
     package let schema: JSONObject
     /// A text that follows the rule.
     package let example: String?
@@ -35,7 +39,7 @@ package struct TextRule: Sendable {
 
     package func allows(_ text: String) -> Bool { problem(text) == nil }
 
-    /// Creates a rule with different problems for different violations.
+    /// Creates a rule that has a different problem for each kind of violation.
     package init(
         _ text: String,
         schema: JSONObject,
@@ -49,28 +53,28 @@ package struct TextRule: Sendable {
     ///
     /// - Parameters:
     ///   - text: The problem of a text that breaks the rule.
-    ///   - pattern: The rule as a regular expression over the whole text (ECMA-262), for JSON Schema.
-    ///   - mostBytes: The length of the longest text, for JSON Schema; nil where the pattern bounds the length.
+    ///   - pattern: The rule as a regular expression for the whole text (ECMA-262), for JSON Schema.
+    ///   - maxBytes: The maximum number of bytes, for JSON Schema; nil if the pattern bounds the length.
     ///   - example: A text that follows the rule.
     ///   - isValid: Returns whether a text follows the rule, including its length.
     package init(
         _ text: String,
         pattern: String,
-        mostBytes: Int64? = nil,
+        maxBytes: Int64? = nil,
         example: String? = nil,
         isValid: @escaping @Sendable (String) -> Bool
     ) {
         var schema = JSONObject()
-        if let mostBytes { schema.append("maxLength", .integer(mostBytes)) }
+        if let maxBytes { schema.append("maxLength", .integer(maxBytes)) }
         schema.append("pattern", .string(pattern))
         self.init(text, schema: schema, example: example) { isValid($0) ? nil : text }
     }
 }
 
-/// The shape of a configurable object, without its values.
+/// The members of a configurable object, without their values.
 package struct ObjectShape: Sendable {
     package let sections: [Section]
-    /// The rules between members, as elements of JSON Schema's `allOf`.
+    /// The rules that involve several members, as elements of JSON Schema's `allOf`.
     package let rules: [JSONValue]
 
     /// A group of fields that are shown together.
@@ -112,7 +116,7 @@ package struct FieldDescription: Sendable {
 }
 
 extension JSONValue {
-    /// Reads a part of a JSON Schema from the service's source code.
+    /// Parses a part of a JSON Schema from the source code of this service.
     package init(schema text: String) {
         self = (try? JSONParser.parse(text, limits: .document)) ?? .object([:])
     }

@@ -16,9 +16,9 @@ extension Shape {
                 [.init("type", .string("string"))] + rule.schema.members
                     + (rule.example.map { [.init("examples", .array([.string($0)]))] } ?? [])
             )
-        case .list(let element, let most, let isSet):
+        case .list(let element, let max, let isSet):
             JSONObject(
-                [.init("type", .string("array")), .init("maxItems", .integer(Int64(most)))]
+                [.init("type", .string("array")), .init("maxItems", .integer(Int64(max)))]
                     + (isSet ? [.init("uniqueItems", .bool(true))] : []) + [.init("items", .object(element.schema))]
             )
         case .object(let object): object.schema
@@ -48,7 +48,7 @@ extension FieldDescription {
     package var schema: JSONObject {
         var schema: JSONObject = ["title": .string(title), "description": .string(meaning)]
         for member in shape.schema.members { schema.append(member.key, member.value) }
-        // The defaults of an object are those of its members.
+        // An object has no default of its own: its members have defaults.
         if case .object = shape.present { return schema }
         if let defaultValue { schema.append("default", defaultValue) }
         return schema

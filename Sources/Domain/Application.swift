@@ -9,7 +9,9 @@ package struct Application: Sendable {
     package let schema: String
     /// The variable with the URL of the schema's database; nil for the database that holds the configuration.
     package let database: DatabaseVariable?
-    /// A number that grows with every change of a member below.
+    /// The configuration's revision at the application's last change.
+    ///
+    /// A change of any part raises it: settings, properties, providers, keys or mappings.
     package let revision: Int64
     package var settings: ApplicationSettings
     /// Declared properties and the built-in ones, in the order of their columns.
@@ -36,7 +38,8 @@ package struct Application: Sendable {
 
 /// The names of the service's own environment variables.
 package enum ServiceVariable {
-    /// The prefix of these names; an unknown variable with the prefix is the operator's mistake.
+    /// The prefix of these names; the service reports an unknown variable with this prefix as an error of the
+    /// operator's.
     package static let prefix = "FEDERATION_"
 }
 
@@ -69,11 +72,11 @@ package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
 
 /// The API key of a request.
 package struct APIKey: Sendable {
-    /// The key as the client sent it; only accepted keys become an `APIKey`.
+    /// The key as the client sent it, after the service has accepted the key.
     package let text: Secret
     /// The operator's name for the key.
     package let label: String
-    /// Whether the key is a server's; a server may make calls about users other than the session's own.
+    /// Whether the key is a server's; such requests may concern other users than the session's own.
     package let isServer: Bool
 
     package init(text: Secret, label: String, isServer: Bool) {

@@ -20,9 +20,9 @@ package struct ApplicationSettings: Sendable, Equatable {
     /// Whether a user may have several sessions at once.
     package var multipleLogins = true
     /// How many sessions a user may have at once, 1 to 1000; nil for the service's own limit.
-    package var mostSessions: Int64?
+    package var maxSessions: Int64?
     /// What a login does when the user already has as many sessions as are allowed.
-    package var excessLogins = ExcessLogins.endOldest
+    package var sessionLimitBehavior = SessionLimitBehavior.endOldest
     /// Days for which the identities of a disabled user stay banned after the user is erased, 0 to 3650.
     package var banDays: Int64 = 730
     /// The rules for new passwords.
@@ -30,11 +30,11 @@ package struct ApplicationSettings: Sendable, Equatable {
     /// What a session must show before it may change the password or the e-mail address.
     package var reauthentication = ReauthenticationRule.recent
     /// When wrong passwords cause a lockout.
-    package var lock = LoginLock()
+    package var lockout = Lockout()
     /// Whether the response to a request for a password reset mail tells that the login name is unknown.
-    package var tellUnknownLogins = false
+    package var allowAccountEnumeration = false
     /// The rights of servers that every API key has, too.
-    package var clientKeys: [ClientKeyRight] = []
+    package var apiKeyRights: [APIKeyRight] = []
     /// The property by whose value users log in with a password: `email`, or a declared STRING or TEXT.
     package var identityProperty = PropertyName.email
     /// The signed tokens by which other services verify users.
@@ -43,7 +43,7 @@ package struct ApplicationSettings: Sendable, Equatable {
     ///
     /// Every origin is safe, because no cookie or other ambient authority exists.
     package var allowedOrigins: [String] = []
-    /// Host names whose path `/api` belongs to this application (docs/api.md#base-url), in lower case.
+    /// Host names whose path `/api` belongs to this application (docs/api/README.md#base-url), in lower case.
     package var hostNames: [String] = []
     /// Whether clients may create users.
     package var newUsers = NewUsers.open
@@ -51,7 +51,7 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var registration = Registration()
     /// The roles that users can be given, besides the system's roles.
     package var roles: [String] = []
-    /// Who has each right in the users collection.
+    /// The users who have each right in the users collection.
     package var collection = CollectionRights()
     /// Which logins need a second factor, and which factors count.
     package var secondFactor = SecondFactorPolicy()
@@ -102,47 +102,49 @@ extension ApplicationSettings {
                 "sessionIdleSeconds",
                 \.sessionIdleSeconds,
                 sessionTime,
-                "A session ends unused after",
+                "Idle timeout",
                 """
-                Seconds without use after which a session ends, at most sessionAbsoluteSeconds. An absent value is 14 \
-                days, or sessionAbsoluteSeconds where that is less.
+                How long a session may stay unused before it expires, at most sessionAbsoluteSeconds. The default is \
+                14 days, or sessionAbsoluteSeconds if that is shorter.
                 """
             ),
             Field(
                 "sessionAbsoluteSeconds",
                 \.sessionAbsoluteSeconds,
                 sessionTime,
-                "A session ends in any case after",
-                "Seconds after its creation at which a session ends in any case."
+                "Maximum lifetime",
+                "How long after its creation a session expires, used or not."
             ),
             Field(
                 "multipleLogins",
                 \.multipleLogins,
                 .flag,
-                "Several sessions for each user",
+                "Multiple sessions per user",
                 """
-                Whether a user may have several sessions at once. Where a user may not, a login ends the other \
-                sessions or is refused, as excessLogins says.
+                Whether a user may have several sessions at once. If not, sessionLimitBehavior decides whether a login revokes \
+                the other sessions or is refused.
                 """
             ),
             Field(
-                "mostSessions",
-                \.mostSessions,
+                "maxSessions",
+                formerly: "mostSessions",
+                \.maxSessions,
                 Codec.integer(1...1000, "sessions").orNull,
-                "Most sessions of a user",
+                "Maximum sessions per user",
                 """
-                How many sessions a user may have at once. A login beyond them ends the oldest session or is refused, \
-                as excessLogins says. null leaves the number to the service, which allows about 1000.
+                How many sessions a user may have at once. At the limit, sessionLimitBehavior decides. null: the limit of the \
+                service, about 1000.
                 """
             ),
             Field(
-                "excessLogins",
-                \.excessLogins,
+                "sessionLimitBehavior",
+                formerly: "excessLogins",
+                \.sessionLimitBehavior,
                 .word,
-                "A login beyond these sessions",
+                "At the session limit",
                 """
-                What a login does where the user has as many sessions as multipleLogins and mostSessions allow: \
-                endOldest ends the oldest session; refuse refuses the login.
+                What a login does when the user has as many sessions as multipleLogins and maxSessions allow. \
+                endOldest: the oldest session is revoked. refuse: the login is refused.
                 """
             ),
         ]
@@ -158,9 +160,9 @@ extension ApplicationSettings {
                 .word,
                 "New users",
                 """
-                Whether clients may make new users, by a provider, a password or as guests. open: everybody may. \
-                invited: whoever has an invitation may. closed: nobody may, and existing users go on logging in. \
-                Servers, imports and operators may in every case.
+                Whether clients may create users: by a provider, with a password or as guests. open: yes. invited: \
+                only with an invitation. closed: no; existing users can still log in. Servers, imports and operators \
+                may always create users.
                 """
             ),
             Field(
@@ -168,17 +170,17 @@ extension ApplicationSettings {
                 \.registration,
                 .object(Registration.description),
                 "Registration",
-                "Accounts that people make for themselves, without a provider."
+                "Accounts that users create themselves, without a provider."
             ),
             Field(
                 "identityProperty",
                 \.identityProperty,
                 .text(PropertyName.rule, { PropertyName($0) }, text: \.text),
-                "People log in by",
+                "Login name",
                 """
-                The property by which people log in with a password: email, or a declared property of type STRING or \
-                TEXT. The property cannot change once anybody has a password, and cannot be removed while people log \
-                in by it.
+                The property by which users log in with a password: email, or a declared property of type STRING or \
+                TEXT. This setting cannot change once a user has a password. The property cannot be removed while it \
+                is the login name.
                 """
             ),
             Field(
@@ -186,50 +188,53 @@ extension ApplicationSettings {
                 \.passwords,
                 .object(PasswordRules.description),
                 "Passwords",
-                "What a new password must be. A password among the most common ones is never accepted."
+                "Rules for new passwords. The most common passwords are always refused."
             ),
             Field(
-                "lock",
-                \.lock,
-                .object(LoginLock.description),
-                "Lock after wrong passwords",
-                "When wrong passwords lock the login by password."
+                "lockout",
+                formerly: "lock",
+                \.lockout,
+                .object(Lockout.description),
+                "Lockout after wrong passwords",
+                "When wrong passwords lead to a lockout. Other login methods keep working."
             ),
             Field(
                 "reauthentication",
                 \.reauthentication,
                 .word,
-                "To change the password or the address takes",
+                "To change the password or e-mail address",
                 """
-                What a session must show before the password or the e-mail address changes. recent: a login of the \
-                last five minutes, or the password. session: nothing, which is a warning. Linking and unlinking need a \
-                recent login in either case.
+                What a change of the password or the e-mail address needs besides a session. recent: a login within \
+                the last five minutes, or the password. session: nothing, which gives a warning. Linking and unlinking \
+                always need a recent login.
                 """,
                 warnings: { rule in
                     guard rule == .session else { return [] }
                     return [
                         """
-                        reauthentication is session: whoever gets hold of a session can change the password and the \
-                        address, and has the account then. Keep recent, unless your app cannot ask for the password.
+                        reauthentication is session: anyone with a stolen session can change the password and the \
+                        e-mail address, and take over the account. Set it to recent, unless your app cannot ask for \
+                        the password.
                         """
                     ]
                 }
             ),
             Field(
-                "tellUnknownLogins",
-                \.tellUnknownLogins,
+                "allowAccountEnumeration",
+                formerly: "tellUnknownLogins",
+                \.allowAccountEnumeration,
                 .flag,
-                "Tell that a login is unknown",
+                "Reveal unknown login names",
                 """
-                Whether a request to restore the password of an unknown login is told that the login is unknown. \
-                Anybody can then find out who has an account, which is a warning.
+                Whether a password reset for an unknown login name fails with an error that says so. Anyone can then \
+                find out who has an account, which gives a warning.
                 """,
                 warnings: { isTold in
                     guard isTold else { return [] }
                     return [
                         """
-                        tellUnknownLogins is true: whoever asks learns which addresses have an account here. Set it to \
-                        false, unless an app has to say so.
+                        allowAccountEnumeration is true: anyone can find out which login names have an account. Set it to \
+                        false, unless an app needs this error.
                         """
                     ]
                 }
@@ -238,10 +243,10 @@ extension ApplicationSettings {
                 "banDays",
                 \.banDays,
                 .integer(0...3650, "days"),
-                "Days for which identities stay banned",
+                "Days that identities stay banned",
                 """
-                Days for which the identities of a disabled user stay banned after the user was erased; 0 for not at \
-                all. A change counts for later erasures.
+                Days that the identities of a disabled user stay banned after the user is erased. 0: not at all. A \
+                change applies to later erasures.
                 """
             ),
         ]
@@ -256,7 +261,7 @@ extension ApplicationSettings {
                 \.secondFactor,
                 .object(SecondFactorPolicy.description),
                 "Second factor",
-                "Which logins need a second factor, and which factors count."
+                "Which logins need a second factor, and which factors are accepted."
             )
         ]
     )
@@ -268,31 +273,32 @@ extension ApplicationSettings {
             Field(
                 "allowedOrigins",
                 \.allowedOrigins,
-                .list(of: .text(.origin), most: 100),
+                .list(of: .text(.origin), max: 100),
                 "Allowed origins",
                 """
-                Origins of browser pages that may call the public API, as browsers send them. An empty list allows \
-                all.
+                Origins of browser pages that may call the public API, exactly as browsers send them. An empty list \
+                allows all origins.
                 """
             ),
             Field(
                 "hostNames",
                 \.hostNames,
-                .list(of: .text(.hostName), most: 20),
+                .list(of: .text(.hostName), max: 20),
                 "Host names",
                 """
-                Hosts on which the path /api is this application's: DNS names in lower case, without port. A host \
-                belongs to one application.
+                Host names on which the path /api belongs to this application: DNS names in lower case, without port. \
+                A host name belongs to one application only.
                 """
             ),
             Field(
-                "clientKeys",
-                \.clientKeys,
-                .list(of: .word, most: ClientKeyRight.allCases.count, repeated: "names a right twice"),
-                "Open to every API key",
+                "apiKeyRights",
+                formerly: "clientKeys",
+                \.apiKeyRights,
+                .list(of: .word, max: APIKeyRight.allCases.count, repeated: "names a right twice"),
+                "Server rights of every API key",
                 """
-                Rights of servers that every API key has. confirmationURL: make the link that confirms any address. \
-                findByRole: read the users who have a role. Either is a warning.
+                Server rights that every API key has. confirmationURL: create the link that confirms any e-mail \
+                address. findByRole: read the users who have a role. Each gives a warning.
                 """,
                 warnings: { rights in rights.sorted { $0.rawValue < $1.rawValue }.map(\.warning) }
             ),
@@ -301,39 +307,36 @@ extension ApplicationSettings {
                 \.clientMapping,
                 .flag,
                 "Clients may send a mapping",
-                "Whether a login may come with a mapping of the client's own. Otherwise that mapping is ignored."
+                "Whether a login may include a mapping from the client. If not, that mapping is ignored."
             ),
             Field(
                 "dynamicProperties",
                 \.dynamicProperties,
                 .flag,
-                "Undeclared properties by clients' mappings",
+                "Undeclared properties in client mappings",
                 """
-                Whether clients may write properties that nobody declared, at most 100 names: by a mapping of their \
-                own and, unless undeclaredProperties says otherwise, in records. The values go to the column dynamic.
+                Whether clients may write undeclared properties, at most 100 names: by their own mapping and, unless \
+                undeclaredProperties says otherwise, in records. The values are stored in the column dynamic.
                 """
             ),
             Field(
                 "undeclaredProperties",
                 \.undeclaredProperties,
                 Codec.word.orNull,
-                "Undeclared properties that clients write",
+                "Undeclared properties in records",
                 """
                 What happens to undeclared properties in a record that a client writes. refuse: the record is refused, \
-                and the error names them. store: they go to the column dynamic. drop: they are dropped, and a header \
-                names them. null is store with dynamicProperties and refuse without. Applications from before schema \
-                version 8 have drop.
+                and the error names them. store: they are stored in the column dynamic. drop: they are dropped, and a \
+                response header names them. null: store with dynamicProperties, refuse without. Applications from \
+                before schema version 8 have drop.
                 """
             ),
             Field(
                 "offsetlessTimes",
                 \.offsetlessTimes,
                 .word,
-                "Times without an offset",
-                """
-                What a time without its offset from UTC is, as Dart writes times: refuse, an error; utc, a time in \
-                UTC.
-                """
+                "Times without a UTC offset",
+                "How to read a time without a UTC offset, as Dart writes times. refuse: as an error. utc: as UTC."
             ),
         ]
     )
@@ -347,7 +350,7 @@ extension ApplicationSettings {
                 \.tokens,
                 .object(TokenSettings.description),
                 "Signed tokens",
-                "Signed tokens (GET users/token), by which the application's other services check users themselves."
+                "Signed tokens (GET users/token), with which your other services verify users themselves."
             )
         ]
     )
@@ -359,9 +362,9 @@ extension ApplicationSettings {
             Field(
                 "roles",
                 \.roles,
-                .list(of: .text(.role), most: 100, repeated: "names a role twice"),
+                .list(of: .text(.role), max: 100, repeated: "names a role twice"),
                 "Roles",
-                "Roles that users can be given. The system has the roles AuthenticatedUser and GuestUser besides."
+                "Roles that users can be given, besides the system roles AuthenticatedUser and GuestUser."
             ),
             Field(
                 "collection",
@@ -369,8 +372,8 @@ extension ApplicationSettings {
                 .object(CollectionRights.description),
                 "Rights in the users collection",
                 """
-                Who has each right in the users collection: users, everybody with an account; guests, guests; \
-                role:NAME, users with that role. Servers have every right.
+                Who has each right in the users collection. users: all users with an account. guests: all guests. \
+                role:NAME: users with that role. Servers have every right.
                 """
             ),
         ]
@@ -378,32 +381,31 @@ extension ApplicationSettings {
 
     private static let appearance = ObjectDescription<ApplicationSettings>.Section(
         "pages",
-        "Pages for people",
+        "Pages for users",
         [
             Field(
                 "pages",
                 \.pages,
                 .object(PageSettings.description),
                 "Pages",
-                "How the application's pages look, and which of them exist."
+                "The look of the application's pages, and which pages exist."
             )
         ]
     )
 }
 
-extension ClientKeyRight {
+extension APIKeyRight {
     fileprivate var warning: String {
         switch self {
         case .confirmationURL:
             """
-            clientKeys has confirmationURL: whoever has the app confirms any address without reading its mail, so a \
-            confirmed address does not say that anybody reads its mail. Take it out, and have your server make these \
-            links.
+            apiKeyRights has confirmationURL: anyone with the app can confirm any e-mail address without reading its \
+            mail, so a confirmed address proves nothing. Remove it, and let your server create these links.
             """
         case .findByRole:
             """
-            clientKeys has findByRole: whoever has the app learns which users have a role, what they show others, and \
-            their other roles. Take it out, and have your server ask.
+            apiKeyRights has findByRole: anyone with the app can read which users have a role, their other roles, and \
+            their properties that other users see. Remove it, and let your server send these requests.
             """
         }
     }
@@ -421,15 +423,15 @@ extension TokenSettings {
                 "seconds",
                 \.seconds,
                 .seconds(60...3600),
-                "valid for",
-                "Seconds for which a token is valid. Nothing can end a token earlier."
+                "lifetime",
+                "How long a token is valid. It cannot be revoked earlier."
             ),
             Field(
                 "audience",
                 \.audience,
                 Codec.text(audienceRule).orNull,
                 "audience",
-                "The audience of the tokens, the claim aud. null is the application's id."
+                "The audience of the tokens (claim aud). null: the application's id."
             ),
         ]
     )
@@ -438,7 +440,7 @@ extension TokenSettings {
     private static let audienceRule = TextRule(
         "must be 1 to 200 printable ASCII characters without spaces",
         pattern: "^[!-~]+$",
-        mostBytes: 200,
+        maxBytes: 200,
         example: "https://orders.example.com"
     ) { (1...200).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }
@@ -453,7 +455,7 @@ package enum UndeclaredProperties: String, Sendable, CaseIterable {
     case drop
 }
 
-/// How to read a time that a client writes without its offset from UTC; only the device knows the offset.
+/// How to read a time that a client writes without its offset from UTC, which only the device knows.
 package enum OffsetlessTimes: String, Sendable, CaseIterable {
     case refuse
     /// The time is in UTC.

@@ -54,45 +54,46 @@ extension Visibility {
 
 extension CollectionRights {
     /// The description of the rights: `{"find": ["users"], "readOthers": ["guests", "role:editor"], …}`.
-    ///
-    /// Servers have every right besides.
     static let description = ObjectDescription(
         CollectionRights(),
-        unknown: "is no right in the users collection",
+        unknown: "is not a right in the users collection",
         [
-            field(.find, "search others", "To search others by what they show, and to count them."),
-            field(.readOthers, "read others", "To read what others show, by their ids."),
+            field(.find, "search others", "Search other users by their visible properties, and count them."),
+            field(.readOthers, "read others", "Read the visible properties of other users, by id."),
             field(
                 .updateOthers,
                 "change others",
                 """
-                To change what others show and clients may write, except the e-mail address and the property by which \
-                people log in.
+                Change visible properties of other users that clients may write, except the e-mail address and the \
+                login name.
                 """
             ),
-            field(.deleteOwn, "delete the own account", "To delete the own account."),
+            field(.deleteOwn, "delete own account", "Delete one's own account."),
         ]
     )
 
     private static func field(_ right: Right, _ title: String, _ meaning: String) -> Field<CollectionRights> {
-        Field(right.rawValue, \.[right], .list(of: grantee, most: 100), title, meaning)
+        Field(right.rawValue, \.[right], .list(of: grantee, max: 100), title, meaning)
     }
 
     private static let grantee = Codec<Grantee>.text(
         TextRule(
-            "must be \"users\", \"guests\" or \"role:\" with the name of a role behind it",
+            "must be \"users\", \"guests\", or \"role:\" followed by the name of a role",
             pattern: "^(guests|users|role:[A-Za-z0-9][A-Za-z0-9._-]*)$",
-            mostBytes: 105
+            maxBytes: 105
         ) { Grantee($0) != nil },
         { Grantee($0) },
         text: \.text
     )
 
-    /// Adds a problem for each role that the application does not have, since no user could be given it.
+    /// Adds a problem for each role that the application does not have, and that no user could be given.
     func check(roles: [String], at place: JSONPointer, problems: inout DocumentProblems) {
         for right in Right.allCases {
             for case .role(let role) in self[right] where !roles.contains(where: { $0.hasSameBytes(as: role) }) {
-                problems.add(place / right.rawValue, "names \(Grantee.rolePrefix)\(role), which is not among the roles")
+                problems.add(
+                    place / right.rawValue,
+                    "names \(Grantee.rolePrefix)\(role), which is not in the setting roles"
+                )
             }
         }
     }

@@ -28,11 +28,12 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
         login = text.lowercased()
     }
 
-    /// A key that is equal for addresses that many servers deliver to one mailbox.
+    /// A key that addresses of one mailbox share, under the rules of many mail servers.
     ///
-    /// Mails are counted by the mailbox, and a second mailbox must differ from the first by it. The part after a `+` is
-    /// the owner's note (RFC 5233), and Gmail ignores dots. Not every server does so. So no user is identified by the
-    /// mailbox, and no notice is withheld because of it: there the address itself counts.
+    /// Limits of mails count by this key, and a second mailbox must differ from the first in it. The key omits the part
+    /// after a `+`, which is the owner's note (RFC 5233), and dots at Gmail, which ignores them. Not every server
+    /// follows these rules. So users are identified by the address, and no notice is left out because two addresses
+    /// share the key.
     package var mailbox: String {
         let halves = login.split(separator: "@")
         guard halves.count == 2, let name = halves[0].split(separator: "+", omittingEmptySubsequences: false).first,

@@ -7,7 +7,7 @@ package import Encodings
 /// the service's log and never leaves the process. Neither the cause nor the message may hold a token, a secret, an
 /// e-mail address or a value of a property (decision D11).
 package struct Failure: Error, Sendable {
-    /// The reasons of docs/api.md#errors, with their names on the wire.
+    /// The reasons of docs/api/errors.md, with their names on the wire.
     package enum Reason: String, Sendable, CaseIterable {
         case malformedRequest = "malformed_request"
         case queryInvalid = "query_invalid"
@@ -77,7 +77,7 @@ package struct Failure: Error, Sendable {
         case secondFactorRequired = "second_factor_required"
         case secondFactorEnrolmentRequired = "second_factor_enrolment_required"
         case secondFactorInvalid = "second_factor_invalid"
-        case pendingSignInInvalid = "pending_sign_in_invalid"
+        case pendingLoginInvalid = "pending_login_invalid"
         case factorReauthenticationRequired = "second_factor_reauthentication_required"
         case factorNotOffered = "factor_not_offered"
         case tooManyFactors = "too_many_factors"
@@ -96,7 +96,7 @@ package struct Failure: Error, Sendable {
         case objectLoginForbidden = "object_login_forbidden"
         case serverKeyRequired = "server_key_required"
         case identityTaken = "identity_taken"
-        case lastLoginMethod = "last_way_in"
+        case lastLoginMethod = "last_login_method"
         case tokensOff = "tokens_off"
         case operatorTokenInvalid = "operator_token_invalid"
         case operatorForbidden = "operator_forbidden"
@@ -118,7 +118,9 @@ package struct Failure: Error, Sendable {
     /// The internal cause, for the service's log only.
     package var cause: String? { content.cause }
 
-    /// Whether the service itself is at fault, so that no client can help and an operator should look.
+    /// Whether the service itself is at fault.
+    ///
+    /// No client can help then, and an operator should look for the cause.
     package var isOwnFault: Bool { reason == .internal || reason == .storedValueUnreadable }
 
     /// Whether the failure has been logged already.
@@ -135,7 +137,7 @@ package struct Failure: Error, Sendable {
         )
     }
 
-    /// The failure marked as logged, for callers above the place that logged it.
+    /// The failure, marked as logged for the callers of the code that has logged it.
     package var logged: Failure {
         var logged = self
         logged.isLogged = true
@@ -209,7 +211,7 @@ extension Failure {
         .sessionInvalid,
         "This user-token is missing, unknown or has expired. Log in again."
     )
-    package static let noSuchFactor = Failure(.notFound, "There is no such second factor.")
+    package static let noSuchFactor = Failure(.notFound, "This second factor does not exist.")
 }
 
 extension DocumentProblems {
@@ -217,7 +219,7 @@ extension DocumentProblems {
     ///
     /// The member `problems` lists all of them: `{"pointer", "message", "entry"?}`.
     package var failure: Failure {
-        let first = lines.first ?? "The document cannot be used."
+        let first = lines.first ?? "The document is not valid."
         let others = problems.count > 1 ? " (the first of \(problems.count) problems)" : ""
         let list = problems.map { problem in
             var object: JSONObject = [

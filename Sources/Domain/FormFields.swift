@@ -1,6 +1,6 @@
 import Encodings
 
-/// The fields of a form, or of a query that is read as strictly.
+/// The fields of a form or of a query, read by the same strict rules.
 package struct FormFields: Sendable {
     private var fields: [(name: String, value: String)] = []
 
@@ -8,16 +8,16 @@ package struct FormFields: Sendable {
     ///
     /// - Parameters:
     ///   - text: The query, or the body of a form.
-    ///   - most: How many fields there may be; 64 is more than any query needs.
+    ///   - max: The maximum number of fields; 64 is more than any query needs.
     /// - Throws: `malformed_request` for text that cannot be decoded, and for too many fields.
-    package init(_ text: String, most: Int = 64) throws(Failure) {
+    package init(_ text: String, max: Int = 64) throws(Failure) {
         let malformed = Failure(
             .malformedRequest,
-            "A form or query must be percent-encoded UTF-8 without NUL, of at most \(most) fields."
+            "A form or query must be percent-encoded UTF-8 without NUL, of at most \(max) fields."
         )
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else { throw malformed }
-        let pairs = EncodedPair.read(text, most: most)
-        guard pairs.count <= most else { throw malformed }
+        let pairs = EncodedPair.read(text, max: max)
+        guard pairs.count <= max else { throw malformed }
         for pair in pairs {
             guard let name = pair.name, let value = pair.value else { throw malformed }
             fields.append((name, value))
@@ -29,11 +29,11 @@ package struct FormFields: Sendable {
 
     /// Returns the value of a field, or nil when the field is absent.
     ///
-    /// - Throws: `malformed_request` when the field is there twice: two readers could each take a different value.
+    /// - Throws: `malformed_request` when the field is repeated: two readers could each take a different value.
     package func value(_ name: String) throws(Failure) -> String? {
         let values = fields.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
         guard values.count <= 1 else {
-            throw Failure(.malformedRequest, "\(name) is there more than once. Send it once.")
+            throw Failure(.malformedRequest, "\(name) is repeated. Send it once.")
         }
         return values.first
     }

@@ -9,7 +9,7 @@ package struct GivenProperties: Sendable {
     /// The language of e-mails; nil leaves the language as it is.
     package var locale: Given<String>?
 
-    /// A new value, which may be no value.
+    /// A new value, or the removal of the present one.
     package enum Given<Value: Sendable>: Sendable {
         case value(Value)
         case none

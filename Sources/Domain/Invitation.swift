@@ -4,7 +4,7 @@ package enum InvitedContact: Sendable, Equatable {
     case email(String)
     /// A telephone number in the form of E.164.
     case phone(String)
-    /// An identity at a provider, for which the operator is responsible.
+    /// An identity at a provider; the operator is responsible for naming the right one.
     case identity(IdentityKey)
 }
 

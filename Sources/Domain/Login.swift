@@ -7,7 +7,7 @@ package struct Login: Sendable, CustomStringConvertible {
     /// The normalized login name by which login names are compared, at most 255 bytes.
     package let key: String
 
-    /// The address to which mails go, where the identity property is `email`.
+    /// The address to which mails go; nil unless the identity property is `email`.
     package let email: EmailAddress?
 
     private init(text: String, key: String, email: EmailAddress?) {
@@ -22,25 +22,25 @@ package struct Login: Sendable, CustomStringConvertible {
 
     /// Creates a login name; nil when the text cannot be one.
     ///
-    /// For `email` the text must be an e-mail address. For another property the text must not be empty or longer than
-    /// 255 bytes, hold an invisible character, or begin or end with white space.
+    /// For `email`, the text must be an e-mail address. For another property, the text must have 1 to 255 bytes, no
+    /// invisible character, and no white space at its ends.
     ///
-    /// Upper and lower case count the same, in Unicode's form NFC. Two texts that fold into one text are one login
-    /// name, so nobody gets a second one that looks to the database like another user's (T-38).
+    /// Login names are compared in lower case and in Unicode's form NFC; two texts that are then equal are one login
+    /// name. So no user gets a login name that looks to the database like another user's (T-38).
     package init?(_ text: some StringProtocol, of property: PropertyName) {
         guard property != .email else {
             guard let email = EmailAddress(text) else { return nil }
             self.init(email)
             return
         }
-        guard (1...Self.mostBytes).contains(text.utf8.count) else { return nil }
+        guard (1...Self.maxBytes).contains(text.utf8.count) else { return nil }
         let text = String(text)
         let scalars = text.unicodeScalars
         guard scalars.allSatisfy(Self.isShown), let first = scalars.first, let last = scalars.last,
             !first.properties.isWhitespace, !last.properties.isWhitespace
         else { return nil }
         let key = text.normalized.lowercased().normalized
-        guard key.utf8.count <= Self.mostBytes else { return nil }
+        guard key.utf8.count <= Self.maxBytes else { return nil }
         self.init(text: text, key: key, email: nil)
     }
 
@@ -48,7 +48,7 @@ package struct Login: Sendable, CustomStringConvertible {
     package var description: String { "•••" }
 
     /// The limit of the column and of its index.
-    private static let mostBytes = 255
+    private static let maxBytes = 255
 
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {

@@ -53,7 +53,7 @@ package enum EmailTokenPurpose: String, Sendable {
     /// Reverses a change of an account, for the reader of the e-mail address that the account had before.
     case reversal
 
-    /// Seconds around a change of an account within which other changes are suspected, too.
+    /// Seconds before and after a change of an account in which other changes are suspect, too.
     ///
     /// When the change is reversed, identities that were linked up to this long before it are unlinked. For this long
     /// after the change, notices go to both addresses.

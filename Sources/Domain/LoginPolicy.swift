@@ -3,10 +3,10 @@ import Description
 /// The rules for new passwords.
 package struct PasswordRules: Sendable, Equatable {
     /// The longest password that is hashed, in bytes of UTF-8.
-    package static let mostBytes = 256
+    package static let maxBytes = 256
 
     /// The shortest new password in code points, 8 to 64.
-    package var fewestCharacters: Int64 = 15
+    package var minLength: Int64 = 15
 
     package init() {}
 }
@@ -15,11 +15,11 @@ package struct PasswordRules: Sendable, Equatable {
 ///
 /// Servers, imports and operators may always create users.
 package enum NewUsers: String, Sendable, CaseIterable {
-    /// Everybody may become a user.
+    /// Clients may create users.
     case open
-    /// Holders of an invitation may become users.
+    /// Clients may create users only with an invitation.
     case invited
-    /// Nobody may become a user; existing users go on logging in.
+    /// Clients may create no users; existing users can still log in.
     case closed
 }
 
@@ -31,9 +31,11 @@ package enum ReauthenticationRule: String, Sendable, CaseIterable {
     case session
 }
 
-/// The lockout after wrong passwords: of logins by password, from every source; other login methods go on working.
-package struct LoginLock: Sendable, Equatable {
-    /// Wrong passwords for one login name within `seconds`, 3 to 100; further passwords are not verified.
+/// The lockout of logins by password, from every source, after wrong passwords for a login name.
+///
+/// Other login methods go on working.
+package struct Lockout: Sendable, Equatable {
+    /// How many wrong passwords for one login name within `seconds` cause the lockout, 3 to 100.
     package var failures: Int64 = 100
     /// Seconds for which a wrong password counts, and so the longest lockout, 60 to 86,400.
     package var seconds: Int64 = 3600
@@ -41,16 +43,17 @@ package struct LoginLock: Sendable, Equatable {
     package init() {}
 }
 
-/// A right of servers that can be granted to every API key, and so to everybody who has the app with its key.
-package enum ClientKeyRight: String, Sendable, CaseIterable {
-    /// To create the link that confirms the address of a user with a pending confirmation, and so any address.
+/// A right of servers that can be granted to every API key, and so to everyone who has the app with its key.
+package enum APIKeyRight: String, Sendable, CaseIterable {
+    /// To create the link that confirms the address of a user with a pending confirmation. A client can then confirm
+    /// any address without reading its mail.
     case confirmationURL
     /// To read the users who have a role.
     case findByRole
 }
 
 /// What a login does when the user already has as many sessions as are allowed.
-package enum ExcessLogins: String, Sendable, CaseIterable {
+package enum SessionLimitBehavior: String, Sendable, CaseIterable {
     /// The oldest sessions are revoked.
     case endOldest
     /// The sessions stay, and the login is refused.
@@ -58,7 +61,7 @@ package enum ExcessLogins: String, Sendable, CaseIterable {
 }
 
 extension PasswordRules {
-    /// The length below which an attacker who has the hashes can compute passwords.
+    /// The length below which the setting gives a warning: an attacker who has the hashes can guess shorter passwords.
     private static let fewAreWarnedBelow: Int64 = 12
 
     /// The description of the rules.
@@ -69,21 +72,22 @@ extension PasswordRules {
         unknown: "is not a setting of passwords",
         [
             Field(
-                "fewestCharacters",
-                \.fewestCharacters,
+                "minLength",
+                formerly: "fewestCharacters",
+                \.minLength,
                 .integer(8...64, "characters"),
-                "fewest characters",
+                "minimum length",
                 """
-                How many characters a new password has at least. Below 12 is a warning. Existing passwords go on \
-                counting.
+                Minimum number of characters of a new password. Fewer than 12 gives a warning. Existing passwords stay \
+                valid.
                 """,
                 warnings: { fewest in
                     guard fewest < fewAreWarnedBelow else { return [] }
                     return [
                         """
-                        passwords.fewestCharacters is \(fewest): passwords of fewer than \(fewAreWarnedBelow) \
-                        characters are guessed by whoever gets hold of their hashes. Keep 15, unless people already \
-                        have shorter ones.
+                        passwords.minLength is \(fewest): if the password hashes leak, passwords of fewer than \
+                        \(fewAreWarnedBelow) characters can be guessed. Set it to 15, unless users already have \
+                        shorter passwords.
                         """
                     ]
                 }
@@ -92,10 +96,10 @@ extension PasswordRules {
     )
 }
 
-extension LoginLock {
+extension Lockout {
     static let description = ObjectDescription(
-        LoginLock(),
-        unknown: "is not a setting of lock",
+        Lockout(),
+        unknown: "is not a setting of lockout",
         [
             Field(
                 // At most a hundred guesses in a row (NIST SP 800-63B, revision 4); a limit below three locks out users
@@ -103,19 +107,16 @@ extension LoginLock {
                 "failures",
                 \.failures,
                 .integer(3...100, "failures"),
-                "how many",
-                """
-                How many wrong passwords within the time lock a login. The service does not look at further passwords \
-                then.
-                """
+                "wrong passwords",
+                "How many wrong passwords within the time cause a lockout. During the lockout no password is checked."
             ),
             Field(
-                // At most a day: everybody who knows a login name can lock it out.
+                // At most a day: anyone who knows a login name can lock it out.
                 "seconds",
                 \.seconds,
                 .seconds(60...86_400),
                 "within",
-                "Seconds for which a wrong password counts, and so the longest time for which a login is locked."
+                "How long a wrong password counts, and so the longest lockout."
             ),
         ]
     )

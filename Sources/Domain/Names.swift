@@ -21,7 +21,8 @@ package struct ApplicationID: Sendable, Hashable, CustomStringConvertible {
 
 /// The name of a property of users: ASCII `[A-Za-z][A-Za-z0-9_]{0,62}`, compared as bytes (decision D4).
 ///
-/// 63 bytes is PostgreSQL's limit for a name. PostgreSQL cuts a longer name, so that two long names become one column.
+/// 63 bytes is PostgreSQL's limit for a name. PostgreSQL truncates a longer name, so two long names could become one
+/// column.
 package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let text: String
 
@@ -55,7 +56,7 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
 
 /// The names that no property may have, in lower case.
 private enum ReservedNames {
-    /// Properties that the service itself keeps, and three keys with which client SDKs take a response for an error.
+    /// The service's own properties, and three keys that make client SDKs read a response as an error.
     static let system: Set<String> = [
         "objectid", "ownerid", "created", "updated", "lastlogin", "userstatus", "socialaccount", "accounttype",
         "oauthidentities", "bluserlocale", "password", "user-token", "___class", "roles", "id", "code", "message",

@@ -37,8 +37,8 @@ package struct OperatorName: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The author of a change, for the audit log.
-package struct Actor: Sendable {
-    /// An operator's name, or `cli:` and the name of the operating system's user.
+package struct ChangeAuthor: Sendable {
+    /// Who made the change: an operator's name, or a kind and a name such as `cli:` and the operating system's user.
     package let name: String
     /// The source of the change: an IP address, or the name of the host on which the command ran.
     package let source: String
@@ -124,8 +124,8 @@ package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
     /// A session of the console in a browser.
     case session
 
-    /// How many such tokens an operator may have, so that lists stay short.
-    package var most: Int {
+    /// How many such tokens an operator may have; the limit keeps lists short.
+    package var max: Int {
         switch self {
         case .calls: 100
         case .link, .session: 20
@@ -141,7 +141,7 @@ package enum OperatorFactorDemand: String, Sendable, CaseIterable {
     /// For changes that cannot be undone, and for changes that create a way to log in.
     case within5Minutes
 
-    /// Nil where no second factor is needed.
+    /// Nil if no second factor is needed.
     package var seconds: Int64? {
         switch self {
         case .none: nil
@@ -152,12 +152,12 @@ package enum OperatorFactorDemand: String, Sendable, CaseIterable {
 }
 
 extension Failure {
-    /// The failure for a program's token at a call that only humans may make, or that would make a human's token.
+    /// The failure for a program's token in a request that only humans may make, or that would make a human's token.
     package static let personRequired = Failure(
         .operatorForbidden,
         """
-        This is for people, and the token is a program's. A person's token is made by federation set operators/NAME/tokens, or by a person \
-        over POST /admin/v1/operators/{name}/tokens.
+        This request is not allowed with a program's token. Create a token for a human with federation set \
+        operators/NAME/tokens, or with POST /admin/v1/operators/{name}/tokens.
         """
     )
 }

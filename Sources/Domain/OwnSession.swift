@@ -1,6 +1,6 @@
 package import Encodings
 
-/// The source and client with which a session was opened, from the log of logins; nil where the log has none.
+/// The source and the client that opened a session, from the log of logins; nil for each that the log does not have.
 package struct SessionOrigin: Sendable {
     /// The source's address, in the form in which the service counts sources.
     package let source: String?
@@ -34,7 +34,7 @@ package protocol LocatedSession: Sendable {
 
 /// A session as its own user sees it.
 package struct OwnSession: LocatedSession {
-    /// The session's public id, which opens nothing.
+    /// The session's public id, which is no credential.
     package let id: String
     /// Milliseconds since 1970, as all times here.
     package let created: Int64

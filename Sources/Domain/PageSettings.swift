@@ -31,12 +31,12 @@ package struct PageColor: Sendable, Equatable {
     package var text: String { "#" + Hexadecimal.encode([red, green, blue]) }
 }
 
-/// A picture as a `data:` URL, so that a page loads it from no host.
+/// A picture as a `data:` URL.
 ///
-/// Another host would learn who sets a new password, and when.
+/// A page loads such a picture from no host. Another host would learn who sets a new password, and when.
 package struct PageLogo: Sendable, Equatable {
     /// Bytes of the longest URL, which is in every page and in the memory of every instance.
-    package static let mostBytes = 16_384
+    package static let maxBytes = 16_384
 
     private static let types = ["png", "jpeg", "webp", "svg+xml"]
 
@@ -44,7 +44,7 @@ package struct PageLogo: Sendable, Equatable {
 
     /// Nil for a URL that is too long, or that is not a picture of the four types in base64.
     package init?(_ address: String) {
-        guard address.utf8.count <= Self.mostBytes,
+        guard address.utf8.count <= Self.maxBytes,
             let start = Self.types.lazy.map({ "data:image/\($0);base64," }).first(where: {
                 address.utf8.starts(with: $0.utf8)
             })
@@ -69,8 +69,8 @@ extension PageSettings {
                 Codec.text(colorRule, { PageColor($0) }, text: \.text).orNull,
                 "color",
                 """
-                The color of buttons; null for a color of the service. Text on a button is black or white, whichever \
-                reads better.
+                The color of buttons. null: the default color. The text on a button is black or white, whichever is \
+                easier to read.
                 """
             ),
             Field(
@@ -79,19 +79,16 @@ extension PageSettings {
                 Codec.text(logoRule, { PageLogo($0) }, text: \.address).orNull,
                 "logo",
                 """
-                A picture beside the name, as an address that holds the picture: data:image/png;base64,…, or jpeg, \
-                webp or svg+xml in the place of png, at most 16,384 bytes; null for none.
+                A picture next to the name, as a data URL: data:image/png;base64,… (or jpeg, webp, svg+xml), at most \
+                16,384 bytes. null: no picture.
                 """
             ),
             Field(
                 "account",
                 \.account,
                 .flag,
-                "page of the account",
-                """
-                Whether users have a page on which they see and change their account. The page needs \
-                FEDERATION_PUBLIC_URL.
-                """
+                "account page",
+                "Whether users have a page on which they see and change their account. Needs FEDERATION_PUBLIC_URL."
             ),
         ]
     )
@@ -104,11 +101,11 @@ extension PageSettings {
 
     private static let logoRule = TextRule(
         """
-        must be a picture as an address like data:image/png;base64,…, of png, jpeg, webp or svg+xml, at most \
-        \(PageLogo.mostBytes) bytes: a page asks no host for it
+        must be a data URL like data:image/png;base64,… with a picture of type png, jpeg, webp or svg+xml, at most \
+        \(PageLogo.maxBytes) bytes
         """,
         pattern: "^data:image/(png|jpeg|webp|svg[+]xml);base64,"
             + "([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
-        mostBytes: Int64(PageLogo.mostBytes)
+        maxBytes: Int64(PageLogo.maxBytes)
     ) { PageLogo($0) != nil }
 }

@@ -18,10 +18,11 @@ package enum PropertyType: String, Sendable, CaseIterable {
     /// Any JSON value.
     case json = "JSON"
 
-    /// Returns whether a property of this type may change to another type, which holds every value of this one.
+    /// Returns whether a property may change from this type to another one that holds every value of this type.
     ///
     /// STRING and TEXT are alike and hold everything but JSON. JSON holds everything. A DOUBLE holds integers up to
-    /// ±2⁵³, which is checked where the values are. A DATETIME holds a DATE as its midnight in UTC.
+    /// ±2⁵³: `Widening` in the module Store refuses a change if stored values are larger. A DATETIME holds a DATE as
+    /// its midnight in UTC.
     package func widens(to wider: PropertyType) -> Bool {
         switch (self, wider) {
         case (.json, _): false
@@ -34,7 +35,7 @@ package enum PropertyType: String, Sendable, CaseIterable {
     }
 }
 
-/// Who sees a property in responses and can search by it; the raw value is the word in documents.
+/// Which readers see a property in responses and can search by it; the raw value is the word in documents.
 package enum Visibility: String, Sendable, CaseIterable {
     /// Only servers and operators.
     case server
@@ -44,13 +45,13 @@ package enum Visibility: String, Sendable, CaseIterable {
     case users
 }
 
-/// A property that the operator declared: a name, a type, and who may write it.
+/// A property of users, declared by the operator or built in: a name, a type, and who may write and see it.
 package struct Property: Sendable, Equatable {
     package let name: PropertyName
     package var type: PropertyType
     /// Whether every user must have a value.
     package var required: Bool
-    /// Whether a client's own mapping may write the property (decision D4).
+    /// Whether clients may write the property: by their own mapping (decision D4), at registration and in updates.
     package var clientMappable: Bool
     package var visibleTo: Visibility
     /// Whether the column has an index of its own, for searches of the users collection.
@@ -133,7 +134,7 @@ extension PropertyType {
     }
 }
 
-/// When a mapping writes a property that the profile has a value for.
+/// When a mapping writes a property for which the profile has a value.
 package enum SyncMode: String, Sendable, CaseIterable {
     /// At every login.
     case always
@@ -146,11 +147,11 @@ package enum SyncMode: String, Sendable, CaseIterable {
 }
 
 extension PropertyType {
-    /// Reads typed text as JSON; an empty text is no value.
+    /// Reads a text that an operator typed, in a command or a form, as JSON; an empty text is no value.
     ///
     /// The caller checks whether the value fits the type.
     ///
-    /// - Returns: Nil for text that is not JSON where the type is JSON.
+    /// - Returns: Nil if the type is JSON and the text is not.
     package func value(typed text: String) -> JSONValue? {
         guard !text.isEmpty else { return .null }
         switch self {
@@ -191,8 +192,8 @@ extension Property {
                 .word,
                 "Type",
                 """
-                STRING and TEXT are text, INT a whole number of 64 bits, DOUBLE a floating-point number, DATE a day, \
-                DATETIME a moment, JSON any value.
+                STRING and TEXT: text. INT: a 64-bit integer. DOUBLE: a floating-point number. BOOLEAN: true or false. \
+                DATE: a day. DATETIME: a point in time. JSON: any JSON value.
                 """,
                 isRequired: true
             ),
@@ -201,14 +202,14 @@ extension Property {
                 \.required,
                 .flag,
                 "Required",
-                "Whether every user must have a value: the column is NOT NULL."
+                "Whether every user must have a value. The column is then NOT NULL."
             ),
             Field(
                 "clientMappable",
                 \.clientMappable,
                 .flag,
-                "Clients may write it",
-                "Whether clients may write the property: by a mapping of their own, at a registration, in an update."
+                "Writable for clients",
+                "Whether clients may write the property: by their own mapping, at registration and in updates."
             ),
             Field(
                 "visibleTo",
@@ -216,8 +217,8 @@ extension Property {
                 .word,
                 "Visible to",
                 """
-                Who sees the property in replies. self: the user. users: other users as well, where the collection's \
-                rights let them. server: servers alone.
+                Who sees the property in responses. self: the user. users: also other users with a right in the users \
+                collection. server: only servers.
                 """
             ),
             Field(
@@ -225,7 +226,7 @@ extension Property {
                 \.indexed,
                 .flag,
                 "Indexed",
-                "Whether the column has an index, which serves searches. A JSON property has none."
+                "Whether the column has an index for searches. A JSON property has none."
             ),
         ]
     )

@@ -21,13 +21,14 @@ package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
         self.text = text.description
     }
 
-    /// The login method `password`, which is no provider but stands where providers do.
+    /// `password`, which stands for the login method in place of a provider's name.
     package static let password = ProviderName(known: "password")
 
-    /// Whether no new provider may have the name, although the name follows the rule.
+    /// Whether the name follows the rule but no new provider may have it.
     ///
     /// Users of a provider `backendless` would count as users who registered themselves. The other names are, or may
-    /// become, fixed parts of paths. This is checked when a provider is created; an existing provider goes on.
+    /// become, fixed parts of paths. The name is checked only when a provider is created, so an existing provider keeps
+    /// its name.
     package var isReserved: Bool { Self.reserved.contains(text) }
 
     private static let reserved: Set<String> = ["app-config", "backendless", "defaults", "oauth"]
@@ -40,7 +41,7 @@ package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
 
 extension Failure {
     /// The failure for a name that no provider has.
-    package static let noSuchProvider = Failure(.notFound, "There is no such login provider.")
+    package static let noSuchProvider = Failure(.notFound, "This login provider does not exist.")
 }
 
 /// How a provider's token is kept.
@@ -73,7 +74,7 @@ package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// The id with its slashes encoded, for texts whose parts end with a slash.
+    /// The id with its slashes encoded, for texts in which a slash ends the id.
     fileprivate var segment: String {
         text.split(separator: "/", omittingEmptySubsequences: false).joined(separator: "%2F")
     }
@@ -83,7 +84,7 @@ package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
 package struct ProviderApp: Sendable {
     package let id: ProviderAppID
     package let secret: Secret
-    /// The id of the configuration at the provider that the login dialog follows; nil for none.
+    /// The id of the configuration that the provider applies to the login dialog; nil for none.
     package let configID: String?
 
     package init(id: ProviderAppID, secret: Secret, configID: String? = nil) {

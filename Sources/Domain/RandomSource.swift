@@ -1,6 +1,6 @@
-/// The source of unguessable values: passed in, so that tests know the values.
+/// The source of unguessable values, which tests replace by known ones.
 ///
-/// Jitter, which only keeps requests from meeting again, comes from the system's generator.
+/// Jitter need not be unguessable: it comes from the system's generator and keeps requests from coinciding again.
 package struct RandomSource: Sendable {
     private let fill: @Sendable (_ count: Int) -> [UInt8]
 

@@ -8,14 +8,14 @@ package struct Registration: Sendable, Equatable {
     /// Whether an account can log in only after its e-mail address is confirmed.
     package var confirmEmail = false
     /// How many accounts, including guests, one network address may create within an hour.
-    package var mostPerHour: Int64 = 100
+    package var maxPerSourcePerHour: Int64 = 100
     /// How many accounts, including guests, all sources together may create within an hour.
-    package var mostPerHourInAll: Int64 = 10_000
+    package var maxPerHour: Int64 = 10_000
 
     package init() {}
 }
 
-/// The roles that follow from the state of a user, and that nobody can be given.
+/// The roles that follow from the status of a user, and that no operator or server can give.
 package enum SystemRole: String, Sendable, CaseIterable {
     /// All users with an account.
     case authenticatedUser = "AuthenticatedUser"
@@ -27,7 +27,7 @@ package enum SystemRole: String, Sendable, CaseIterable {
         self = status == .guest ? .guestUser : .authenticatedUser
     }
 
-    /// The role of a name, in any case of letters.
+    /// The role with a name, whose letters may be upper or lower case.
     package init?(name: String) {
         guard name.utf8.count <= 32,
             let found = Self.allCases.first(where: { $0.rawValue.lowercased().hasSameBytes(as: name.lowercased()) })
@@ -40,7 +40,7 @@ package enum SystemRole: String, Sendable, CaseIterable {
 package enum RoleHolders: Sendable, Equatable {
     /// The users to whom the role was given.
     case given(String)
-    /// The users who have the role by their state.
+    /// The users who have the role by their status.
     case system(SystemRole)
 }
 
@@ -56,28 +56,30 @@ extension Registration {
                 \.enabled,
                 .flag,
                 "on",
-                "Whether people may register with a password, and come as guests."
+                "Whether users may register with a password or as guests."
             ),
             Field(
                 "confirmEmail",
                 \.confirmEmail,
                 .flag,
-                "the address is confirmed first",
-                "Whether the first login needs a confirmed e-mail address."
+                "confirm the e-mail address first",
+                "Whether the e-mail address must be confirmed before the first login."
             ),
             Field(
-                "mostPerHour",
-                \.mostPerHour,
+                "maxPerSourcePerHour",
+                formerly: "mostPerHour",
+                \.maxPerSourcePerHour,
                 accounts,
-                "most an hour from one network address",
-                "How many accounts, guests among them, one network address may make within an hour."
+                "maximum per hour from one network address",
+                "How many accounts, guests included, one network address may create within an hour."
             ),
             Field(
-                "mostPerHourInAll",
-                \.mostPerHourInAll,
+                "maxPerHour",
+                formerly: "mostPerHourInAll",
+                \.maxPerHour,
                 accounts,
-                "most an hour in all",
-                "How many accounts, guests among them, may be made within an hour in all."
+                "maximum per hour in total",
+                "How many accounts, guests included, may be created within an hour in total."
             ),
         ]
     )

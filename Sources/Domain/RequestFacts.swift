@@ -2,17 +2,19 @@ import Encodings
 
 /// The source of a request.
 ///
-/// All work for the request can read it, so that every queue gives each source its share. It must not be logged.
+/// All code that works for the request can read it. Every queue uses it to give each source its share. It must not be
+/// logged.
 package enum RequestOrigin {
-    /// The name of the source (an IPv4 address or the /64 of an IPv6 address); nil where the source is unknown.
+    /// The name of the source (an IPv4 address or the /64 of an IPv6 address); nil if the source is unknown.
     @TaskLocal package static var current: String?
 }
 
 /// The program that sent a request.
 ///
-/// All work for the request can read it. It is in no line of the log; code that stores it says so.
+/// All code that works for the request can read it. It must not be logged. Code that stores it says so in its own
+/// documentation.
 package enum RequestAgent {
-    /// `User-Agent`; nil where the request has none.
+    /// `User-Agent`; nil if the request has none.
     @TaskLocal package static var current: String?
 }
 

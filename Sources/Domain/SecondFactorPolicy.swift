@@ -23,7 +23,7 @@ package enum FactorKind: String, Sendable, CaseIterable {
 /// An application's settings for second factors.
 package struct SecondFactorPolicy: Sendable, Equatable {
     package enum Demand: String, Sendable, CaseIterable {
-        /// No login asks for a second factor, and nobody enrols one.
+        /// No login asks for a second factor, and no user can enrol one.
         case off
         /// Logins of users who have enrolled a factor ask for it.
         case optional
@@ -35,23 +35,25 @@ package struct SecondFactorPolicy: Sendable, Equatable {
     /// The roles whose users need a factor under `required`; empty for all users.
     package var roles: [String] = []
     /// Providers that ask for a second factor themselves: logins by them need none here.
-    package var vouchingProviders: [ProviderName] = []
+    package var exemptProviders: [ProviderName] = []
     /// The kinds that can be enrolled and shown.
     package var factors: [FactorKind] = [.totp, .recoveryCode]
-    /// Days for which a device that has shown a factor is not asked again, 0 to 30; 0 for never.
+    /// Days for which a device is not asked again after it has shown a factor, 0 to 30; with 0, each login asks.
     package var trustedDeviceDays: Int64 = 0
     package var passkeys = PasskeyPolicy()
     package var sms = SMSPolicy()
 
     package init() {}
 
-    /// The kinds of factors for which a user who has enrolled one is asked.
+    /// The kinds of factors that a login asks for if the user has enrolled one.
     package var askedFor: [FactorKind] { demand == .off ? [] : factors.filter(\.standsAlone) }
 
     /// Returns whether a kind is accepted as a second factor.
     package func allows(_ kind: FactorKind) -> Bool { demand != .off && factors.contains(kind) }
 
-    /// Returns whether a kind can be enrolled; a passkey may be a login method where no second factor is asked for.
+    /// Returns whether a kind can be enrolled.
+    ///
+    /// Where no login asks for a second factor, passkeys can be enrolled as a login method.
     package func enrols(_ kind: FactorKind) -> Bool { allows(kind) || kind == .passkey && passkeys.isLoginMethod }
 }
 
@@ -65,9 +67,9 @@ package struct PasskeyPolicy: Sendable, Equatable {
     package var relyingPartyID: String?
     /// The origins of ceremonies, in the form of browsers and apps.
     package var origins: [String] = []
-    /// Whether the authenticator must verify its user, where a passkey is the second factor.
+    /// Whether the authenticator must verify its user when a passkey is the second factor.
     package var userVerification = UserVerification.preferred
-    /// Whether users log in by a passkey alone, which then always verifies its user.
+    /// Whether users can log in by a passkey alone; the authenticator must then verify its user.
     package var isLoginMethod = false
     /// Packages of the Android apps that use passkeys; `origins` has their certificates.
     package var androidPackages: [String] = []
@@ -88,14 +90,14 @@ package struct PasskeyPolicy: Sendable, Equatable {
 
 /// The limits on the cost of SMS.
 package struct SMSPolicy: Sendable, Equatable {
-    /// The prefixes of the numbers that get messages, such as `+41` and `+4179`; empty means that no number gets one.
+    /// The prefixes of the numbers that get messages, such as `+41` and `+4179`; if empty, no number gets a message.
     package var prefixes: [String] = []
     /// Messages to one number within a day.
-    package var mostPerNumber: Int64 = 10
+    package var maxPerNumberPerDay: Int64 = 10
     /// Messages that one source causes within an hour.
-    package var mostPerSource: Int64 = 20
+    package var maxPerSourcePerHour: Int64 = 20
     /// Messages of the application within a day.
-    package var mostPerDay: Int64 = 1000
+    package var maxPerDay: Int64 = 1000
 
     package init() {}
 }
@@ -142,51 +144,52 @@ extension SecondFactorPolicy {
                 "policy",
                 \.demand,
                 .word,
-                "who is asked",
+                "policy",
                 """
-                off: nobody is asked, and nobody enrolls a factor; existing factors stay. optional: users who have \
-                enrolled a factor are asked at each login. required: everybody is asked, and users without a factor \
-                enroll one before the login is done.
+                off: no login asks for a factor, and no user can enroll one; existing factors are kept. optional: each \
+                login of a user with a factor asks for it. required: each login asks for a factor, and users without \
+                one enroll it during the login.
                 """
             ),
             Field(
                 "roles",
                 \.roles,
-                .list(of: .text(anyText), most: 100),
-                "roles that need one",
+                .list(of: .text(anyText), max: 100),
+                "required for roles",
                 """
-                The roles whose users need a factor under required; an empty list for everybody. Users who have \
-                enrolled a factor are asked whatever their roles. A user who does not exist yet has no role.
+                With required: the roles whose users need a factor. An empty list means all users. Users with a factor \
+                are always asked. A user who does not exist yet has no role.
                 """
             ),
             Field(
-                "vouchingProviders",
-                \.vouchingProviders,
-                .list(of: provider, most: 100),
-                "providers that ask for one themselves",
+                "exemptProviders",
+                formerly: "vouchingProviders",
+                \.exemptProviders,
+                .list(of: provider, max: 100),
+                "providers with their own second factor",
                 """
-                Providers that ask for a second factor themselves: a login by one of them needs none here. Name only \
-                providers that do: whoever has a person's account there has the account here.
+                Providers that ask for a second factor themselves. Their logins need none here. Name only such \
+                providers: anyone who gets a user's account there can log in as the user.
                 """
             ),
             Field(
                 "factors",
                 \.factors,
-                .list(of: .word, most: FactorKind.allCases.count, repeated: "names a factor twice"),
-                "kinds",
+                .list(of: .word, max: FactorKind.allCases.count, repeated: "names a factor twice"),
+                "accepted factors",
                 """
-                What can be enrolled and shown. totp: an authenticator app. recoveryCode: ten codes that stand in for \
-                another factor. sms: codes to a telephone. email: codes to a mailbox. passkey: a passkey.
+                The factors that users can enroll and use. totp: an authenticator app. recoveryCode: ten single-use \
+                codes in place of a lost factor. sms: codes by SMS. email: codes by e-mail. passkey: passkeys.
                 """
             ),
             Field(
                 "trustedDeviceDays",
                 \.trustedDeviceDays,
                 .integer(0...30, "days"),
-                "days for which a device is trusted",
+                "days that a device is trusted",
                 """
-                Days for which a device that has shown a factor is not asked again; 0 for asking always. A lower \
-                number counts for later devices, 0 for all.
+                Days that a device is not asked again after a second factor. 0: each login asks. A lower number \
+                applies to devices trusted later, 0 to all.
                 """
             ),
             Field(
@@ -194,14 +197,14 @@ extension SecondFactorPolicy {
                 \.passkeys,
                 .object(PasskeyPolicy.description),
                 "passkeys",
-                "For which domain, pages and apps passkeys are."
+                "The domain, pages and apps of passkeys."
             ),
             Field(
                 "sms",
                 \.sms,
                 .object(SMSPolicy.description),
                 "SMS",
-                "Which telephones get codes, and how many messages may be paid for."
+                "Which numbers get codes, and how many messages may be sent."
             ),
         ],
         rules: [needsFactor, needsDomain, needsCountries]
@@ -242,31 +245,34 @@ extension SecondFactorPolicy {
     /// Checks the settings together: no login may ask for a factor that cannot be enrolled.
     func check(roles known: [String], at place: JSONPointer, problems: inout DocumentProblems) {
         for (index, role) in roles.enumerated() where !known.contains(where: { $0.hasSameBytes(as: role) }) {
-            problems.add(place / "roles" / index, "is not among the roles")
+            problems.add(place / "roles" / index, "is not in the setting roles")
         }
         if demand != .off, !factors.contains(where: \.standsAlone) {
-            problems.add(place / "factors", "needs one beside recoveryCode, which only stands in for another")
+            problems.add(place / "factors", "needs a factor besides recoveryCode, which only replaces a lost one")
         }
         if factors.contains(.passkey) || passkeys.isLoginMethod, passkeys.relyingPartyID == nil {
-            problems.add(place / "passkeys" / "rpId", "must be the domain that passkeys are for")
+            problems.add(place / "passkeys" / "rpId", "must be set to the domain of the passkeys")
         }
         if factors.contains(.passkey) || passkeys.isLoginMethod, passkeys.origins.isEmpty {
-            problems.add(place / "passkeys" / "origins", "must name where passkeys are used")
+            problems.add(place / "passkeys" / "origins", "must list the pages and apps that use passkeys")
         }
         if !passkeys.androidPackages.isEmpty, passkeys.certificateDigests.isEmpty {
             problems.add(
                 place / "passkeys" / "origins",
-                "must name the certificate of the apps for Android, as android:apk-key-hash:…"
+                "must list the certificate of the Android apps, as android:apk-key-hash:…"
             )
         }
         if factors.contains(.sms), sms.prefixes.isEmpty {
-            problems.add(place / "sms" / "countries", "must name the numbers that get messages, such as +41")
+            problems.add(
+                place / "sms" / "countries",
+                "must list the prefixes of numbers that get messages, such as +41"
+            )
         }
     }
 }
 
 extension PasskeyPolicy {
-    private static let mostListed = 20
+    private static let maxListed = 20
 
     fileprivate static let description = ObjectDescription(
         PasskeyPolicy(),
@@ -278,60 +284,59 @@ extension PasskeyPolicy {
                 Codec.text(
                     .hostName("must be a DNS name in lower case without port, like example.com", example: "example.com")
                 ).orNull,
-                "domain",
+                "domain (RP ID)",
                 """
-                The domain that passkeys are for: the domain of the origins, or one above it. A passkey counts for no \
-                other domain: a change makes every passkey useless.
+                The domain of passkeys (RP ID): the domain of the origins, or a parent domain. A change makes every \
+                existing passkey useless.
                 """
             ),
             Field(
                 "origins",
                 \.origins,
-                .list(of: .text(origin), most: mostListed),
+                .list(of: .text(origin), max: maxListed),
                 "pages and apps",
                 """
-                Pages and apps that make and use passkeys: origins of pages, and for apps for Android \
-                android:apk-key-hash: with the SHA-256 of the app's certificate in base64url. Compared as bytes.
+                Pages and apps that create and use passkeys. A page: its origin. An Android app: android:apk-key-hash: \
+                followed by the SHA-256 of the signing certificate in base64url. Compared byte for byte.
                 """
             ),
             Field(
                 "userVerification",
                 \.userVerification,
                 .word,
-                "who holds it is verified",
+                "user verification",
                 """
-                Whether the authenticator verifies its user, by a fingerprint or a PIN, where a passkey is the second \
-                factor.
+                Whether the authenticator verifies the user, by fingerprint or PIN, when a passkey is the second factor.
                 """
             ),
             Field(
                 "login",
                 \.isLoginMethod,
                 .flag,
-                "log in by a passkey alone",
+                "login with a passkey alone",
                 """
-                Whether people log in by a passkey alone. Such a login always verifies the user, and needs no second \
-                factor.
+                Whether users can log in with a passkey alone. Such a login always verifies the user, and needs no \
+                second factor.
                 """
             ),
             Field(
                 "androidPackages",
                 \.androidPackages,
-                .list(of: .text(package), most: mostListed),
-                "apps for Android",
+                .list(of: .text(package), max: maxListed),
+                "Android apps",
                 """
-                Packages of the apps for Android that use the passkeys, for assetlinks.json. origins has their \
-                certificates.
+                Package names of the Android apps that use the passkeys, for assetlinks.json. Their certificates \
+                belong into origins.
                 """
             ),
             Field(
                 "appleApps",
                 \.appleApps,
-                .list(of: .text(appleApp), most: mostListed),
-                "apps for Apple's systems",
+                .list(of: .text(appleApp), max: maxListed),
+                "Apple apps",
                 """
-                Apps for Apple's systems that use the passkeys, for apple-app-site-association: the team, a full stop, \
-                the bundle id.
+                Apple apps that use the passkeys, for apple-app-site-association: the team id, a full stop, the bundle \
+                id.
                 """
             ),
         ]
@@ -339,9 +344,9 @@ extension PasskeyPolicy {
 
     /// The rule for the origin of a page, or of an Android app, which has the SHA-256 of the app's signing certificate.
     private static let origin = TextRule(
-        "must be an origin like https://app.example.com, or an app's like android:apk-key-hash:…",
+        "must be an origin like https://app.example.com or, for an app, android:apk-key-hash:…",
         pattern: #"^(https?://[a-z0-9.:\[\]-]+|android:apk-key-hash:[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$"#,
-        mostBytes: 253,
+        maxBytes: 253,
         example: "https://app.example.com"
     ) { text in
         TextRule.isOrigin(text)
@@ -351,9 +356,9 @@ extension PasskeyPolicy {
 
     /// Android's rule for the name of a package: two parts or more, each beginning with a letter.
     private static let package = TextRule(
-        "must be the name of a package, like com.example.app",
+        "must be a package name, like com.example.app",
         pattern: #"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$"#,
-        mostBytes: 255,
+        maxBytes: 255,
         example: "com.example.app"
     ) { text in
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -365,9 +370,9 @@ extension PasskeyPolicy {
     }
 
     private static let appleApp = TextRule(
-        "must be a team and a bundle id, like ABCDE12345.com.example.app",
+        "must be a team id and a bundle id, like ABCDE12345.com.example.app",
         pattern: #"^[A-Z0-9]{10}\.[A-Za-z0-9.-]{1,155}$"#,
-        mostBytes: 166,
+        maxBytes: 166,
         example: "ABCDE12345.com.example.app"
     ) { text in
         let (team, rest) = (text.utf8.prefix(10), text.utf8.dropFirst(10))
@@ -388,39 +393,42 @@ extension SMSPolicy {
             Field(
                 "countries",
                 \.prefixes,
-                .list(of: .text(prefix), most: 250),
-                "beginnings of numbers",
+                .list(of: .text(prefix), max: 250),
+                "number prefixes",
                 """
-                How the numbers begin that get codes: + and 1 to 14 digits, so +41 is Switzerland. With an empty list \
-                nobody gets a code.
+                Prefixes of the telephone numbers that get codes: + and 1 to 14 digits, such as +41 for Switzerland. \
+                With an empty list no codes are sent.
                 """
             ),
             Field(
-                "mostPerNumber",
-                \.mostPerNumber,
+                "maxPerNumberPerDay",
+                formerly: "mostPerNumber",
+                \.maxPerNumberPerDay,
                 messages,
-                "most a day to one number",
-                "Messages for logins to one number within a day."
+                "maximum per day to one number",
+                "Maximum messages for logins to one number within a day."
             ),
             Field(
-                "mostPerSource",
-                \.mostPerSource,
+                "maxPerSourcePerHour",
+                formerly: "mostPerSource",
+                \.maxPerSourcePerHour,
                 messages,
-                "most an hour from one network address",
-                "Messages that one network address (IPv6: its /64) causes within an hour."
+                "maximum per hour from one network address",
+                "Maximum messages that one network address (IPv6: its /64) can cause within an hour."
             ),
             Field(
-                "mostPerDay",
-                \.mostPerDay,
+                "maxPerDay",
+                formerly: "mostPerDay",
+                \.maxPerDay,
                 messages,
-                "most a day in all",
-                "Messages of the application within a day, and so the most that a day costs."
+                "maximum per day in total",
+                "Maximum messages of the application within a day. This limits the cost of a day."
             ),
         ]
     )
 
     private static let prefix = TextRule(
-        "must be + and the first 1 to 14 digits of a number, like +41",
+        "must be + and the first 1 to 14 digits of a number, such as +41",
         pattern: #"^\+[1-9][0-9]{0,13}$"#,
         example: "+41"
     ) { text in

@@ -1,6 +1,6 @@
 /// A time by the database's clock, at the clock's full precision.
 ///
-/// Two events within one second have an order, so times are compared unrounded.
+/// Times are compared unrounded, since events within one second have an order, too.
 package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
     /// Unix seconds.
     package let seconds: Int64
@@ -14,7 +14,7 @@ package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
 
     package init(integerLiteral seconds: Int64) { self.init(seconds: seconds) }
 
-    /// Microseconds since 1970, within 64 bits but without the extremes, which mean infinity to PostgreSQL.
+    /// Microseconds since 1970, limited to 64 bits without the two extremes, which PostgreSQL reads as infinity.
     package var sinceEpoch: Int64 {
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let (sum, carry) = whole.addingReportingOverflow(microseconds)

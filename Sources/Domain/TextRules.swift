@@ -6,7 +6,7 @@ extension TextRule {
     static let origin = TextRule(
         "must be an origin like https://app.example.com, in lower case",
         pattern: #"^https?://[a-z0-9.:\[\]-]+$"#,
-        mostBytes: 253,
+        maxBytes: 253,
         example: "https://app.example.com",
         isValid: isOrigin
     )
@@ -21,7 +21,7 @@ extension TextRule {
         TextRule(
             text,
             pattern: #"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$"#,
-            mostBytes: 253,
+            maxBytes: 253,
             example: example,
             isValid: isHostName
         )
@@ -38,7 +38,7 @@ extension TextRule {
         guard (1...100).contains(name.utf8.count), let first = name.utf8.first, first.isASCIIAlphanumeric,
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "-_.") })
         else { return "must be 1 to 100 letters, digits, -, _ or ., beginning with a letter or digit" }
-        return SystemRole(name: name) == nil ? nil : "is a role that the system gives"
+        return SystemRole(name: name) == nil ? nil : "is a role of the system"
     }
 
     static func isOrigin(_ text: String) -> Bool {

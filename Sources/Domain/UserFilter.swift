@@ -39,7 +39,8 @@ package indirect enum UserFilter: Sendable, Equatable {
     }
 
     package enum Value: Sendable, Equatable {
-        /// A property's value. For `objectId`: a text that is not an id, compared with the id as responses write it.
+        /// A property's value. For `objectId`, it is a text that is not an id, and the ids are compared as responses
+        /// write them.
         case property(PropertyValue)
         case objectID(ObjectID)
     }
@@ -64,7 +65,7 @@ package struct UserQuery: Sendable {
     package var order: [UserOrder] = []
     package var offset: Int64 = 0
     package var limit: Int64
-    /// Columns of which each combination of values is found once, for its first user; empty to find every user.
+    /// Columns whose equal values make users duplicates, of which only the first is found; empty to find every user.
     package var distinct: [UserColumn] = []
     /// Properties that are not read, and so are nil in the users.
     package var unread: Set<PropertyName> = []
@@ -73,7 +74,7 @@ package struct UserQuery: Sendable {
     /// Bytes of the users of one response, both as read from the database and as written.
     ///
     /// A response is held in memory until its client has read it, and one client may search on many connections.
-    package static let mostBytes = 8 << 20
+    package static let maxBytes = 8 << 20
 
     package init(limit: Int64) {
         self.limit = limit
@@ -85,8 +86,8 @@ extension Failure {
     package static func pageTooLarge(over limit: Int, cause: String? = nil) -> Failure {
         Failure(
             .queryTooLarge,
-            "The users of this page have too much together. Ask for a smaller pageSize, or for fewer members by props.",
-            details: ["mostBytes": .integer(Int64(limit))],
+            "This page of users is too large. Request a smaller pageSize, or fewer members with props.",
+            details: ["maxBytes": .integer(Int64(limit))],
             cause: cause
         )
     }

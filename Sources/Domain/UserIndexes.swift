@@ -88,7 +88,7 @@ extension UserFilter.Value {
 package struct IndexUse: Sendable, Equatable {
     /// Whether the index of a column finds the users for whom the filter may hold.
     package let narrows: Bool
-    /// Whether an index returns the users in the requested order, so that nothing is sorted.
+    /// Whether an index returns the users in the requested order; PostgreSQL then sorts nothing.
     package let orders: Bool
 }
 
@@ -109,9 +109,10 @@ extension UserQuery {
         return IndexUse(narrows: lookUp != nil, orders: orders)
     }
 
-    /// The requested order, or else the order of the index that finds many values.
+    /// The requested order; without one, the order of the index with which the search finds its users.
     ///
-    /// With that order the first page of many users costs no more than the first page of few.
+    /// The index's order is used only for a lookup of several values. It makes the first page of many users cost no
+    /// more than the first page of few.
     package var orderByIndex: [UserOrder] {
         guard order.isEmpty, distinct.isEmpty, let lookUp = servedLookUp, lookUp.kind > .equality, !lookUp.ordersByID,
             case .property(let property) = lookUp.column, property.indexed
@@ -130,9 +131,9 @@ extension UserQuery {
             return property.name
         }
         let compared = Set((filter?.lookUps ?? []).compactMap(unserved))
-        guard compared.isEmpty else { return Array(compared.sorted { $0.text < $1.text }.prefix(Self.mostAdvice)) }
+        guard compared.isEmpty else { return Array(compared.sorted { $0.text < $1.text }.prefix(Self.maxAdvice)) }
         return order.first.flatMap { unserved(ColumnLookUp(column: $0.column, kind: .range)) }.map { [$0] } ?? []
     }
 
-    private static let mostAdvice = 8
+    private static let maxAdvice = 8
 }

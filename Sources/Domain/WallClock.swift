@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The clock for the time of day: passed in, so that tests set the time.
+/// The clock for the time of day, which tests replace to set the time.
 ///
 /// Durations are measured by `ContinuousClock`.
 package struct WallClock: Sendable {

@@ -25,9 +25,10 @@ package enum Base64URL {
 
     /// Returns the decoded bytes; nil if the text is not their canonical encoding.
     ///
-    /// Refused are other characters, padding, an impossible length, and nonzero unused bits in the last character.
+    /// Not canonical are other characters, padding, an impossible length, and nonzero unused bits in the last
+    /// character.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
-        // Not specialized for callers in other modules, so that no work is done here for each byte.
+        // This generic function is not specialized for callers in other modules. So it does no work for each byte.
         text.withContiguousStorageIfAvailable(decode(bytes:)) ?? Array(text).withUnsafeBufferPointer(decode(bytes:))
     }
 
@@ -47,12 +48,13 @@ package enum Base64URL {
                 result.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
             }
         }
-        // Six bits left are a character that ends no byte; two or four are unused and must be zero.
+        // If six bits are left, the last character ends no byte. If two or four are left, they are unused and must be
+        // zero.
         guard bits < 6, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
         return result
     }
 
-    /// The value of each byte in the alphabet, and 64 for bytes outside of it.
+    /// The value of each byte in the alphabet; 64 for every other byte.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 64, count: 256)
         for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }

@@ -1,5 +1,5 @@
 extension UInt8 {
-    /// Whether the byte is `0`–`9`; digits of other scripts do not count.
+    /// Whether the byte is `0`–`9`.
     package var isASCIIDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 
     /// Whether the byte is `A`–`Z` or `a`–`z`.
@@ -11,23 +11,27 @@ extension UInt8 {
     /// Whether the byte is `a`–`z`.
     package var isASCIILowercase: Bool { self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
 
-    /// The lowercase form of an ASCII letter; every other byte unchanged.
+    /// The lowercase form of an ASCII letter; any other byte unchanged.
     package var asciiLowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 
     package var isASCIIAlphanumeric: Bool { isASCIIDigit || isASCIILetter }
 
-    /// Whether the byte is one of some ASCII characters; a search in a string's UTF-8 view takes several times as long.
+    /// Whether the byte is one of the given ASCII characters.
+    ///
+    /// A search in a string's UTF-8 view would take several times as long.
     package func isOne(of characters: StaticString) -> Bool {
         characters.withUTF8Buffer { $0.contains(self) }
     }
 }
 
 extension String {
-    /// Whether both texts have the same UTF-8 bytes: linear, and without canonical equivalence, unlike `==`.
+    /// Whether both texts have the same UTF-8 bytes.
+    ///
+    /// Unlike `==`, this takes linear time and ignores canonical equivalence.
     package func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
-        // Compares contiguous memory, which almost all texts have: a comparison of the views takes several times as
-        // long.
+        // Almost all texts are in contiguous memory. Comparing the memory is several times as fast as comparing the
+        // views.
         let isSame = utf8.withContiguousStorageIfAvailable { bytes in
             other.utf8.withContiguousStorageIfAvailable { bytes.elementsEqual($0) }
         }
@@ -38,7 +42,7 @@ extension String {
 extension Collection<UInt8> {
     /// Whether the bytes are equal, in a time that depends only on the lengths.
     ///
-    /// For secrets: an ordinary comparison takes longer the more leading bytes of a guess are right.
+    /// This is for secrets. The time of an ordinary comparison shows how many leading bytes of a guess are right.
     package func isEqualInConstantTime(to other: some Collection<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return zip(self, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

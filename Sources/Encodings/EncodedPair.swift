@@ -1,27 +1,32 @@
-/// A `name=value` pair of a query or of a form (`application/x-www-form-urlencoded`); the reader interprets it.
+/// A `name=value` pair of a query or of a form (`application/x-www-form-urlencoded`).
+///
+/// The reader decides what it means.
 package struct EncodedPair: Sendable {
-    /// The decoded name; nil if it cannot be decoded.
+    /// The decoded name; nil if decoding fails.
     package let name: String?
-    /// The decoded value, empty if there is none; nil if it cannot be decoded or is too long.
+    /// The decoded value; empty if the pair has none.
+    ///
+    /// Nil if decoding fails or the value is too long.
     package let value: String?
 
-    /// Parses the pairs of a text, which may have none.
+    /// Parses the pairs of a text.
     ///
-    /// Bytes are compared, never characters: the comparison of long runs of combining marks takes quadratic time.
+    /// The parser compares bytes, not characters: comparing long runs of combining marks takes quadratic time.
     ///
     /// - Parameters:
     ///   - text: The part after the `?`, or a whole form.
-    ///   - most: The most pairs; one more is returned if there are more, and a long text is not split to its end.
-    ///   - longest: The most bytes of a decoded value.
+    ///   - max: The maximum number of pairs. If there are more, one more is returned, and the rest of the text is not
+    ///     split.
+    ///   - longest: The maximum number of bytes in a decoded value.
     /// - Returns: The pairs in their order.
-    package static func read(_ text: String, most: Int, longest: Int = .max) -> [EncodedPair] {
+    package static func read(_ text: String, max: Int, longest: Int = .max) -> [EncodedPair] {
         guard !text.utf8.isEmpty else { return [] }
         let parts = text.utf8.split(
             separator: UInt8(ascii: "&"),
-            maxSplits: most + 1,
+            maxSplits: max + 1,
             omittingEmptySubsequences: false
         )
-        return parts.prefix(most + 1).map { part in
+        return parts.prefix(max + 1).map { part in
             let pair = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let value = pair.dropFirst().first.map { Substring($0) } ?? ""
             return EncodedPair(

@@ -1,4 +1,4 @@
-/// Hexadecimal encoding of bytes, with two digits each.
+/// Hexadecimal encoding, with two digits for each byte.
 package enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
@@ -13,7 +13,7 @@ package enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the bytes of hexadecimal digits, in either case; nil for another character or an odd number of digits.
+    /// Decodes digits in upper or lower case; nil for any other character or an odd number of digits.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -31,7 +31,7 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// Returns the value of a digit, in either case; nil for another character.
+    /// Returns the value of a digit in upper or lower case; nil for any other character.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,16 +1,19 @@
-/// The parameters of a query to which the sites that send a browser here may add parameters of their own.
+/// The parameters of a query.
 ///
-/// A parameter that occurs twice, cannot be decoded or is too long counts as absent.
+/// The sites that send a browser to the service may add parameters of their own to the query. A parameter that occurs
+/// twice, cannot be decoded or is too long counts as absent.
 package struct LenientQuery: Sendable {
     private let pairs: [EncodedPair]
 
-    private static let mostParameters = 32
+    private static let maxParameters = 32
     private static let longestValue = 8192
 
-    /// Parses the part of a URL after the `?`; `text` is nil if there is none.
+    /// Parses the part of a URL after the `?`.
+    ///
+    /// `text` is nil if there is none.
     package init(_ text: String?) {
-        let pairs = EncodedPair.read(text ?? "", most: Self.mostParameters, longest: Self.longestValue)
-        self.pairs = Array(pairs.prefix(Self.mostParameters))
+        let pairs = EncodedPair.read(text ?? "", max: Self.maxParameters, longest: Self.longestValue)
+        self.pairs = Array(pairs.prefix(Self.maxParameters))
     }
 
     /// The value of a parameter, which may be empty; nil if it is absent.

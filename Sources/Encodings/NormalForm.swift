@@ -1,9 +1,10 @@
 @_spi(_Unicode) import Swift
 
 extension String {
-    /// The text in Unicode's normalization form NFC: the keyboards of two devices may encode a letter differently.
+    /// The text in Unicode's normalization form NFC.
     ///
-    /// The standard library uses NFC for its own comparisons and provides it under this name only.
+    /// The keyboards of two devices may encode the same letter differently. The standard library uses NFC for its own
+    /// comparisons and provides it only under this name.
     package var normalized: String {
         var scalars = String.UnicodeScalarView()
         for scalar in _nfc { scalars.append(scalar) }

@@ -1,8 +1,8 @@
 /// Percent-encoding (`%XX`) in paths, queries and forms: RFC 3986 §2.1.
 package enum PercentEncoding {
-    /// Returns the decoded text; nil if an escape is invalid, or the bytes are not UTF-8 or contain NUL.
+    /// Returns the decoded text; nil for an invalid escape, for bytes that are not UTF-8, and for NUL.
     ///
-    /// No text of the service contains NUL. In a query a `+` is a space, as browsers and most libraries write it.
+    /// No text of the service contains NUL. In a query, `+` is a space, as browsers and most libraries write it.
     package static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         var bytes = text.utf8.makeIterator()
@@ -21,14 +21,16 @@ package enum PercentEncoding {
         return String(validating: decoded, as: UTF8.self)
     }
 
-    /// Returns a text encoded as one segment of a path or one value of a query.
+    /// Returns a text encoded for one segment of a path or for one value of a query.
     package static func encode(_ text: String) -> String {
         var encoded: [UInt8] = []
         append(text, to: &encoded)
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// Appends a text: the unreserved characters of RFC 3986 §2.3 unchanged, and every other byte as `%XX`.
+    /// Appends a text.
+    ///
+    /// The unreserved characters of RFC 3986 §2.3 stay unchanged, and every other byte becomes `%XX`.
     package static func append(_ text: String, to encoded: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {

@@ -5,7 +5,7 @@ package import Mapping
 
 extension ProfileFields {
     private static let named = FieldShape.object(["id": .digits, "name": .text])
-    private static let people = FieldShape.object([
+    private static let users = FieldShape.object([
         "data": .list(of: named), "summary": .object(["total_count": .integer]),
     ])
 
@@ -32,7 +32,7 @@ extension ProfileFields {
             "hometown": ("user_hometown", named),
             "location": ("user_location", named),
             "link": ("user_link", .url),
-            "friends": ("user_friends", people),
+            "friends": ("user_friends", users),
             "permissions": (nil, .object(["data": .list(of: .object(["permission": .text, "status": .text]))])),
             "token_for_business": (nil, .text),
             "ids_for_business": (nil, .object(["data": .list(of: .object(["id": .digits, "app": named]))])),

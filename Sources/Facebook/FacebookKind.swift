@@ -6,21 +6,23 @@ package import Providers
 package import SignedTokens
 
 extension ProviderName {
-    /// The name of the provider kind, and the usual name of a provider of that kind.
+    /// The name of the provider kind.
+    ///
+    /// It is also the usual name of a provider of this kind.
     package static let facebook = ProviderName(known: "facebook")
 }
 
 /// The provider kind for Facebook.
 ///
-/// It accepts access tokens, authorization codes and ID tokens of Limited Login, and opens Facebook's login dialog
-/// itself.
+/// Its providers accept access tokens, authorization codes and ID tokens of Limited Login. They also open Facebook's
+/// login dialog themselves.
 package struct FacebookKind: ProviderKind {
     package let name = ProviderName.facebook
     package let title = FacebookProvider.title
     package let fields = ProfileFields.facebook
     package let subjects = SubjectRule(isDecimal: true)
     package let appTerms = AppTerms(
-        id: ("appId", "App id", "The app id as text; no id twice."),
+        id: ("appId", "App id", "The app id, as text. Each id only once."),
         TextRule(
             "must be a text of \(FacebookID.form)",
             pattern: "^[0-9]{1,32}$",
@@ -31,7 +33,7 @@ package struct FacebookKind: ProviderKind {
         called: "the app secret",
         configID: (
             "configId", "Configuration id",
-            "The configuration of Facebook Login for Business that the app's login dialog follows."
+            "The configuration of Facebook Login for Business for the app's login dialog."
         )
     )
     package let optionShape = FacebookOptions.description.shape
@@ -51,11 +53,11 @@ package struct FacebookKind: ProviderKind {
 
     private static let login = "Facebook Login, Settings"
 
-    /// The text that Facebook repeats when it sets up the webhook.
+    /// The text that Facebook sends when the operator registers the webhook, as the operator entered it at Facebook.
     static let verifyToken = SecretOption(
         name: "webhookVerifyToken",
-        "Verify token of the webhook",
-        "The text that Facebook repeats when it sets up the webhook.",
+        "Webhook verify token",
+        "The verify token that you enter for the webhook at Facebook.",
         title: "the verify token",
         variable: "WEBHOOK_VERIFY_TOKEN",
         bytes: 16...128
@@ -83,7 +85,7 @@ package struct FacebookKind: ProviderKind {
             ("refreshHours", options.refreshHours != nil),
         ]
         for (name, isSet) in needs where isSet && !options.keepTokens {
-            problems.add(place / name, "needs keepTokens to be true: without it no token is kept")
+            problems.add(place / name, "needs keepTokens to be true")
         }
     }
 

@@ -2,7 +2,7 @@ package import Domain
 package import Encodings
 package import Providers
 
-// Facebook's callbacks. The app whose secret signed a callback is the app that the callback concerns.
+// Facebook's callbacks. A callback concerns the app whose secret signed it.
 
 extension FacebookProvider: RemovalReporting {
     package var endsSessionsWhenRevoked: Bool { settings.options.endSessionsWhenRevoked }

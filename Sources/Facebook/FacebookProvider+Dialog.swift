@@ -3,8 +3,8 @@ package import Domain
 import Encodings
 package import Providers
 
-// The login dialog, and the exchange of its codes. A client may open a dialog of its own and send the code, or let the
-// service open the dialog.
+// The login dialog, and the exchange of its codes. A client may let the service open the dialog. It may also open the
+// dialog itself and send the code to the service.
 
 extension FacebookProvider: DialogOffering {
     package var kind: ProviderName { .facebook }
@@ -19,7 +19,7 @@ extension FacebookProvider: DialogOffering {
                 version: settings.graphVersion,
                 redirectURI: dialog.redirectURI,
                 state: dialog.state,
-                // A configuration names the permissions itself.
+                // A configuration at Facebook already names the permissions.
                 permissions: dialog.wishes.permissions ?? (configID == nil ? settings.options.permissions : nil),
                 authType: dialog.wishes.authType,
                 configID: configID,
@@ -28,11 +28,11 @@ extension FacebookProvider: DialogOffering {
         )
     }
 
-    package func check(_ wishes: DialogWishes) throws(Failure) {
+    package func check(_ wishes: DialogParameters) throws(Failure) {
         guard (wishes.permissions ?? []).allSatisfy(PermissionName.isValid) else {
             throw Failure(
                 .malformedRequest,
-                "permissions must be names of Facebook's permissions, each of \(PermissionName.form)."
+                "permissions must be names of Facebook permissions, each of \(PermissionName.form)."
             )
         }
         if let configID = wishes.configID, !FacebookID.isValid(configID) {
@@ -43,7 +43,9 @@ extension FacebookProvider: DialogOffering {
         }
     }
 
-    /// Returns the failure in our words; Facebook's own text is left out.
+    /// Returns the failure with a message of this service.
+    ///
+    /// Facebook's text is left out.
     package func failure(in answer: DialogAnswer) -> Failure? {
         func details(_ code: Int64?) -> JSONObject { code.map { ["graphCode": .integer($0)] } ?? JSONObject() }
         switch DialogReply.refusal(in: answer) {
@@ -54,7 +56,7 @@ extension FacebookProvider: DialogOffering {
         case .trouble(let code):
             return Failure(
                 .providerUnavailable,
-                "Facebook has a problem of its own. Start the login with Facebook over, in a moment.",
+                "Facebook has a problem. Start the login with Facebook again in a moment.",
                 details: details(code),
                 retryAfter: 2,
                 cause: "the dialog said so"
@@ -63,8 +65,9 @@ extension FacebookProvider: DialogOffering {
             return Failure(
                 .providerMisconfigured,
                 """
-                Facebook's login dialog refuses this app. The operator has to check the app at developers.facebook.com: whether it \
-                is active, may ask for these permissions, and lists our address under "Valid OAuth Redirect URIs".
+                Facebook's login dialog refuses this app. The operator must check at developers.facebook.com that the \
+                app is active, may request these permissions, and lists the address of this service under "Valid OAuth \
+                Redirect URIs".
                 """,
                 details: details(code),
                 retryAfter: 60,
@@ -79,7 +82,7 @@ extension FacebookProvider: DialogOffering {
 
     package func finish(
         _ code: DialogCode,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> FinishedDialog {
         let fields = try question.fields()
@@ -89,10 +92,10 @@ extension FacebookProvider: DialogOffering {
 
     /// Verifies an authorization code from a dialog that the client opened.
     ///
-    /// No request is sent unless the redirect URI equals one of the operator's, byte for byte.
+    /// The redirect URI must equal a URI in the operator's list byte for byte. Otherwise, no request is sent.
     func authenticate(
         by code: DialogCode,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult {
         let fields = try question.fields()
@@ -100,30 +103,32 @@ extension FacebookProvider: DialogOffering {
             throw Failure(
                 .credentialInvalid,
                 """
-                redirectUri is none of those that the operator allows for this application; it must be the same to the byte. The \
-                operator adds it to redirectUris of the provider.
+                redirectUri is not allowed for this application. It must match an allowed URI byte for byte. The \
+                operator can add it to the option redirectUris of the provider.
                 """
             )
         }
         let code = try AuthorizationCode(code.code, redirectURI: code.redirectURI, codeVerifier: code.codeVerifier)
         switch try await exchange(code, fields: fields, question, claim: claim) {
         case .authenticated(let result): return result
-        // Only the client can open its dialog again without a challenge.
+        // The client opened the dialog, so only the client can open it again without a challenge.
         case .challengeLost(_, let failure): throw failure
         }
     }
 
-    /// Seconds in which a used authorization code is refused here; Facebook's codes expire much earlier.
+    /// The seconds for which the service refuses a code that was used.
+    ///
+    /// Facebook's codes expire much earlier.
     private static let codeSeconds: Int64 = 3600
 
-    /// Exchanges a code and verifies the access token that it gives.
+    /// Exchanges a code and verifies the access token in the response.
     ///
-    /// A code cannot be tried with several apps, so it belongs to the app that the client names, or to the first app.
-    /// The code is single-use on all instances, whatever the outcome (decision D13).
+    /// A code cannot be tried with several apps. It is sent with the app that the client names, or with the first app.
+    /// All instances accept the code only once, whatever the outcome (decision D13).
     private func exchange(
         _ code: AuthorizationCode,
         fields: String,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> FinishedDialog {
         let app = try app(named: question.appID)

@@ -9,8 +9,8 @@ extension FacebookProvider: SettingsReviewing, AppChecking, FieldChecking {
 
     /// Returns warnings about the Graph version and about the option `nonce`.
     ///
-    /// The version is checked by the calendar and by the versions that answered this instance. The nonce gives a
-    /// warning when it is `off`, so that none is required.
+    /// The version is compared with the calendar of versions, and with the versions that have responded to this
+    /// instance. The option `nonce` causes a warning if it is `off`.
     package func warnings(on day: CalendarDate) -> [String] {
         let version = settings.graphVersion
         let answered = apps.compactMap { graph.answeredVersion(of: $0.id, application: application, asked: version) }
@@ -22,9 +22,8 @@ extension FacebookProvider: SettingsReviewing, AppChecking, FieldChecking {
         if settings.options.nonce == .off {
             warnings.append(
                 """
-                nonce is off: an ID token that iOS SDK 18.1 refreshed, which is bound to a key of the device, is taken whatever \
-                its nonce is. Whoever gets hold of one before it was used can log in with it. Set clientMade, unless your app \
-                sends such tokens.
+                nonce is off: ID tokens that iOS SDK 18.1 refreshed are accepted with any nonce, so anyone with a \
+                stolen and unused token can log in. Set it to clientMade, unless your app sends such tokens.
                 """
             )
         }

@@ -1,7 +1,7 @@
 package import Domain
 package import Providers
 
-// Checks of kept tokens, and revocation of the consent behind them.
+// The checks of kept tokens, and the revocation of the permissions that the user granted.
 
 extension FacebookProvider: TokenChecking, PermissionRevoking {
     package var tokenPolicy: TokenPolicy? {
@@ -94,7 +94,7 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
             return .failed(
                 Failure(
                     .providerMisconfigured,
-                    "The app's secret cannot be used.",
+                    "The secret of the app cannot be used.",
                     cause: "no secret of app \(identity.app)"
                 )
             )

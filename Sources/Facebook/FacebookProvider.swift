@@ -26,7 +26,7 @@ package struct FacebookProvider: Provider {
 extension FacebookProvider: CredentialVerifying, NonceBinding {
     package func authenticate(
         by credential: CredentialFields,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult {
         switch try Credential(credential) {
@@ -34,7 +34,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             let fields = try question.fields()
             return try await authenticate(by: token, of: apps(named: question.appID), fields: fields, question)
         case .idToken(let token, let nonce):
-            // Errors in the mapping are reported before the single-use token is consumed.
+            // An error in the mapping must be reported before the single-use token is used up.
             _ = try question.fields()
             return try await authenticate(byIDToken: token, nonce: nonce, question)
         case .code(let code, let redirectURI, let codeVerifier):
@@ -44,22 +44,25 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
                 claim: claim
             )
         case .loginCode:
-            // The service issued the code itself, and accepts it only where a login may end with one.
-            throw Failure(.credentialInvalid, "A loginCode is taken from a login through the server alone.")
+            // The service issued this code itself. It accepts the code only at the end of a login through the server.
+            throw Failure(.credentialInvalid, "A loginCode is only valid from a login through the server.")
         }
     }
 
     package func preview(
         _ credential: CredentialFields,
-        _ question: ProviderQuestion
-    ) async throws(Failure) -> VerifiedPerson {
+        _ question: VerificationRequest
+    ) async throws(Failure) -> VerifiedIdentity {
         guard case .accessToken(let token) = try Credential(credential) else {
             throw Failure(
                 .credentialWrongKind,
-                "A preview asks Graph for the profile, which takes an access token. Give the claims of an ID token as a sample profile."
+                """
+                A preview needs an access token to read the profile from Graph. Send the claims of an ID token as a \
+                sample profile.
+                """
             )
         }
-        return try await person(
+        return try await verified(
             by: token,
             of: apps(named: question.appID),
             fields: question.fields(),
@@ -67,35 +70,39 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         )
     }
 
-    /// Verifies an access token that was issued for one of these apps (decision D2).
+    /// Verifies an access token.
+    ///
+    /// Facebook must have issued it for one of these apps (decision D2).
     func authenticate(
         by token: Secret,
         of apps: [ProviderApp],
         fields: String,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         isRepeatable: Bool = true
     ) async throws(Failure) -> AuthenticationResult {
-        let person = try await person(by: token, of: apps, fields: fields, deadline: question.deadline)
+        let verified = try await verified(by: token, of: apps, fields: fields, deadline: question.deadline)
         return AuthenticationResult(
-            person: person,
-            profile: AdmittedProfile(person.profile, by: self.fields),
-            token: ProviderToken(kind: .access, text: token, expiresAt: person.credentialExpiresAt),
+            verified: verified,
+            profile: AdmittedProfile(verified.profile, by: self.fields),
+            token: ProviderToken(kind: .access, text: token, expiresAt: verified.credentialExpiresAt),
             isRepeatable: isRepeatable
         )
     }
 
-    /// Verifies an access token with each app in turn; a token of none of the apps is refused.
+    /// Verifies an access token with each app in turn.
     ///
-    /// Logins and previews share this method, so that they come to the same verdict.
+    /// A token that is for none of the apps is refused.
     ///
-    /// - Returns: The verified user, with the fields.
+    /// Logins and previews share this method, so that both come to the same verdict.
+    ///
+    /// - Returns: The verified user, with the requested fields.
     /// - Throws: The reason why the token is refused.
-    private func person(
+    private func verified(
         by token: Secret,
         of apps: [ProviderApp],
         fields: String,
         deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> VerifiedPerson {
+    ) async throws(Failure) -> VerifiedIdentity {
         for app in apps {
             let now = clock.seconds
             let evidence = await graph.evidence(
@@ -110,25 +117,25 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             let began = ContinuousClock.now
             defer { VerificationTimer.note(since: began) }
             switch AccessTokenCheck.verify(evidence: evidence, app: app, of: name, now: now) {
-            case .accepted(let person): return person
+            case .accepted(let verified): return verified
             case .refused(let failure): throw failure
             case .otherApp: continue
             }
         }
         throw Failure(
             .credentialInvalid,
-            "The access token was made for another Facebook app. Log in with the app id of this application."
+            "The access token was issued for another Facebook app. Log in with the app id of this application."
         )
     }
 
     /// Verifies an ID token of Limited Login (decision D3).
     ///
-    /// Facebook is not asked about the token; only its key set may have to be fetched. The login makes the token
-    /// single-use.
+    /// No request to Facebook is about the token. At most, the service fetches Facebook's key set. The write of the
+    /// login uses up the token, which is single-use.
     private func authenticate(
         byIDToken text: Secret,
         nonce: Secret?,
-        _ question: ProviderQuestion
+        _ question: VerificationRequest
     ) async throws(Failure) -> AuthenticationResult {
         let apps = try apps(named: question.appID)
         let token = try SignedToken(text)
@@ -144,10 +151,10 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         let began = ContinuousClock.now
         defer { VerificationTimer.note(since: began) }
         let accepted = try check.accept(token, signedBy: key, nonce: nonce, now: now)
-        let person = try VerifiedPerson(accepted, of: name)
+        let verified = try VerifiedIdentity(accepted, of: name)
         return AuthenticationResult(
-            person: person,
-            profile: AdmittedProfile(person.profile, by: fields),
+            verified: verified,
+            profile: AdmittedProfile(verified.profile, by: fields),
             token: ProviderToken(kind: .id, text: text, expiresAt: accepted.expiry),
             singleUse: SingleUseCredential(
                 digest: accepted.digest,

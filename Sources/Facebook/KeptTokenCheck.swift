@@ -2,29 +2,32 @@ import Domain
 import Encodings
 import Providers
 
-/// The meaning of Facebook's responses about a kept token for its identity.
+/// What Facebook's responses about a kept token mean for the identity.
 ///
-/// A pure function of the responses. The rules of a login apply (`AccessTokenCheck`), and the token must belong to the
-/// user of the identity. A token that a login would refuse is revoked by the user, expired, or in an unknown state.
+/// A pure function of the responses. The rules of a login apply (`AccessTokenCheck`). In addition, the token must
+/// belong to the user of the identity. A token that a login would refuse is revoked by the user, expired, or in an
+/// unknown state.
 struct KeptTokenCheck: Sendable {
     /// The identity that the token was kept for.
     let identity: IdentityKey
-    /// The app whose credentials were sent to Graph.
+    /// The app whose credentials were sent to Graph with the token.
     let app: ProviderApp
     /// Unix seconds.
     let now: Int64
 
-    /// Returns the verdict on the responses of `debug_token` and `/me`; the profile is nil when `/me` was not asked.
+    /// Returns the verdict on the responses of `debug_token` and `/me`.
+    ///
+    /// The profile is nil if `/me` was not requested.
     func verdict(
         on inspection: AccessTokenEvidence.Inspection,
         _ profile: AccessTokenEvidence.Profile?
     ) -> TokenVerdict {
-        // The known user of the identity stands in for the response of `/me`.
+        // The subject of the identity is known, so it takes the place of a response of `/me`.
         let known = AccessTokenEvidence.Profile.user(["id": .string(identity.subject.text)])
         let alone = AccessTokenEvidence(inspection: inspection, profile: known)
         let judgement = AccessTokenCheck.verify(evidence: alone, app: app, of: identity.provider, now: now)
         guard case .token(let token) = inspection else {
-            guard case .refused(let failure) = judgement else { return .worthless(Self.ofAnotherApp) }
+            guard case .refused(let failure) = judgement else { return .invalid(Self.ofAnotherApp) }
             return .unknown(failure)
         }
         guard token.userID?.hasSameBytes(as: identity.subject.text) ?? true else {
@@ -32,7 +35,7 @@ struct KeptTokenCheck: Sendable {
         }
         switch judgement {
         case .otherApp:
-            return .worthless(Self.ofAnotherApp)
+            return .invalid(Self.ofAnotherApp)
         case .refused(let failure):
             return refused(failure, token, profile)
         case .accepted:
@@ -51,7 +54,7 @@ struct KeptTokenCheck: Sendable {
         }
     }
 
-    /// Returns the verdict for a token that the login's rules refuse.
+    /// Returns the verdict on a token that a login would refuse.
     private func refused(
         _ failure: Failure,
         _ token: TokenInspection,
@@ -61,15 +64,16 @@ struct KeptTokenCheck: Sendable {
         case .credentialRevoked:
             return .revoked(failure)
         case .credentialExpired:
-            // Access to the user's data expires 90 days after the user's last use of the app. The token stays valid for
-            // requests that need no such access (docs/protocols/facebook.md §6).
+            // Access to the user's data expires 90 days after the user last used the app. The token itself remains
+            // valid for requests that need no user data (docs/protocols/facebook.md §6).
             let hasEnded = token.expiresAt.map { $0 != 0 && $0 <= now } ?? false
-            guard token.isValid, token.refusal == nil, !hasEnded else { return .worthless(failure) }
+            guard token.isValid, token.refusal == nil, !hasEnded else { return .invalid(failure) }
             guard case .failed(let failure) = profile else { return .stands(token.facts, .notAsked) }
             return .stands(token.facts, .failed(failure))
-        // Not revoked by the user, as far as Facebook says: a new app secret, for one, ends all tokens of the app.
+        // Facebook does not say that the user revoked this token. For example, a new app secret ends all tokens of the
+        // app.
         case .credentialInvalid, .credentialWrongKind:
-            return .worthless(failure)
+            return .invalid(failure)
         default:
             return .unknown(failure)
         }
@@ -77,12 +81,12 @@ struct KeptTokenCheck: Sendable {
 
     private static let ofAnotherApp = Failure(
         .credentialInvalid,
-        "The kept access token was made for another Facebook app. Log in with Facebook again."
+        "The stored access token was issued for another Facebook app. Log in with Facebook again."
     )
 
     private static let ofAnotherPerson = Failure(
         .providerBadReply,
-        "Facebook's answer about the kept access token names another person. Try again later.",
+        "Facebook's response about the stored access token names another user. Try again later.",
         retryAfter: 60
     )
 }

@@ -34,13 +34,13 @@ package struct CodeDelivery: Sendable {
 
     /// The purpose of a code.
     enum Purpose {
-        /// A factor of the user, who is to show it.
+        /// To show a factor that the user has enrolled.
         case showing
-        /// A telephone or a mailbox that this user claims; it may belong to someone else.
+        /// To enrol a telephone or a mailbox that this user claims. It may belong to another human.
         case enrolment(by: ObjectID)
     }
 
-    /// Sends the code of an occasion.
+    /// Sends a user the code of a factor for one occasion.
     ///
     /// - Parameters:
     ///   - occasion: The occasion that the code is valid for.
@@ -113,13 +113,13 @@ package struct CodeDelivery: Sendable {
         case .refused(let problem):
             throw Failure(
                 .codeNotDelivered,
-                "No code can be sent to this telephone. Use another second factor.",
+                "No code can be sent to this number. Use another second factor.",
                 cause: problem
             )
         case .unreachable(let problem):
             throw Failure(
                 .codeNotDelivered,
-                "The code could not be sent to the telephone. Try again shortly, or use another second factor.",
+                "The code could not be sent to this number. Try again shortly, or use another second factor.",
                 retryAfter: 5,
                 cause: problem
             )
@@ -163,14 +163,14 @@ package struct CodeDelivery: Sendable {
         guard let seconds = refusal?.seconds else { return }
         throw Failure(
             .tooManyAttempts,
-            "Too many codes were sent. Wait \(seconds) s, or use another second factor.",
+            "Too many codes were sent. Wait \(seconds) seconds, or use another second factor.",
             retryAfter: seconds
         )
     }
 }
 
 extension CodeDelivery.Purpose {
-    /// Returns the additional counts of an enrolment.
+    /// Returns the counts that apply only to an enrolment.
     fileprivate func counts(to target: String) -> [AttemptCount] {
         guard case .enrolment(let user) = self else { return [] }
         return [
@@ -192,14 +192,17 @@ extension FactorOccasion {
 extension Failure {
     static let smsOff = Failure(
         .factorNotOffered,
-        "This service sends no messages to telephones. Its operator can name a gateway (FEDERATION_SMS_URL)."
+        "This service cannot send SMS. The operator can set a gateway with FEDERATION_SMS_URL."
     )
     static let numberNotServed = Failure(
         .factorNotOffered,
-        "This app sends no codes to this number. Write it with + and the country's digits, or choose another second factor."
+        """
+        This app does not send codes to this number. Write the number with + and the country code, or choose another \
+        second factor.
+        """
     )
     static let noAddress = Failure(
         .emailInvalid,
-        "A code by mail needs an e-mail address. Send it as \"email\"."
+        "A code by e-mail needs an address. Send it as \"email\"."
     )
 }

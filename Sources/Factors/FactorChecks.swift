@@ -9,7 +9,7 @@ import WebAuthn
 
 /// The challenges and checks of second factors.
 ///
-/// A class, since each function that waits for a provider would have a copy in its frame.
+/// The type is a class: with a struct, the frame of each function that waits for a provider would contain a copy.
 package final class FactorChecks: Sendable {
     let store: Store
     let delivery: CodeDelivery
@@ -41,7 +41,7 @@ package final class FactorChecks: Sendable {
         return allowed.filter { $0.kind != .recoveryCode || !$0.codes.isEmpty }
     }
 
-    /// Returns whether this deployment has the means for a kind.
+    /// Returns whether this deployment can use factors of a kind.
     package func offers(_ kind: FactorKind) -> Bool { !kind.isDelivered || delivery.canSend(kind) }
 
     /// Starts the challenge for a factor: sends a code, or makes a passkey challenge.
@@ -71,7 +71,7 @@ package final class FactorChecks: Sendable {
             guard let target = hints.target(of: factor, of: application.id) else {
                 throw .unreadable(factor, of: application.id)
             }
-            let person = try await store.person(user, of: application)?.user
+            let person = try await store.storedUser(user, of: application)?.user
             try await delivery.send(
                 occasion,
                 of: id,
@@ -87,7 +87,7 @@ package final class FactorChecks: Sendable {
         }
     }
 
-    /// Returns the challenge of a factor without sending a code: only a passkey has one.
+    /// Returns the challenge for a factor, and sends no code; the challenge is empty unless the factor is a passkey.
     package func challenge(
         _ factor: Factor,
         among factors: [StoredFactor],
@@ -117,12 +117,13 @@ package final class FactorChecks: Sendable {
     /// Seconds in which a requested factor may be shown.
     package static let seconds: Int64 = 300
 
-    /// Checks a response against a factor; no other code does.
+    /// Checks a response against a factor.
     ///
-    /// The guess is counted for the factor before the check, across all instances, until the shown factor is used up.
-    /// Every path goes through here, so no path bypasses the limit. The source and the occasion must be below their
-    /// limits, but count only wrong guesses, after the check. So concurrent guesses may exceed these limits, but never
-    /// that of the factor. A passkey of another user is not a guess.
+    /// Every check of a user's factor goes through this method, so none bypasses the limits. Before the check, the
+    /// guess counts against the limit of the factor, across all instances. The count is taken back when the shown
+    /// factor is used up. The source and the occasion must be below their limits, too, but these count only wrong
+    /// guesses, after the check. So concurrent guesses may exceed the limits of source and occasion, but never that of
+    /// the factor. A passkey of another user is not a guess.
     ///
     /// - Parameters:
     ///   - response: The response of the user.
@@ -130,12 +131,12 @@ package final class FactorChecks: Sendable {
     ///   - user: The id of the user.
     ///   - factors: The valid factors, if they differ from the user's present factors.
     ///   - occasion: The occasion of the request.
-    ///   - use: The use of the factor. Each use has a count of its own, so that guesses by an attacker with the
-    ///     password lock out neither sessions nor links.
+    ///   - use: The use of the factor. Each use has a count of its own. So an attacker who has the password and guesses
+    ///     at logins locks out neither sessions nor links.
     ///   - source: The source of the request.
     ///   - loaded: The application.
-    /// - Returns: The checked factor, which the write of the occasion uses up.
-    /// - Throws: `second_factor_invalid`; `pending_sign_in_invalid` when the occasion has no guesses left;
+    /// - Returns: The checked factor. The write that completes the occasion uses the factor up.
+    /// - Throws: `second_factor_invalid`; `pending_login_invalid` when the occasion has no guesses left;
     ///   `too_many_attempts`.
     package func check(
         _ response: FactorResponse,
@@ -205,14 +206,14 @@ package final class FactorChecks: Sendable {
         return factor.id
     }
 
-    /// Checks the passkey of a login without a user name; the passkey must have verified its user.
+    /// Checks the passkey of a login without a user name; the authenticator must have verified its user.
     ///
     /// - Parameters:
     ///   - credential: The credential from the authenticator.
     ///   - occasion: The occasion of the request.
     ///   - isRepeated: Whether the credential has already logged in for the same occasion, and so was checked before.
     ///   - application: The application of the user.
-    /// - Returns: The user of the passkey, and the factor, which the write of the login uses up.
+    /// - Returns: The user of the passkey, and the factor. The write of the login uses the factor up.
     /// - Throws: `second_factor_invalid`, for every reason alike.
     package func checkLogin(
         by credential: JSONValue,
@@ -297,7 +298,7 @@ extension AttemptCount {
     static func failures(for occasion: FactorOccasion, from source: RequestSource) -> [AttemptCount] {
         [
             AttemptCount(for: source.attemptKey, by: .source),
-            AttemptCount(for: occasion.attemptKey, by: .pendingSignIn),
+            AttemptCount(for: occasion.attemptKey, by: .pendingLogin),
         ]
     }
 }
@@ -306,14 +307,14 @@ extension AttemptRefusal {
     /// The position of the occasion's count in `AttemptCount.failures`.
     private static let occasion = 1
 
-    /// The failure for a refused guess; a refused occasion stays refused.
+    /// The failure for a refused guess; an occasion that has no guesses left stays refused.
     fileprivate var failure: Failure {
         guard position != Self.occasion else {
-            return Failure(.pendingSignInInvalid, "Too many wrong codes: this login has ended. Log in again.")
+            return Failure(.pendingLoginInvalid, "Too many wrong codes. This login has ended. Log in again.")
         }
         return Failure(
             .tooManyAttempts,
-            "Too many attempts with a wrong code. Wait \(seconds) s, or use another second factor.",
+            "Too many wrong codes. Wait \(seconds) seconds, or use another second factor.",
             retryAfter: seconds
         )
     }
@@ -322,23 +323,23 @@ extension AttemptRefusal {
 extension Failure {
     static let factorInvalid = Failure(
         .secondFactorInvalid,
-        "This code is not the right one, or it has been used. Look again, and type the newest one."
+        "This code is wrong or has been used. Enter the newest code."
     )
     static let notOffered = Failure(
         .notFound,
-        "There is no such second factor here. Choose one of those that were offered."
+        "This second factor does not exist. Choose one of the offered factors."
     )
     /// The failure for a code without a factor id.
     package static let noFactorNamed = Failure(
         .malformedRequest,
-        "factorId must be the id of one of the factors that were offered."
+        "factorId must be the id of one of the offered factors."
     )
 
     static func unreadable(_ factor: StoredFactor, of application: ApplicationID?) -> Failure {
         let owner = application?.text ?? "an operator"
         return Failure(
             .storedValueUnreadable,
-            "This second factor cannot be read. Use another one, and ask the operator of the app.",
+            "This second factor cannot be read. Use another one, and contact the operator of the app.",
             cause: "factor \(factor.id) of \(owner) is under master key \(factor.secret?.keyID ?? "none")"
         )
     }

@@ -2,16 +2,18 @@ import Domain
 import Encodings
 import Secrets
 
-/// A factor that is being enrolled and that its user has not confirmed yet.
+/// A factor whose enrolment its user has not confirmed yet.
 ///
-/// Nothing is stored until then: the encrypted draft is the factor's id.
-struct FactorDraft: SealedInTransit {
+/// No draft is stored: the client gets the encrypted draft as the factor's id, and sends it back to confirm the factor.
+struct FactorDraft: EncryptedInTransit {
     /// The id of the future factor.
     let id: ObjectID
     let kind: FactorKind
     /// The id of the future factor's user.
     let user: ObjectID
-    /// The hash of the session or the pending login that began the enrolment; only the same one can confirm the factor.
+    /// The hash of the session or pending login that began the enrolment.
+    ///
+    /// No other session or login can confirm the factor.
     let owner: [UInt8]
     let label: String?
     /// The seed of an authenticator app, or the target of codes; nil for a passkey.

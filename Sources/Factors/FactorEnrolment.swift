@@ -7,12 +7,12 @@ package import Secrets
 package import Store
 import WebAuthn
 
-/// A request to enrol a factor, parsed at the edge.
-package struct FactorWish: Sendable {
+/// A request to enrol a factor, after parsing.
+package struct EnrolmentRequest: Sendable {
     package let kind: FactorKind
     /// The user's name for the factor.
     package let label: String?
-    /// The target of codes; nil if the kind needs none, or for the user's own address.
+    /// The number or address for codes; nil if the kind needs none, or for the user's own address.
     package let target: String?
 
     package init(kind: FactorKind, label: String?, target: String?) {
@@ -21,7 +21,7 @@ package struct FactorWish: Sendable {
         self.target = target
     }
 
-    private static let mostLabelBytes = 200
+    private static let maxLabelBytes = 200
 
     /// Checks that the label can be stored and displayed.
     ///
@@ -29,8 +29,8 @@ package struct FactorWish: Sendable {
     func checkLabel() throws(Failure) {
         guard let label else { return }
         let isShown = label.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-        guard isShown, (1...Self.mostLabelBytes).contains(label.utf8.count) else {
-            let rule = "label must be a text of 1 to \(Self.mostLabelBytes) bytes, without control characters."
+        guard isShown, (1...Self.maxLabelBytes).contains(label.utf8.count) else {
+            let rule = "label must be a text of 1 to \(Self.maxLabelBytes) bytes, without control characters."
             throw Failure(.malformedRequest, rule)
         }
     }
@@ -46,7 +46,7 @@ package struct FactorOwnership: Sendable {
     package let owner: [UInt8]
     /// The user's login, which the authenticator displays.
     package let account: String?
-    /// Whether a pending login waits for the factor; such a login accepts only the kinds that the application asks for.
+    /// Whether a pending login waits for the factor; the kind must then be accepted as a second factor.
     package let finishesLogin: Bool
     /// The user's present factors.
     package let factors: [StoredFactor]
@@ -69,7 +69,7 @@ package struct FactorOwnership: Sendable {
 }
 
 /// A begun enrolment, with the data that the user needs to confirm it.
-package struct BegunFactor: Sendable {
+package struct PendingEnrolment: Sendable {
     /// The factor's id until the confirmation.
     package let id: Secret
     package let kind: FactorKind
@@ -79,7 +79,7 @@ package struct BegunFactor: Sendable {
     package let picture: Secret?
     /// PublicKeyCredentialCreationOptionsJSON, for a passkey.
     package let publicKey: JSONObject?
-    /// The masked target of a sent code.
+    /// The masked number or address to which a code was sent.
     package let sentTo: String?
     /// The expiry of the enrolment, in milliseconds since 1970.
     package let expires: Int64
@@ -87,7 +87,7 @@ package struct BegunFactor: Sendable {
 
 /// The enrolment of second factors of users.
 ///
-/// A class, since each function that waits for a provider would have a copy in its frame.
+/// The type is a class: with a struct, the frame of each function that waits for a provider would contain a copy.
 package final class FactorEnrolment: Sendable {
     let masterKeys: MasterKeys
     let delivery: CodeDelivery
@@ -113,7 +113,7 @@ package final class FactorEnrolment: Sendable {
     }
 
     /// The maximum number of factors of a user.
-    package static let most = 10
+    package static let max = 10
     /// Seconds in which a factor must be confirmed.
     package static let seconds: Int64 = 900
 
@@ -121,17 +121,17 @@ package final class FactorEnrolment: Sendable {
     ///
     /// - Throws: `factor_not_offered`, `too_many_factors`, `malformed_request`, and the errors of sending a code.
     package func begin(
-        _ wish: FactorWish,
+        _ wish: EnrolmentRequest,
         for person: FactorOwnership,
         from source: RequestSource,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> BegunFactor {
+    ) async throws(Failure) -> PendingEnrolment {
         let application = loaded.application
         let policy = application.settings.secondFactor
         let isOffered = person.finishesLogin ? policy.allows(wish.kind) : policy.enrols(wish.kind)
         guard isOffered, wish.kind != .recoveryCode else { throw .kindNotOffered }
-        guard person.factors.count < Self.most else {
-            throw Failure(.tooManyFactors, "A user has \(Self.most) factors at most. Remove one first.")
+        guard person.factors.count < Self.max else {
+            throw Failure(.tooManyFactors, "A user can have at most \(Self.max) factors. Remove one first.")
         }
         try wish.checkLabel()
         let totp = wish.kind == .totp ? TOTP(random) : nil
@@ -164,12 +164,12 @@ package final class FactorEnrolment: Sendable {
 
     /// Returns a begun enrolment again, after a mistake of the user.
     ///
-    /// - Throws: `not_found` as `confirm`.
+    /// - Throws: `not_found` under the same conditions as `confirm`.
     package func begun(
         _ id: String,
         for person: FactorOwnership,
         in loaded: LoadedApplication
-    ) throws(Failure) -> BegunFactor {
+    ) throws(Failure) -> PendingEnrolment {
         let realm = FactorRealm(of: loaded.application)
         let draft = try FactorDraft(id, of: person, in: realm, under: masterKeys, at: clock.seconds)
         return try begun(draft, for: person, in: loaded.application)
@@ -179,7 +179,7 @@ package final class FactorEnrolment: Sendable {
         _ draft: FactorDraft,
         for person: FactorOwnership,
         in application: Application
-    ) throws(Failure) -> BegunFactor {
+    ) throws(Failure) -> PendingEnrolment {
         try draft.begun(
             for: person,
             in: FactorRealm(of: application),
@@ -190,8 +190,9 @@ package final class FactorEnrolment: Sendable {
 
     /// Confirms a draft and returns the new factor.
     ///
-    /// - Throws: `not_found` if another session or login began the enrolment, or too long ago; `factor_not_offered` if
-    ///   the application no longer offers the kind; `second_factor_invalid`, `passkey_invalid`, `too_many_attempts`.
+    /// - Throws: `not_found` if another session or login began the enrolment, or if it has expired;
+    ///   `factor_not_offered` if the application no longer offers the kind; `second_factor_invalid`, `passkey_invalid`,
+    ///   `too_many_attempts`.
     package func confirm(
         _ id: String,
         by response: FactorResponse,
@@ -224,12 +225,15 @@ package final class FactorEnrolment: Sendable {
         return (codes.map(\.text), factor)
     }
 
-    private static func target(of wish: FactorWish, for person: FactorOwnership) throws(Failure) -> String? {
+    private static func target(of wish: EnrolmentRequest, for person: FactorOwnership) throws(Failure) -> String? {
         switch wish.kind {
         case .totp, .recoveryCode, .passkey: return nil
         case .sms:
             guard let target = wish.target else {
-                throw Failure(.malformedRequest, "Codes by SMS need \"phone\": a number like +41791234567.")
+                throw Failure(
+                    .malformedRequest,
+                    "Codes by SMS need a telephone number like +41791234567. Send it as \"phone\"."
+                )
             }
             return try CodeDelivery.number(target)
         case .email:
@@ -242,7 +246,7 @@ package final class FactorEnrolment: Sendable {
 
     /// Counts a guess at a sent code, under the limits of a login.
     ///
-    /// The code shows who owns the telephone or the mailbox.
+    /// The right code shows that the user has the telephone or the mailbox, so it must not be guessed.
     private func countGuess(
         for draft: FactorDraft,
         from source: RequestSource,
@@ -253,7 +257,7 @@ package final class FactorEnrolment: Sendable {
         guard let refusal else { return }
         throw Failure(
             .tooManyAttempts,
-            "Too many wrong codes. Begin anew in a while.",
+            "Too many wrong codes. Try again later.",
             retryAfter: refusal.seconds
         )
     }
@@ -275,6 +279,6 @@ extension CodeDelivery {
 extension Failure {
     static let kindNotOffered = Failure(
         .factorNotOffered,
-        "This app does not offer this kind of second factor. GET users/factors says which it does."
+        "This app does not offer this kind of second factor. GET users/factors lists the offered kinds."
     )
 }

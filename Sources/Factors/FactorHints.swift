@@ -26,7 +26,7 @@ package struct FactorHints: Sendable {
 
     /// Returns a user's factor as operators see it.
     package func shown(
-        _ factor: StoredPerson.Factor,
+        _ factor: StoredUser.Factor,
         of user: ObjectID,
         in application: ApplicationID
     ) -> Factor {
@@ -53,7 +53,7 @@ package struct FactorHints: Sendable {
     }
 
     private func open(
-        _ secret: SealedSecret?,
+        _ secret: EncryptedSecret?,
         of id: ObjectID,
         of user: ObjectID,
         in application: ApplicationID?
@@ -61,7 +61,7 @@ package struct FactorHints: Sendable {
         secret.flatMap { masterKeys.open($0, at: .factor(application: application, user: user, id: id)) }
     }
 
-    /// Masks an address or a number: its owner recognizes it, and nobody else learns it.
+    /// Returns an address or a number masked: its owner recognizes it, but no other reader learns it.
     package static func masked(_ target: String) -> String? {
         if let number = try? PhoneNumber(target) { return number.masked }
         guard let email = EmailAddress(target) else { return nil }

@@ -37,8 +37,8 @@ struct FactorRealm: Sendable {
     ///   - occasion: The occasion of the request.
     ///   - hints: Decrypts the secret of the factor.
     ///   - now: Unix seconds.
-    /// - Returns: The shown factor, which the write of the occasion uses up, and whether the authenticator has verified
-    ///   its user.
+    /// - Returns: The shown factor, and whether the authenticator has verified its user. The write that completes the
+    ///   occasion uses the factor up.
     /// - Throws: `second_factor_invalid`, `stored_value_unreadable`.
     func hold(
         _ response: FactorResponse,
@@ -82,7 +82,7 @@ extension FactorDraft {
         in realm: FactorRealm,
         residentKey: ResidentKey,
         under masterKeys: MasterKeys
-    ) throws(Failure) -> BegunFactor {
+    ) throws(Failure) -> PendingEnrolment {
         let account = person.account ?? realm.name
         let totp = kind == .totp ? secret.flatMap { TOTP(base32: $0) } : nil
         let address = totp?.address(issuer: realm.name, account: account)
@@ -97,8 +97,8 @@ extension FactorDraft {
                 timeout: FactorChecks.seconds
             )
         }
-        return BegunFactor(
-            id: Secret(Base64URL.encode(sealed(under: masterKeys, for: realm.application))),
+        return PendingEnrolment(
+            id: Secret(Base64URL.encode(encrypted(under: masterKeys, for: realm.application))),
             kind: kind,
             address: address,
             picture: address.flatMap { QRCode($0.reveal()) }.map { Secret($0.svg) },
@@ -108,9 +108,9 @@ extension FactorDraft {
         )
     }
 
-    /// Decrypts the draft of an id, for the session or login that began it.
+    /// Decrypts the draft that an id contains, for the session or login that began the enrolment.
     ///
-    /// - Throws: `not_found` if another session or login began the enrolment, or too long ago.
+    /// - Throws: `not_found` if another session or login began the enrolment, or if it has expired.
     init(
         _ id: String,
         of person: FactorOwnership,
@@ -118,13 +118,16 @@ extension FactorDraft {
         under masterKeys: MasterKeys,
         at now: Int64
     ) throws(Failure) {
-        guard let sealed = Base64URL.decode(id.utf8),
-            let draft = FactorDraft(sealed: sealed, under: masterKeys, for: realm.application, now: now),
+        guard let encrypted = Base64URL.decode(id.utf8),
+            let draft = FactorDraft(encrypted: encrypted, under: masterKeys, for: realm.application, now: now),
             draft.user == person.id, draft.owner == person.owner
         else {
             throw Failure(
                 .notFound,
-                "This factor was not begun here, or more than \(FactorEnrolment.seconds / 60) minutes ago. Begin anew."
+                """
+                This enrollment did not begin here, or is older than \(FactorEnrolment.seconds / 60) minutes. Start \
+                again.
+                """
             )
         }
         self = draft
@@ -140,23 +143,23 @@ extension FactorDraft {
         at now: Int64
     ) throws(Failure) -> NewFactor {
         let place = MasterKey.Place.factor(application: realm.application, user: user, id: id)
-        let sealed = secret.map { masterKeys.seal($0, for: place) }
+        let encrypted = secret.map { masterKeys.encrypt($0, for: place) }
         switch (kind, response) {
         case (.totp, .code(let code)):
             let step = secret.flatMap { TOTP(base32: $0) }?.matchingStep(of: code, at: now, after: nil)
             guard let step else { throw .factorInvalid }
-            return NewFactor(id: id, kind: .totp, label: label, secret: sealed, step: step)
+            return NewFactor(id: id, kind: .totp, label: label, secret: encrypted, step: step)
         case (.sms, .code(let code)), (.email, .code(let code)):
             guard occasion.isCode(code, of: id) else { throw .factorInvalid }
-            return NewFactor(id: id, kind: kind, label: label, secret: sealed)
+            return NewFactor(id: id, kind: kind, label: label, secret: encrypted)
         case (.passkey, .credential(let credential)):
             return NewFactor(id: id, kind: .passkey, label: label, passkey: try registered(credential, in: realm))
         case (_, _):
             throw Failure(
                 .malformedRequest,
                 kind == .passkey
-                    ? "A passkey is confirmed by \"credential\", as the browser gave it."
-                    : "This factor is confirmed by \"code\"."
+                    ? "Confirm a passkey with \"credential\", as the browser returned it."
+                    : "Confirm this factor with \"code\"."
             )
         }
     }

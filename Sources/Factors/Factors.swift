@@ -3,8 +3,8 @@
 // This module owns the enrolment of a factor (a draft that its user confirms), its challenge (a sent code, or a passkey
 // challenge), its check under limits that no path bypasses, and its displayable parts.
 //
-// It must not know logins, sessions, or what a shown factor completes: callers name the occasion of a factor, and write
-// the shown factor with their own writes.
+// It must not know logins, sessions, or what a shown factor completes. Callers name the occasion of a factor, and use
+// up the shown factor together with their own writes.
 
 package import Domain
 package import Encodings
@@ -12,7 +12,8 @@ package import Store
 
 /// The occasion of a second factor: one login, one step-up of a session, one enrolment.
 ///
-/// Sent codes and challenges are derived from its bytes. So they are not stored, and are valid for this occasion alone.
+/// Sent codes and challenges are derived from the bytes of the occasion. So the database does not store them, and they
+/// are valid only for this occasion.
 package struct FactorOccasion: Sendable {
     /// 32 random bytes, known only to the holder of the encrypted occasion.
     package let bytes: [UInt8]
@@ -51,8 +52,8 @@ package struct CheckedFactor: Sendable {
     package let shown: ShownFactor
     /// Whether the authenticator has verified its user.
     package let isUserVerified: Bool
-    /// The SHA-256 key for which the guess was counted; the count is taken back when the factor is used up.
+    /// The key (a SHA-256) for which the guess was counted; nil if the response cannot be guessed.
     ///
-    /// Nil if the response cannot be guessed.
+    /// The count is taken back when the factor is used up.
     package let guess: [UInt8]?
 }

@@ -50,7 +50,7 @@ package struct OperatorFactors: Sendable {
 
     private static let rule = FactorProofRule(
         seconds: Int(OperatorFactorDemand.within5Minutes.seconds ?? 0),
-        most: FactorEnrolment.most
+        max: FactorEnrolment.max
     )
 
     /// The kinds that operators can enrol.
@@ -77,11 +77,14 @@ package struct OperatorFactors: Sendable {
     /// Begins to enrol a factor; nothing is stored before the confirmation.
     ///
     /// - Throws: `factor_not_offered`, `too_many_factors`, `malformed_request`.
-    package func begin(_ wish: FactorWish, by caller: CallingOperator) async throws(Failure) -> BegunFactor {
+    package func begin(_ wish: EnrolmentRequest, by caller: CallingOperator) async throws(Failure) -> PendingEnrolment {
         let person = try await person(caller)
         guard kinds.contains(wish.kind), wish.kind != .recoveryCode else { throw .operatorKindNotOffered }
-        guard person.factors.count < FactorEnrolment.most else {
-            throw Failure(.tooManyFactors, "An operator has \(FactorEnrolment.most) factors at most. Remove one first.")
+        guard person.factors.count < FactorEnrolment.max else {
+            throw Failure(
+                .tooManyFactors,
+                "An operator can have at most \(FactorEnrolment.max) factors. Remove one first."
+            )
         }
         try wish.checkLabel()
         let draft = FactorDraft(
@@ -106,7 +109,7 @@ package struct OperatorFactors: Sendable {
         _ id: String,
         by response: FactorResponse,
         of caller: CallingOperator,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) -> (factor: Factor, recoveryCodes: [Secret]) {
         let person = try await person(caller)
         let draft = try FactorDraft(id, of: person, in: realm, under: masterKeys, at: clock.seconds)
@@ -121,7 +124,7 @@ package struct OperatorFactors: Sendable {
     /// Gives the requesting operator ten new recovery codes, which replace the remaining ones.
     package func renewRecoveryCodes(
         of caller: CallingOperator,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) -> (factor: ObjectID, codes: [Secret]) {
         let (shown, factor) = FactorEnrolment.recoveryCodes(of: caller.id, random)
         _ = try await store.addFactor(factor, with: nil, to: caller, by: Self.rule, actor: actor)
@@ -131,14 +134,14 @@ package struct OperatorFactors: Sendable {
     /// Removes a factor of the requesting operator.
     ///
     /// - Throws: `not_found`.
-    package func remove(_ id: String, of caller: CallingOperator, actor: Actor) async throws(Failure) {
+    package func remove(_ id: String, of caller: CallingOperator, actor: ChangeAuthor) async throws(Failure) {
         try await remove(id, of: caller.name, actor: actor)
     }
 
     /// Removes one factor or all factors of an operator.
     ///
     /// - Throws: `not_found`.
-    package func remove(_ id: String?, of name: OperatorName, actor: Actor) async throws(Failure) {
+    package func remove(_ id: String?, of name: OperatorName, actor: ChangeAuthor) async throws(Failure) {
         let factor = id.flatMap { ObjectID($0) }
         guard (id == nil) == (factor == nil) else { throw .noSuchFactor }
         let isThere = try await store.removeFactors(
@@ -157,7 +160,7 @@ package struct OperatorFactors: Sendable {
     package func start(by caller: CallingOperator) async throws(Failure) -> JSONObject {
         let (factors, now) = try await store.operatorFactors(of: caller.id)
         guard factors.contains(where: \.kind.standsAlone) else {
-            throw Failure(.factorNotOffered, "This operator has no second factor to show.")
+            throw Failure(.factorNotOffered, "This operator has no second factor.")
         }
         let pending = PendingFactor(
             occasion: FactorOccasion(random),
@@ -166,7 +169,7 @@ package struct OperatorFactors: Sendable {
             endsAt: clock.seconds + PendingFactor.seconds
         )
         var members: JSONObject = [
-            "pending": .string(Base64URL.encode(pending.sealed(under: masterKeys, for: nil))),
+            "pending": .string(Base64URL.encode(pending.encrypted(under: masterKeys, for: nil))),
             "factors": .array(
                 factors.map { factor in
                     .object([
@@ -197,16 +200,16 @@ package struct OperatorFactors: Sendable {
     ///   - response: The response of the operator.
     ///   - caller: The requesting operator.
     ///   - actor: The actor in the audit log.
-    /// - Throws: `pending_sign_in_invalid`, `second_factor_invalid`, `too_many_attempts`.
+    /// - Throws: `pending_login_invalid`, `second_factor_invalid`, `too_many_attempts`.
     package func finish(
         _ pending: String,
         factor id: ObjectID?,
         by response: FactorResponse,
         of caller: CallingOperator,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) {
-        guard let sealed = Base64URL.decode(pending.utf8),
-            let pending = PendingFactor(sealed: sealed, under: masterKeys, for: nil, now: clock.seconds),
+        guard let encrypted = Base64URL.decode(pending.utf8),
+            let pending = PendingFactor(encrypted: encrypted, under: masterKeys, for: nil, now: clock.seconds),
             pending.tokenHash.isEqualInConstantTime(to: caller.tokenHash)
         else { throw .pendingFactorInvalid }
         if case .code = response, id == nil { throw .noFactorNamed }
@@ -215,8 +218,8 @@ package struct OperatorFactors: Sendable {
             throw Failure(
                 .tooManyAttempts,
                 """
-                Too many attempts with a wrong code, by whichever token. Wait \(refusal.seconds) s, show \(guess.alternative) or a \
-                passkey, or have another owner take the factor away.
+                Too many wrong codes with all tokens. Wait \(refusal.seconds) seconds, use \(guess.alternative) or a \
+                passkey, or let another owner remove the factor.
                 """,
                 retryAfter: refusal.seconds
             )
@@ -261,9 +264,9 @@ package struct OperatorFactors: Sendable {
 
 /// A code of an operator's second factor that can be guessed; the signature of a passkey cannot.
 ///
-/// Guesses are counted per operator: a holder of one token can make more tokens, so a count per token would bound
-/// nothing. Recovery codes have a count of their own: an operator whose six-digit codes are locked out by guesses can
-/// use them.
+/// Guesses are counted for each operator. A count for each token would limit nothing, since the holder of one token can
+/// make more. Recovery codes have a count of their own, so they remain usable when guesses have locked out the
+/// six-digit codes.
 private enum GuessedCode: String, CaseIterable {
     case sixDigits
     case recoveryCode
@@ -289,12 +292,12 @@ private enum GuessedCode: String, CaseIterable {
     }
 }
 
-/// A pending step-up of an operator, encrypted in the operator's hands.
-private struct PendingFactor: SealedInTransit {
+/// A pending step-up of an operator; the operator's client holds it in encrypted form.
+private struct PendingFactor: EncryptedInTransit {
     let occasion: FactorOccasion
     /// The hash of the token that began the step-up; only the same token can finish it.
     let tokenHash: [UInt8]
-    /// The database's time of the beginning, in milliseconds since 1970.
+    /// The time at which the step-up began, by the database's clock, in milliseconds since 1970.
     let begunAt: Int64
     let endsAt: Int64
 
@@ -333,11 +336,17 @@ private struct PendingFactor: SealedInTransit {
 extension Failure {
     fileprivate static let operatorKindNotOffered = Failure(
         .factorNotOffered,
-        "Operators cannot enrol this kind of second factor here. GET operator/factors says which they can; passkeys need FEDERATION_OPERATOR_ORIGIN."
+        """
+        Operators cannot enroll this kind of second factor here. GET operator/factors lists the available kinds. \
+        Passkeys need FEDERATION_OPERATOR_ORIGIN.
+        """
     )
     fileprivate static let pendingFactorInvalid = Failure(
-        .pendingSignInInvalid,
-        "This was not begun with this token, took too long, or the code has been used. Begin anew: POST operator/secondFactor/start."
+        .pendingLoginInvalid,
+        """
+        This began with another token, took too long, or the code has been used. Start again with POST \
+        operator/secondFactor/start.
+        """
     )
-    fileprivate static let noSuchOperator = Failure(.notFound, "There is no such operator.")
+    fileprivate static let noSuchOperator = Failure(.notFound, "This operator does not exist.")
 }

@@ -56,7 +56,7 @@ extension CeremonyError {
     func failure(_ reason: Failure.Reason) -> Failure {
         Failure(
             reason,
-            "The passkey does not count here. Try it again, or use another second factor.",
+            "The passkey was not accepted. Try again, or use another second factor.",
             details: ["passkey": .string(rawValue)],
             cause: "a passkey's response: \(rawValue)"
         )

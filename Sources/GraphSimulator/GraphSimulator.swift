@@ -1,15 +1,15 @@
 import Encodings
 import Glibc
 
-/// A simulator of Facebook that answers over real HTTP.
+/// A simulator of Facebook that serves real HTTP.
 ///
 /// This module owns Facebook's outward behavior: Graph with its fields, tokens, errors, headers and escapes, the login
 /// dialog, ID tokens and their keys, and the signed calls to an app. It also owns Twitter, the users of both, an SMS
 /// gateway, and every way in which a remote service can fail. The module must not know its callers. It shares with the
-/// federation service only the types for JSON and encodings, and nothing in the service depends on it.
+/// federation service only the types for JSON and encodings. No module of the service depends on it.
 ///
-/// A simulator runs inside the calling process (this type) or as the `graph-simulator` command, which adds a control
-/// port with the same functions. All methods are thread-safe; a change applies from the next request on.
+/// A simulator runs inside the calling process (this type) or as the command `graph-simulator`. The command adds a
+/// control port with the same functions. All methods are thread-safe. A change takes effect with the next request.
 ///
 /// ```swift
 /// let graph = try await GraphSimulator.start(dataset)
@@ -28,14 +28,17 @@ public final class GraphSimulator: Sendable {
     let simulation: Simulation
     private let listener: Listener
 
-    /// Starts a simulator; its ports are open when this method returns.
+    /// Starts a simulator.
+    ///
+    /// Its ports are open when this method returns.
+    ///
     /// - Parameters:
     ///   - dataset: The data at the start, and again after ``reset()``.
-    ///   - address: The public port; by default a free one on the loopback address.
-    ///   - controlAddress: The control port; none by default.
-    ///   - threads: The number of event loops. One serves thousands of connections.
-    ///   - requestLog: The number of latest requests to keep.
-    ///   - clock: Returns Unix seconds; the machine's clock when `nil`.
+    ///   - address: The address of the public port. By default, a free port on the loopback address.
+    ///   - controlAddress: The address of the control port; `nil` for no control port.
+    ///   - threads: The number of event loops. One event loop serves thousands of connections.
+    ///   - requestLog: The number of latest requests in the log.
+    ///   - clock: Returns the time in Unix seconds; `nil` for the machine's clock.
     /// - Returns: The simulator.
     /// - Throws: ``DataError`` for an inconsistent dataset, and the system's error for a port that is in use.
     public static func start(
@@ -87,8 +90,11 @@ extension GraphSimulator {
         try simulation.update { state, now throws(DataError) in try state.world.mint(request, now: now) }
     }
 
-    /// Issues a token of a kind, for the first app and the first user unless named.
-    /// - Throws: ``DataError`` when the user or app does not exist.
+    /// Issues a token of a kind.
+    ///
+    /// The default app and the default user are the first ones.
+    ///
+    /// - Throws: ``DataError`` if the user or the app does not exist.
     public func mint(
         _ kind: TokenKind = .long,
         person: String? = nil,
@@ -103,7 +109,9 @@ extension GraphSimulator {
         simulation.update { state, _ in state.world.token(namedOrTexted: nameOrText) }
     }
 
-    /// Changes a token's kind, times or scopes, but not its text; returns whether the token exists.
+    /// Changes a token's kind, times or scopes, but not its text.
+    ///
+    /// Returns whether the token exists.
     @discardableResult
     public func update(token nameOrText: String, _ change: @Sendable (inout Token) -> Void) -> Bool {
         simulation.update { state, _ in
@@ -116,21 +124,24 @@ extension GraphSimulator {
         }
     }
 
-    /// Returns the app token that `client_credentials` gives: `id|27 characters`; `nil` for an unknown app.
+    /// Returns the app token that `client_credentials` gives: `id|` and 27 characters.
+    ///
+    /// `nil` for an unknown app.
     public func appToken(of app: String) -> String? {
         simulation.update { state, _ in state.world.apps[app].map(TokenText.app) }
     }
 
-    /// Computes the `appsecret_proof` of a token: hexadecimal HMAC-SHA256 of `token`, or of `token|time`.
+    /// Computes the `appsecret_proof` of a token: the hexadecimal HMAC-SHA256 of `token`, or of `token|time`.
     public static func proof(token: String, time: Int? = nil, secret: String) -> String {
         AppSecretProof.make(token: token, time: time, secret: secret)
     }
 
     /// Makes an authorization code, as if a user had completed the login dialog.
     ///
-    /// Defaults: the first user, the first app, and the permissions that the user granted. With `openid` among the
-    /// scopes the code also yields an ID token with the nonce.
-    /// - Throws: ``DataError`` when the user or app does not exist.
+    /// The defaults are the first user, the first app, and the permissions that the user has granted. If the scopes
+    /// contain `openid`, the exchange of the code also returns an ID token with the nonce.
+    ///
+    /// - Throws: ``DataError`` if the user or the app does not exist.
     public func code(
         person: String? = nil,
         app: String? = nil,
@@ -145,11 +156,13 @@ extension GraphSimulator {
         return try simulation.update { state, now throws(DataError) in try state.world.code(request, now: now) }
     }
 
-    /// Makes an ID token: `idToken(person: "ann", nonce: "n", claims: ["aud": "1", "nonce": nil])`.
+    /// Makes an ID token, such as `idToken(person: "ann", nonce: "n", claims: ["aud": "1", "nonce": nil])`.
     ///
-    /// With the defaults the token is like one from Facebook. `claims` and `header` replace, add and (`nil`) remove
-    /// members. `scopes` are the permissions whose claims the token carries, by default those of the user.
-    /// - Throws: ``DataError`` when the user, app or key does not exist.
+    /// With the defaults, the token is like one from Facebook. `claims` and `header` replace and add members, and
+    /// remove members whose value is `nil`. `scopes` are the permissions whose claims the token contains. The default
+    /// is the user's permissions.
+    ///
+    /// - Throws: ``DataError`` if the user, the app or the key does not exist.
     public func idToken(
         person: String? = nil,
         app: String? = nil,
@@ -168,7 +181,8 @@ extension GraphSimulator {
 
     /// Publishes a new signing key and removes the oldest one from the JWKS.
     ///
-    /// The generation of an RSA key takes some 100 ms on the caller's thread.
+    /// The generation of an RSA key takes about 100 ms on the caller's thread.
+    ///
     /// - Returns: The new key's `kid`.
     @discardableResult
     public func rotateKeys() throws -> String {
@@ -184,7 +198,7 @@ extension GraphSimulator {
 // MARK: - Apps and users
 
 extension GraphSimulator {
-    /// Adds an app, or replaces the one with the same id.
+    /// Adds an app, or replaces the app with the same id.
     public func put(_ app: App) {
         set(\.apps, app.id, app)
     }
@@ -195,13 +209,15 @@ extension GraphSimulator {
         update(\.apps, id, change)
     }
 
-    /// Removes an app, whose tokens remain but are invalid; returns whether the app existed.
+    /// Removes an app.
+    ///
+    /// Its tokens remain, and are invalid. Returns whether the app existed.
     @discardableResult
     public func remove(app id: String) -> Bool {
         set(\.apps, id, nil)
     }
 
-    /// Adds a user, or replaces the one with the same key.
+    /// Adds a user, or replaces the user with the same key.
     public func put(_ person: Person) {
         set(\.people, person.key, person)
     }
@@ -211,24 +227,32 @@ extension GraphSimulator {
         simulation.update { state, _ in state.world.people[key] }
     }
 
-    /// Changes a user: `update(person: "ann") { $0.fields["email"] = "new@example.com" }`; returns whether it exists.
+    /// Changes a user: `update(person: "ann") { $0.fields["email"] = "new@example.com" }`.
+    ///
+    /// Returns whether the user exists.
     @discardableResult
     public func update(person key: String, _ change: @Sendable (inout Person) -> Void) -> Bool {
         update(\.people, key, change)
     }
 
-    /// Removes a user, as if the account were deleted; returns whether it existed.
+    /// Removes a user, as if the account were deleted.
+    ///
+    /// Returns whether the user existed.
     @discardableResult
     public func remove(person key: String) -> Bool {
         set(\.people, key, nil)
     }
 
-    /// Removes a field from a version on, or changes that version.
+    /// Removes a field from the given version on.
+    ///
+    /// If the field was removed already, changes the version.
     public func put(_ field: RemovedField) {
         set(\.removedFields, field.name, field)
     }
 
-    /// Sets an item; returns whether there was one before.
+    /// Sets an item.
+    ///
+    /// Returns whether there was one with this key before.
     @discardableResult
     private func set<Item: Keyed>(_ items: WritableKeyPath<World, [Item]>, _ key: String, _ item: Item?) -> Bool {
         simulation.update { state, _ in
@@ -256,12 +280,12 @@ extension GraphSimulator {
 // MARK: - Twitter
 
 extension GraphSimulator {
-    /// Adds a consumer, or replaces the one with the same key.
+    /// Adds a consumer, or replaces the consumer with the same key.
     public func put(_ consumer: TwitterConsumer) {
         set(\.twitter.consumers, consumer.key, consumer)
     }
 
-    /// Adds a Twitter user, or replaces the one with the same key.
+    /// Adds a Twitter user, or replaces the user with the same key.
     public func put(_ person: TwitterPerson) {
         set(\.twitter.people, person.key, person)
     }
@@ -329,20 +353,23 @@ extension GraphSimulator {
         simulation.update { _, now in now }
     }
 
-    /// Moves the simulated time, forwards or (negative) backwards.
+    /// Moves the simulated time forwards, or backwards by a negative number.
     public func advanceClock(bySeconds seconds: Int) {
         simulation.update { state, _ in state.offset += seconds }
     }
 
-    /// Returns the logged requests, oldest first; with a path (without version) only those to that path.
+    /// Returns the logged requests, the oldest first.
+    ///
+    /// With a path (without version), returns only the requests to that path.
     public func requests(path: String? = nil) -> [LoggedRequest] {
         let all = simulation.update { state, _ in state.log.requests }
         guard let path else { return all }
         return all.filter { $0.path.hasSameBytes(as: path) }
     }
 
-    /// Waits until the log has that many requests.
-    /// - Returns: The requests; fewer than requested after the timeout.
+    /// Waits until the log contains the given number of requests.
+    ///
+    /// - Returns: The requests. After the timeout, there may be fewer.
     public func requests(
         path: String? = nil,
         atLeast count: Int,
@@ -356,7 +383,9 @@ extension GraphSimulator {
         }
     }
 
-    /// The messages that the SMS gateway accepted, oldest first; only the latest thousand are kept.
+    /// The messages that the SMS gateway accepted, the oldest first.
+    ///
+    /// Only the latest thousand are kept.
     public var messages: [SMSMessage] {
         simulation.update { state, _ in state.world.gateway.inbox }
     }
@@ -366,7 +395,7 @@ extension GraphSimulator {
         simulation.update { state, _ in state.world.gateway.inbox = [] }
     }
 
-    /// The counters of the public port since the start or the last clearing.
+    /// The counters of the public port, since the start or the last call of ``clearRequests()``.
     public var counters: Counters {
         simulation.update { state, _ in state.log.counters }
     }
@@ -376,8 +405,9 @@ extension GraphSimulator {
         simulation.update { state, _ in state.log.clear() }
     }
 
-    /// Restores the state of the start: the dataset, no faults, an empty log, the clock's own time.
-    /// - Throws: Nothing in practice, since the dataset was valid at the start.
+    /// Restores the state of the start: the dataset, no faults, an empty log, and the clock's own time.
+    ///
+    /// - Throws: No error in practice, since the dataset was valid at the start.
     public func reset() throws(DataError) {
         try simulation.reset()
     }

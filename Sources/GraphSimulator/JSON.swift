@@ -1,9 +1,10 @@
 import Encodings
 
 extension GraphSimulator {
-    /// A JSON value that keeps the order of its members, which is fixed in Graph's responses.
+    /// A JSON value that keeps the order of its members.
     ///
-    /// Literals of every kind convert to a value: `["id": "1", "age_range": ["min": 21]]`.
+    /// In Graph's responses, this order is fixed. Literals of every kind convert to a value: `["id": "1", "age_range":
+    /// ["min": 21]]`.
     public struct JSON: Sendable, Equatable {
         private(set) var value: JSONValue
 
@@ -17,7 +18,9 @@ extension JSON {
     /// A name and value of an object.
     typealias Member = (name: String, value: JSON)
 
-    /// The limits of the parser; a profile may contain a NUL, as a hostile Graph would send.
+    /// The limits of the parser.
+    ///
+    /// A profile may contain NUL, as one from a malicious Graph could.
     private static let limits = {
         var limits = JSONLimits(bytes: 16 << 20, depth: 64, members: 1 << 20, keyBytes: 65_536, asciiKeys: false)
         limits.readsEscapedNUL = true
@@ -25,8 +28,9 @@ extension JSON {
     }()
 
     /// Parses a JSON text.
-    /// - Throws: ``GraphSimulator/DataError`` with line and column, also for a duplicate member and for nesting beyond
-    ///   64 levels.
+    ///
+    /// - Throws: ``GraphSimulator/DataError`` with line and column. Duplicate members, and more than 64 levels of
+    ///   nesting, are errors, too.
     public init(parsing text: some Collection<UInt8>) throws(GraphSimulator.DataError) {
         do {
             value = try JSONParser.parse(Array(text), limits: Self.limits)
@@ -57,10 +61,10 @@ extension JSON {
         JSON(.array(elements.map(\.value)))
     }
 
-    /// The first member with that name; `nil` when absent or when this value is no object.
+    /// The first member with that name; `nil` if it is absent or if this value is not an object.
     ///
-    /// Setting `nil` removes the member, setting a new name appends a member, and setting on a value that is no object
-    /// makes that value an object.
+    /// Setting `nil` removes the member. Setting a new name appends a member. Setting a member of a value that is not
+    /// an object turns the value into an object.
     public subscript(name: String) -> GraphSimulator.JSON? {
         get { value.object?[name].map { JSON($0) } }
         set {
@@ -93,7 +97,8 @@ extension JSON {
         value.object?.members.map { ($0.key, JSON($0.value)) }
     }
 
-    /// Returns the value with the patch applied as RFC 7396 says: objects merge, `null` removes, all else replaces.
+    /// Returns the value with a patch applied as in RFC 7396: objects merge, `null` removes, and any other value
+    /// replaces.
     func merging(_ patch: JSON) -> JSON { JSON(value.merging(patch: patch.value)) }
 }
 
@@ -107,13 +112,13 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, Ex
     public init(integerLiteral value: Int) { self = .integer(value) }
     /// Makes a boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// Makes a number with a fraction; `null` for a value that JSON cannot express.
+    /// Makes a number with a fraction; `null` for a number that JSON cannot express.
     public init(floatLiteral value: Double) { self.init(JSONNumber(value).map { .number($0) } ?? .null) }
     /// Makes `null`.
     public init(nilLiteral: ()) { self = .null }
     /// Makes an array.
     public init(arrayLiteral elements: GraphSimulator.JSON...) { self = .array(elements) }
-    /// Makes an object with the members in the order written.
+    /// Makes an object with its members in the written order.
     public init(dictionaryLiteral elements: (String, GraphSimulator.JSON)...) {
         self = .object(elements.map { ($0.0, $0.1) })
     }
@@ -124,7 +129,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, Ex
 extension JSON {
     /// The text as Facebook writes it.
     ///
-    /// It has no spaces; `/`, `@`, `%` and `<` are escaped, and non-ASCII characters are lowercase `\uXXXX`.
+    /// The text has no spaces. `/`, `@`, `%` and `<` are escaped, and non-ASCII characters are `\uXXXX` in lower case.
     public var graphText: String { String(decoding: graphBytes, as: UTF8.self) }
 
     var graphBytes: [UInt8] {
@@ -172,7 +177,7 @@ extension JSON {
             case 0x0A: bytes.append(contentsOf: "\\n".utf8)
             case 0x0C: bytes.append(contentsOf: "\\f".utf8)
             case 0x0D: bytes.append(contentsOf: "\\r".utf8)
-            // Facebook writes these three with uppercase digits.
+            // Facebook writes these three with upper-case digits.
             case 0x40: bytes.append(contentsOf: "\\u0040".utf8)
             case 0x25: bytes.append(contentsOf: "\\u0025".utf8)
             case 0x3C: bytes.append(contentsOf: "\\u003C".utf8)

@@ -1,9 +1,9 @@
 import Encodings
 
-/// Reads the members of an object by name and type.
+/// A reader of an object's members by name and type.
 ///
-/// The reader remembers the names that were read and refuses the others, so that a misspelt name in a data file or a
-/// control request is an error.
+/// The reader refuses the members that were not read. So a misspelled name in a data file or in a control request is an
+/// error.
 struct JSONReader {
     let path: String
     private let object: JSONObject
@@ -31,7 +31,7 @@ struct JSONReader {
         return text
     }
 
-    /// Reads the key of an item, or takes it from the address of the control request.
+    /// Reads the key of an item, which is a member of the object or a part of the control request's address.
     mutating func key(_ name: String, address: String?) throws(DataError) -> String {
         guard let key = try string(name) ?? address, (1...128).contains(key.utf8.count) else {
             throw failure(name, "expected a name of 1 to 128 bytes")

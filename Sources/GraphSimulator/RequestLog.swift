@@ -5,7 +5,9 @@ extension GraphSimulator {
     public struct LoggedRequest: Sendable {
         /// The outcome of a request.
         public enum Outcome: Sendable, Equatable {
-            /// There is no response yet; a request that hangs stays pending until the client disconnects.
+            /// There is no response yet.
+            ///
+            /// A request that hangs stays pending until the client disconnects.
             case pending
             /// A response was sent completely.
             case answered(status: Int)
@@ -39,7 +41,7 @@ extension GraphSimulator {
         public fileprivate(set) var outcome = Outcome.pending
         let request: GraphRequest
 
-        /// The status sent; `nil` when no complete response was sent.
+        /// The status of the response; `nil` if no complete response was sent.
         public var status: Int? {
             guard case .answered(let status) = outcome else { return nil }
             return status
@@ -60,12 +62,16 @@ extension GraphSimulator {
     public struct Counters: Sendable, Equatable {
         /// The number of connections accepted.
         public internal(set) var connections = 0
-        /// The number of connections open at this moment; a reset keeps it.
+        /// The number of connections that are open now.
+        ///
+        /// A reset does not change it.
         public internal(set) var openConnections = 0
         /// The number of requests received completely.
         public internal(set) var requests = 0
-        /// The number of requests per endpoint: `debug_token`, `me`, `oauth/access_token`, `app`, `dialog/oauth`,
-        /// `.well-known/oauth/openid/jwks`, `1.1/account/verify_credentials.json`, `oauth/request_token`, `other`.
+        /// The number of requests for each endpoint.
+        ///
+        /// The endpoints are `debug_token`, `me`, `oauth/access_token`, `app`, `dialog/oauth`,
+        /// `.well-known/oauth/openid/jwks`, `1.1/account/verify_credentials.json`, `oauth/request_token` and `other`.
         public internal(set) var requestsByPath: [String: Int] = [:]
         /// The number of responses per HTTP status.
         public internal(set) var repliesByStatus: [Int: Int] = [:]
@@ -86,9 +92,11 @@ struct RequestLog: Sendable {
     private(set) var counters = GraphSimulator.Counters()
     private var lastNumber = 0
     private var lastConnection = 0
-    /// The number of the last request before those in the ring.
+    /// The number of the last request that is no longer in the ring.
     private var base = 0
-    /// The latest requests; number n is at index (n − base − 1) modulo capacity.
+    /// The latest requests.
+    ///
+    /// Request number n is at index (n − base − 1) modulo capacity.
     private var ring: [LoggedRequest] = []
 
     init(capacity: Int) {

@@ -4,16 +4,18 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// The public port's `/sms`: the operator's gateway to an SMS vendor, and the recipients' telephones.
+/// The path `/sms` of the public port: the operator's gateway to an SMS vendor, with the recipients' telephones.
 struct SMSGateway: Sendable {
-    /// The key of the requests' signatures; without a key every request is refused.
+    /// The key with which requests are signed.
+    ///
+    /// Without a key, every request is refused.
     private let key: SymmetricKey?
     /// The accepted messages, oldest first.
     var inbox: [SMSMessage] = []
 
-    /// The number of messages kept.
+    /// The maximum number of kept messages.
     static let capacity = 1000
-    /// The tolerance for timestamps in seconds.
+    /// Seconds by which a timestamp may differ from the current time.
     private static let window = 300
 
     /// Makes a gateway with a secret of the form `whsec_` and base64, as in Standard Webhooks.
@@ -28,7 +30,7 @@ struct SMSGateway: Sendable {
         key = SymmetricKey(data: bytes)
     }
 
-    /// Answers a request to the gateway; `nil` for all other requests.
+    /// Handles a request to the gateway; `nil` for any other request.
     mutating func answer(_ request: GraphRequest, now: Int) -> GraphReply? {
         guard request.path.hasSameBytes(as: "sms") else { return nil }
         guard request.head.method == .POST else { return Self.reply(405, "expected POST") }
@@ -39,7 +41,8 @@ struct SMSGateway: Sendable {
         do throws(DataError) {
             let message = try SMSMessage(json: JSON(parsing: body), time: now)
             guard message.id.hasSameBytes(as: id) else { return Self.reply(400, "id: another than webhook-id") }
-            // A retry of a message, as after a lost response, is not stored again: nobody pays for a message twice.
+            // A message that is sent again, as after a lost response, is not stored again. No operator pays for a
+            // message twice.
             if !inbox.contains(where: { $0.id == message.id }) { inbox = inbox.suffix(Self.capacity - 1) + [message] }
             return Self.reply(202, nil)
         } catch {

@@ -1,7 +1,9 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The state of one simulator, shared by its connections, the control API and the library's callers.
+/// The state of one simulator.
+///
+/// Its connections, the control API and the callers of the library share it.
 final class Simulation: Sendable {
     struct State: Sendable {
         var world: World
@@ -11,7 +13,9 @@ final class Simulation: Sendable {
         var offset = 0
     }
 
-    /// The plan for a request, which its connection carries out.
+    /// The plan for a request.
+    ///
+    /// The connection carries it out.
     struct Plan: Sendable {
         let number: Int
         let reply: GraphReply
@@ -34,7 +38,9 @@ final class Simulation: Sendable {
         state = NIOLockedValueBox(State(world: world, log: RequestLog(capacity: requestLog)))
     }
 
-    /// Runs a closure with exclusive access to the state, and with the simulated time.
+    /// Runs a closure with exclusive access to the state.
+    ///
+    /// The closure also gets the simulated time.
     func update<Result, Failure: Error>(
         _ body: (inout State, _ now: Int) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -56,7 +62,8 @@ final class Simulation: Sendable {
         }
     }
 
-    /// Generates a key, without holding the lock, and rotates to it.
+    /// Generates a key without holding the lock, and then rotates to the key.
+    ///
     /// - Returns: The new key's `kid`.
     func rotateKeys() throws -> String {
         let key = try SigningKey.generate()
@@ -64,7 +71,9 @@ final class Simulation: Sendable {
         return key.kid
     }
 
-    /// Counts a new connection, and returns its number and the fault that strikes it, if any.
+    /// Counts a new connection.
+    ///
+    /// Returns its number, and the fault that strikes it, if there is one.
     func accept() -> (number: Int, fault: (moment: Fault.Moment, manner: Fault.Manner)?) {
         state.withLockedValue { state in (state.log.open(), state.faults.verdictOnConnection()) }
     }
@@ -89,7 +98,7 @@ final class Simulation: Sendable {
                     tokens: ([request.accessToken, signed?["oauth_token"]] + texts).compactMap { $0 }
                 )
             }
-            // A fault that replaces Graph's response leaves the world unchanged.
+            // A fault that replaces Graph's response does not change the world.
             func answer(by world: inout World) -> GraphReply {
                 world.gateway.answer(request, now: now) ?? world.twitter.answer(request, now: now)
                     ?? world.answer(request, now: now, trace: trace)

@@ -8,7 +8,7 @@ package struct APIContext: HTTPContext {
     package let requestID: String
     package let remoteAddress: SocketAddress?
     package var peer: PeerAddress
-    /// The API key of the request; nil where the host name alone identified the application.
+    /// The API key of the request; nil if the host name alone identified the application.
     package var apiKey: APIKey?
 
     package init(source: ApplicationRequestContextSource) {

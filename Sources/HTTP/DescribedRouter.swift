@@ -54,13 +54,13 @@ extension ReplyHeader {
         "X-Request-Id",
         as: "RequestId",
         .string,
-        "Names the request in the log and in errorData."
+        "The id of the request in the log and in errorData."
     )
     package static let retryAfter = ReplyHeader(
         "Retry-After",
         as: "RetryAfter",
         .integer.from(1),
-        "Seconds after which a repetition makes sense."
+        "Seconds to wait before a retry."
     )
-    package static let allow = ReplyHeader("Allow", as: "Allow", .string, "The methods that the path takes.")
+    package static let allow = ReplyHeader("Allow", as: "Allow", .string, "The methods that the path supports.")
 }

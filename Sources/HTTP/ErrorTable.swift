@@ -24,7 +24,7 @@ extension ErrorTable {
         return .json(writer, status: status(of: failure.reason), headers: headers)
     }
 
-    /// Returns the seconds of `Retry-After`: 1 where the failure has none; nil for a status that calls for no retry.
+    /// Returns the seconds for `Retry-After`, by default 1; nil for a status after which no retry helps.
     package func retryAfter(_ failure: Failure) -> String? {
         let passing: [HTTPResponse.Status] = [.serviceUnavailable, .gatewayTimeout, .tooManyRequests]
         return passing.contains(status(of: failure.reason)) ? String(failure.retryAfter ?? 1) : nil

@@ -7,7 +7,7 @@ extension Schema {
     /// Returns the schema of a failure's body, as a `NumberedErrorTable` writes it.
     ///
     /// - Parameters:
-    ///   - further: Details of failures beside those of every listener.
+    ///   - further: Details of failures that not every listener has.
     ///   - problem: The schema of one of several problems of a failure.
     /// - Returns: The schema.
     package static func problem(optional further: KeyValuePairs<String, Schema>, each problem: Schema) -> Schema {
@@ -18,11 +18,11 @@ extension Schema {
                 "allow": .string,
                 "entry": .mappingEntry,
                 "permission": .string.described(
-                    "With permission_missing: the Facebook permission to ask for again, with auth_type=rerequest."
+                    "With permission_missing: the Facebook permission to request again, with auth_type=rerequest."
                 ),
                 "field": .string,
                 "leftOut": .leftOut.described(
-                    "With profile_incomplete: why what the profile has in the field is left out."
+                    "With profile_incomplete: why the value of the field is left out."
                 ),
                 "property": .string,
                 "properties": .strings.described(
@@ -38,13 +38,15 @@ extension Schema {
         )
         return object([
             "code": .integer,
-            "message": .string.described("For people, with what to do next; its wording may change."),
+            "message": .string.described("For humans, with what to do next. The text may change."),
             "errorData": details.adding(optional: ["problems": .array(of: problem)]).adding(optional: further),
-        ]).described("The one form of all failures.").named("Problem")
+        ]).described("The form of all errors.").named("Problem")
     }
 
-    package static let reason = Schema.cases(of: Failure.Reason.self).described("What programs look at; stays.")
-        .named("Reason")
+    package static let reason = Schema.cases(of: Failure.Reason.self).described(
+        "The reason, for programs. It is stable."
+    )
+    .named("Reason")
 
     package static let mappingEntry = Schema.object(
         ["mapping": .oneOf("stored", "client"), "position": .integer.from(0)],

@@ -16,6 +16,6 @@ extension Request {
             throw Failure(.unsupportedMediaType, "The body must be a form, sent with Content-Type: \(type).")
         }
         let bytes = try await wholeBody(upTo: limit)
-        return try FormFields(String(decoding: bytes, as: UTF8.self), most: fields)
+        return try FormFields(String(decoding: bytes, as: UTF8.self), max: fields)
     }
 }

@@ -56,7 +56,7 @@ extension Request {
             throw tooLarge
         } catch {
             // The client closed the connection or broke the framing; it may not read the response.
-            throw Failure(.malformedRequest, "The body did not arrive whole.")
+            throw Failure(.malformedRequest, "The body is incomplete.")
         }
     }
 
@@ -77,7 +77,7 @@ extension JSONParser {
         } catch {
             throw Failure(
                 error.rule == .tooLarge ? .payloadTooLarge : .malformedRequest,
-                "The body cannot be taken: \(error).",
+                "The body cannot be read: \(error).",
                 details: ["offset": .integer(Int64(error.offset))]
             )
         }

@@ -4,10 +4,11 @@ import Encodings
 import HTTPTypes
 package import Hummingbird
 
-/// Throws `method_not_allowed` with the allowed methods, where a path exists and the method does not.
+/// Throws `method_not_allowed` with the allowed methods, if the path of a request exists without the request's method.
 ///
-/// The message also names the nearest path, where one segment is nearly right. The middleware must be added after all
-/// routes: then the router calls it only for requests that match none of them.
+/// If all segments of the path but one match another path, and this segment nearly does, the message also names the
+/// other path. If no path matches, the middleware throws `not_found` with such a message. The middleware must be added
+/// after all routes: then the router calls it only for requests that match none of them.
 package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
     /// A path of routes, with its methods.
     private struct Entry {
@@ -18,7 +19,7 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         let text: String
     }
 
-    // Computed once: strangers can request unknown paths as often as they like.
+    // Computed once, since attackers can request unknown paths as often as they like.
     private let entries: [Entry]
     /// The fixed first segments of paths.
     private let beginnings: [RouterPath.Element]
@@ -53,31 +54,32 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let segments = request.uri.path.split(separator: "/")
-        // Below a fixed first segment the router matches no other, so that protocols do not share paths.
+        // If the first segment is fixed in some path, the router matches only such paths. So protocols do not share
+        // paths.
         let isBelowFixed = segments.first.map { first in beginnings.contains { $0 ~= first } } ?? false
         let fitting = entries.first { ($0.isFixed || !isBelowFixed) && Self.fits($0.path, segments) }
         let hint = nearest(to: segments, for: request.method.rawValue).map { " Did you mean \($0)?" } ?? ""
         guard let methods = fitting?.methods else {
             guard !hint.isEmpty else { return try await next(request, context) }
-            throw Failure(.notFound, "There is nothing at this path." + hint)
+            throw Failure(.notFound, "This path does not exist." + hint)
         }
         throw Failure(
             .methodNotAllowed,
-            "This path takes \(methods) only." + hint,
+            "This path only supports \(methods)." + hint,
             details: ["allow": .string(methods)]
         )
     }
 
-    /// Returns the path that the client means: all of its segments but one match, and that one nearly does.
+    /// Returns the path that the client probably means: it differs in one segment, which is nearly the client's.
     private func nearest(to segments: [Substring], for method: String) -> String? {
-        guard segments.count <= Self.mostSegments else { return nil }
-        // The candidates for each segment, if it alone is wrong.
+        guard segments.count <= Self.maxSegments else { return nil }
+        // The paths that differ in one segment, by the index of this segment.
         var choices = [[String: Entry]](repeating: [:], count: segments.count)
         for entry in entries where entry.path.count == segments.count && entry.methods.contains(method) {
             let wrong = entry.path.indices.filter { !(entry.path[$0] ~= segments[$0]) }
             guard let index = wrong.first, wrong.count == 1 else { continue }
             let name = entry.path[index].description
-            // Of two paths the one with fewer parameters comes first, and counts.
+            // `entries` begin with the paths of fewer parameters. Of two paths, the first one counts.
             if choices[index][name] == nil { choices[index][name] = entry }
         }
         for (segment, choices) in zip(segments, choices).reversed() {
@@ -86,7 +88,7 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         return nil
     }
 
-    private static var mostSegments: Int { 12 }
+    private static var maxSegments: Int { 12 }
 
     private static func fits(_ path: [RouterPath.Element], _ segments: [Substring]) -> Bool {
         path.count == segments.count && zip(path, segments).allSatisfy { $0 ~= $1 }

@@ -8,7 +8,7 @@ package import NIOCore
 package struct PeerAddress: Sendable {
     /// The unit for which failed attempts are counted: an IPv4 address, or the /64 of an IPv6 address.
     ///
-    /// One user has all of a /64.
+    /// All addresses of a /64 belong to one user.
     package enum Network: Sendable, Hashable {
         case ipv4(UInt32)
         case ipv6(UInt64)
@@ -33,7 +33,7 @@ package struct PeerAddress: Sendable {
 
     /// The source that limits count the request for; nil for an unknown address.
     ///
-    /// So users behind a Unix socket of this machine do not count as one source.
+    /// The clients of a Unix socket have an unknown address, so they do not count as one source.
     package var limitedSource: LimitedSource? {
         switch network {
         case .ipv4(let address): LimitedSource(address: UInt64(address), network: nil)
@@ -62,9 +62,9 @@ package struct PeerAddress: Sendable {
 
     /// Finds the address behind the trusted proxies.
     ///
-    /// A request with fewer entries than proxies did not come through all of them; the first entry is then the furthest
-    /// known address. A request without an entry, or with one that is no address, counts for the peer of its
-    /// connection.
+    /// If a request has fewer entries than there are proxies, it did not come through all of them. The first entry is
+    /// then the furthest known address. A request without an entry, or with one that is no address, counts for the peer
+    /// of its connection.
     ///
     /// - Parameters:
     ///   - forwarded: The values of `X-Forwarded-For`, in their order.

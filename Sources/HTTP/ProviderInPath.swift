@@ -20,7 +20,7 @@ extension Parameter {
         "provider",
         in: .path,
         .providerInPath.examples("facebook"),
-        "By whom the person is known; in any case."
+        "The name of the provider, in upper or lower case."
     )
 }
 

@@ -5,9 +5,9 @@ import Logging
 /// Logs each request that is refused because of its sender.
 ///
 /// Reasons are an unknown application or key, an invalid session, a missing right, or too many attempts. A protocol
-/// logs the errors of an application's routes in the one place through which all of them go, so that no route can
-/// forget; a route that responds with a page logs what it catches. A use case with a log line of its own, such as a
-/// login, throws a failure that is already logged.
+/// logs the errors of an application's routes in the one place through which all of them go. So no route can omit the
+/// log line. A route that responds with a page logs the errors that it catches. A use case with a log line of its own,
+/// such as a login, throws a failure that is marked as logged.
 package struct RefusalLog: Sendable {
     /// Returns the pseudonym of a text that was sent to an application, or to an unknown one.
     package typealias Pseudonym = @Sendable (String, ApplicationID?) -> String
@@ -58,9 +58,9 @@ package struct RefusalLog: Sendable {
         context.logger.notice("refused", metadata: metadata)
     }
 
-    /// Returns whether a reason refuses a sender: unknown, without a right, or to wait.
+    /// Returns whether a reason refuses the sender: it is unknown, lacks a right, or must wait.
     ///
-    /// The status of the reason is each protocol's own.
+    /// The status does not tell this, since each protocol has statuses of its own for the reasons.
     static func isRefusal(_ reason: Failure.Reason) -> Bool { refusals.contains(reason) }
 
     private static let refusals: Set<Failure.Reason> = [
@@ -71,6 +71,6 @@ package struct RefusalLog: Sendable {
         .guestInvalid, .linkInvalid,
         .roleAssignmentForbidden, .objectLoginForbidden, .serverKeyRequired, .queryForbidden, .creationForbidden,
         .deletionForbidden, .rateLimited, .secondFactorRequired,
-        .secondFactorEnrolmentRequired, .secondFactorInvalid, .pendingSignInInvalid, .factorReauthenticationRequired,
+        .secondFactorEnrolmentRequired, .secondFactorInvalid, .pendingLoginInvalid, .factorReauthenticationRequired,
     ]
 }

@@ -38,7 +38,9 @@ extension Response {
         )
     }
 
-    /// Redirects a browser with a GET and no `Referer`; a 307 would repeat the body.
+    /// Redirects a browser with a GET and no `Referer`.
+    ///
+    /// With a 307 the browser would send the body again.
     package static func seeOther(_ url: String) -> Response {
         var headers: HTTPFields = [.location: url, .cacheControl: "no-store"]
         headers[.referrerPolicy] = "no-referrer"

@@ -35,7 +35,8 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
         }
         response.headers[.xRequestID] = context.requestID
         response.headers[.xContentTypeOptions] = "nosniff"
-        // Set by a client that wants no further response, or by `RequestRules`, after which there is none.
+        // A client sets this when it wants no further response. `RequestRules` sets it when it reads no further
+        // request.
         if request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         // A client would take a body for the beginning of the next response on the connection.
         return request.method == .head ? response.createHeadResponse() : response
@@ -55,17 +56,17 @@ extension HTTPField.Name {
 }
 
 extension Failure {
-    static let unexpected = Failure(.internal, "The service failed. The request id finds the cause in its log.")
+    static let unexpected = Failure(.internal, "The service failed. Find the cause in its log by the request id.")
 
     /// The failure for an error of the HTTP library before a handler runs.
     fileprivate init(httpStatus: HTTPResponse.Status) {
         switch httpStatus {
         case .notFound:
-            self.init(.notFound, "There is nothing at this path.")
+            self.init(.notFound, "This path does not exist.")
         case .contentTooLarge:
             self.init(.payloadTooLarge, "The body is larger than \(Request.bodyLimit) bytes.")
         default:
-            self.init(.malformedRequest, "The request is not one that this service understands.")
+            self.init(.malformedRequest, "The request cannot be processed.")
         }
     }
 }

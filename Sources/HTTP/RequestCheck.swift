@@ -3,8 +3,8 @@ package import Hummingbird
 
 /// Refuses faulty requests, and paths with empty segments.
 ///
-/// The router would take `users//login` and `users/login/` for `users/login`, and a proxy in front that has a rule for
-/// that path would not.
+/// The router would take `users//login` and `users/login/` for `users/login`. A proxy in front would not, so a rule of
+/// the proxy for `users/login` could be evaded.
 package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
     package init() {}
 
@@ -14,7 +14,7 @@ package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         if let fault = request.fault { throw fault.failure }
-        guard Self.isPlain(request.uri.path) else { throw Failure(.notFound, "There is nothing at this path.") }
+        guard Self.isPlain(request.uri.path) else { throw Failure(.notFound, "This path does not exist.") }
         return try await next(request, context)
     }
 

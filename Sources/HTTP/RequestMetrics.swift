@@ -2,10 +2,12 @@ package import Hummingbird
 import Metrics
 import NIOConcurrencyHelpers
 
-/// Measures the time of every request of a listener by its route's template; client-written paths are in no label.
+/// Measures the time of every request of a listener by its route's template.
 ///
-/// The middleware is around everything else. The time ends when the response's status and headers are known, since the
-/// client's reading time is not the route's matter.
+/// No label contains a path that a client wrote.
+///
+/// The middleware is around everything else. The time ends when the response's status and headers are known, since it
+/// should not depend on how fast the client reads.
 package struct RequestMetrics<Context: HTTPContext>: RouterMiddleware {
     private struct Key: Hashable {
         let route: String?

@@ -4,9 +4,9 @@ import Tracing
 
 /// Traces every request of a listener, if the client or the operator wants that.
 ///
-/// It continues the client's trace, so that each log line has the trace's ids, and records a span of the request. The
-/// name of a span is the route's template; it contains no path, query, header or body. Where nothing is traced nothing
-/// is done.
+/// It continues the client's trace and records a span of the request. So each log line has the trace's ids. The name of
+/// a span is the route's template; it contains no path, query, header or body. A request that is not traced costs
+/// nothing.
 package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
     private let listener: String
 
@@ -48,7 +48,9 @@ package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
     }
 }
 
-/// Reads the headers of a trace; a repeated header that must be single counts as absent.
+/// Reads the headers of a trace.
+///
+/// A header that must be single and is repeated counts as absent.
 private struct TraceHeaders: Extractor {
     func extract(key: String, from headers: HTTPFields) -> String? {
         guard let name = HTTPField.Name(key) else { return nil }

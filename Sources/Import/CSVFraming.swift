@@ -13,7 +13,7 @@ final class CSVHeader: Sendable {
 ///
 /// Line breaks of all systems are accepted. The header decides whether a comma, a semicolon or a tab separates fields.
 struct CSVFraming {
-    private static let mostColumns = 1000
+    private static let maxColumns = 1000
 
     private let header: CSVHeader
     private let separator: UInt8
@@ -23,8 +23,8 @@ struct CSVFraming {
         var separator: UInt8?
         let (fields, refusal) = try Self.fields(&stream, &separator)
         if let refusal { throw UnreadableFile("its header is malformed: \(refusal.message)") }
-        guard let fields, fields.count <= Self.mostColumns else {
-            throw UnreadableFile("it has no header, or one of more than \(Self.mostColumns) columns")
+        guard let fields, fields.count <= Self.maxColumns else {
+            throw UnreadableFile("it has no header, or one of more than \(Self.maxColumns) columns")
         }
         var names: [String] = []
         for field in fields {
@@ -58,9 +58,9 @@ struct CSVFraming {
         }
     }
 
-    /// Returns the fields of a line and their problem; no fields at the end of the file.
+    /// Returns the fields of a line and the error in the line; no fields at the end of the file.
     ///
-    /// The separator is nil until the first one is found.
+    /// `separator` is the separator of fields, or nil until the first separator is found.
     private static func fields(
         _ stream: inout ByteStream,
         _ separator: inout UInt8?
@@ -74,7 +74,7 @@ struct CSVFraming {
         var opening = stream.line
         while let byte = try stream.next() {
             if isOpen {
-                // Two quotation marks within a quotation stand for one.
+                // Inside quotation marks, two quotation marks stand for one.
                 if byte == UInt8(ascii: "\""), try !stream.take(byte) {
                     isOpen = false
                     continue
@@ -86,7 +86,7 @@ struct CSVFraming {
                 return (fields, refusal)
             } else if byte == separator || separator == nil && byte.isOne(of: ",;\t") {
                 separator = byte
-                if fields.count <= mostColumns { fields.append([]) }
+                if fields.count <= maxColumns { fields.append([]) }
                 isQuoted = false
                 continue
             } else if byte == UInt8(ascii: "\""), !isQuoted, fields[fields.count - 1].isEmpty {
@@ -96,7 +96,7 @@ struct CSVFraming {
                 refusal = RecordRefusal(.malformed, "text stands behind a closing quotation mark")
             }
             size += 1
-            if size > RecordStream.mostBytes { refusal = .tooLong } else { fields[fields.count - 1].append(byte) }
+            if size > RecordStream.maxBytes { refusal = .tooLong } else { fields[fields.count - 1].append(byte) }
         }
         if isOpen {
             refusal = RecordRefusal(

@@ -1,7 +1,9 @@
 import Crypto
 import FoundationEssentials
 
-/// The SHA-256 of a file, computed in parts, by which an import recognizes the file.
+/// The SHA-256 of a file, computed in parts.
+///
+/// An import recognizes the file by it.
 package struct FileDigest {
     private var hash = SHA256()
 

@@ -2,16 +2,18 @@
 //
 // This module owns the division of a file into records (CSV, lines of JSON, a JSON array), the conversion of each
 // source's records to one neutral user type, the id of each user, and the assignment of fields to an application's
-// properties, by name or by a mapping. A record that cannot become a user is refused with a reason that repeats no
-// value.
+// properties, by name or by a mapping. A record that cannot become a user is refused with a reason. The reason contains
+// no value of the record.
 //
-// It must not know of files, of the database or of hashing. Callers supply the bytes, password hashes pass unchanged,
-// and callers write the users. Only the current record is kept, so memory does not grow with the file. Sessions and
-// tokens of a source are never read.
+// It must not know of files, of the database or of hashing. Callers supply the bytes and write the users. Password
+// hashes pass unchanged. Only the current record is kept, so memory does not grow with the file. Sessions and tokens of
+// a source are never read.
 
 import Encodings
 
-/// The system that exported the users; the raw value is the word of the command line.
+/// The system that exported the users.
+///
+/// The raw value is the word of the command line.
 package enum ImportSource: String, Sendable, CaseIterable {
     case backendless, firebase, parse, auth0, cognito, supabase, csv, ndjson
 
@@ -33,7 +35,7 @@ package enum ImportSource: String, Sendable, CaseIterable {
 protocol UserSource: Sendable {
     /// Returns the user of a record.
     ///
-    /// The record has the members of a JSON object, or texts by column names.
+    /// A record has the members of a JSON object, or texts with the names of the columns.
     ///
     /// - Throws: The reason why the record is no user.
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser

@@ -2,37 +2,41 @@ package import Domain
 import Encodings
 package import Mapping
 
-/// The options of an import besides its source.
+/// The options of an import other than its source.
 package struct ImportOptions: Sendable {
-    /// The mapping from fields of the source to properties; without one, fields go to the properties of their names.
+    /// The mapping from fields of the source to properties.
+    ///
+    /// Without a mapping, a field goes to the property of its name.
     package var mapping: Mapping?
     /// The names of system fields in plain CSV and lines of JSON.
     package var columns: [SystemField: String] = [:]
-    /// The app of a provider's subjects where the source does not name it.
+    /// For a provider, the app to which its subjects belong if the source names no app.
     package var apps: [ProviderName: ProviderAppID] = [:]
-    /// The subject rule of each provider; a missing provider has that of OpenID Connect.
+    /// The subject rule of each provider; for a missing provider, the rule of OpenID Connect applies.
     package var subjects: [ProviderName: SubjectRule] = [:]
     /// The providers whose identities are left out.
     package var withoutProviders: Set<ProviderName> = []
-    /// Unread members that look like a login method, but that the operator leaves out.
+    /// Members that look like a login method and that the operator leaves out, although the source does not read them.
     package var withoutMembers: Set<String> = []
-    /// Whether password hashes are left out, so that all users set a new password.
+    /// Whether password hashes are left out.
+    ///
+    /// All users then set a new password.
     package var withoutPasswords = false
 
     package init() {}
 }
 
-/// A user of a source, ready to be written.
+/// A user of a source, ready to be stored.
 package struct PlannedUser: Sendable {
     package let objectID: ObjectID
     package let source: ImportedUser
     /// The values of declared properties, and the undeclared properties to store.
     package let given: GivenProperties
-    /// The normalized login name; nil where the user has no password and needs none.
+    /// The normalized login name; nil if the user has no password and needs none.
     package let login: String?
     package let identities: [(key: IdentityKey, created: Int64?)]
-    /// Fields with a value but without a property, which are not stored.
-    package let untaken: [String]
+    /// The fields that are not stored: they have a value, but no property has their name.
+    package let unmapped: [String]
 }
 
 /// The conversion of a source's records to users of an application.
@@ -79,7 +83,7 @@ package struct ImportPlan: Sendable {
     package func user(of record: SourceRecord) throws(RecordRefusal) -> PlannedUser {
         var user = try record.user(by: reader)
         if options.withoutPasswords { user.password = nil }
-        // A guest can only continue by a session, and imports bring none.
+        // A guest has no login method but a session, and an import adds no sessions.
         guard user.status != .guest else {
             throw RecordRefusal(.noLoginMethod, "a guest has nothing to log in with but a session")
         }
@@ -87,7 +91,7 @@ package struct ImportPlan: Sendable {
             throw RecordRefusal(.roleUnknown, "the application has not one of its roles; add it to the setting roles")
         }
         let identities = try identities(of: user)
-        let (values, untaken) = try properties(of: user, hasIdentities: !identities.isEmpty)
+        let (values, unmapped) = try properties(of: user, hasIdentities: !identities.isEmpty)
         var given = values
         given.locale = user.locale.map { .value($0) }
         let email = try Self.email(in: given)
@@ -99,7 +103,7 @@ package struct ImportPlan: Sendable {
             given: given,
             login: try login(of: user, given, email, hasIdentities: !identities.isEmpty),
             identities: identities,
-            untaken: untaken
+            unmapped: unmapped
         )
     }
 
@@ -139,7 +143,8 @@ package struct ImportPlan: Sendable {
 
     /// Returns the login name of the user: the value of the application's identity property.
     ///
-    /// A user without password and identity resets the password by mail, and so needs an address.
+    /// A user without a password and without an identity has to reset the password by mail, and therefore needs an
+    /// address.
     private func login(
         of user: ImportedUser,
         _ given: GivenProperties,
@@ -176,17 +181,17 @@ package struct ImportPlan: Sendable {
     private func properties(
         of user: ImportedUser,
         hasIdentities: Bool
-    ) throws(RecordRefusal) -> (GivenProperties, untaken: [String]) {
+    ) throws(RecordRefusal) -> (GivenProperties, unmapped: [String]) {
         var given = GivenProperties()
-        var untaken = try leftOut(of: user)
+        var unmapped = try leftOut(of: user)
         if let mapping {
             try map(user.fields, by: mapping, into: &given)
         } else {
-            for member in user.fields.members where !untaken.contains(member.key) {
-                if try !take(member, into: &given) { untaken.append(member.key) }
+            for member in user.fields.members where !unmapped.contains(member.key) {
+                if try !take(member, into: &given) { unmapped.append(member.key) }
             }
         }
-        // Mails, such as those for a password reset, go only to the property `email`.
+        // Mails such as those for a password reset go only to the address in the property `email`.
         if application.settings.identityProperty == .email, user.password != nil || !hasIdentities,
             given.given(.email)?.value == nil, let address = user.login.flatMap(EmailAddress.init),
             let property = application.properties.first(where: { $0.name == .email })
@@ -199,10 +204,10 @@ package struct ImportPlan: Sendable {
                 throw RecordRefusal(.propertyMissing, "the property \(property.name) is required, and it has none")
             }
         }
-        return (given, untaken)
+        return (given, unmapped)
     }
 
-    /// Returns members that look like a login method, become no property, and may be left out.
+    /// Returns the members that look like a login method, become no property, and may be left out.
     ///
     /// - Throws: `memberNotTaken` for the first member that may not be left out.
     private func leftOut(of user: ImportedUser) throws(RecordRefusal) -> [String] {
@@ -244,9 +249,9 @@ package struct ImportPlan: Sendable {
         }
     }
 
-    /// Stores the field in a property, declared or undeclared.
+    /// Stores a field in the property of its name, declared or undeclared.
     ///
-    /// - Returns: Whether there is one for it.
+    /// - Returns: Whether the application can store the field.
     private func take(_ member: JSONObject.Member, into given: inout GivenProperties) throws(RecordRefusal) -> Bool {
         guard let name = PropertyName(member.key) else { return false }
         if let property = application.properties.first(where: { $0.name == name }) {
@@ -271,15 +276,15 @@ package struct ImportPlan: Sendable {
     }
 }
 
-/// Names of a source's fields in the syntax of mappings.
+/// The conversion of a source's names to the syntax of mappings.
 ///
-/// A mapping names fields in lower case, with `_` between words (docs/mapping.md#where-values-come-from); sources write
+/// A mapping names fields in lower case, with `_` between words (docs/mapping.md#where-values-come-from). Sources write
 /// `displayName`, `custom:Plan` and `First Name`.
 enum FieldNames {
     /// Returns the object with names that a mapping can use.
     ///
-    /// A capital letter after a lower-case letter or a digit begins a word; a character that is neither a letter nor a
-    /// digit ends one. Of two fields with the same resulting name, the first counts.
+    /// A capital letter after a lower-case letter or a digit begins a word. A character that is neither a letter nor a
+    /// digit separates words. If two fields get the same name, only the first one is kept.
     static func folded(_ object: JSONObject) -> JSONObject {
         var result = JSONObject()
         for member in object.members {

@@ -5,7 +5,7 @@ package import Encodings
 package struct ImportedUser: Sendable {
     /// The id of the user at the source.
     package let id: String
-    /// Whether the id is a UUID that becomes the objectId.
+    /// Whether the id is a UUID that becomes the user's `objectId`.
     package var keepsID = false
     package var status = UserStatus.enabled
     package var emailVerified = false
@@ -15,7 +15,7 @@ package struct ImportedUser: Sendable {
     package var created: Int64?
     package var updated: Int64?
     package var lastLogin: Int64?
-    /// The address used as login name with the password, if it is not the property `email`.
+    /// The address that is the login name with the password, if the property `email` has another one.
     package var login: String?
     package var password: ImportedHash?
     package var identities: [ImportedIdentity] = []
@@ -24,7 +24,7 @@ package struct ImportedUser: Sendable {
     package var fields = JSONObject()
     /// Members that look like a credential, a hash or an identity, and that the source does not read.
     ///
-    /// A record with such a member is refused if no property takes it, unless the operator leaves it out.
+    /// If no property takes such a member, the record is refused, unless the operator leaves the member out.
     package var suspects: [String] = []
 
     init(id: String?) throws(RecordRefusal) {
@@ -34,7 +34,7 @@ package struct ImportedUser: Sendable {
         self.id = id
     }
 
-    /// Adds the unread members as fields, and records the suspicious ones.
+    /// Adds the members that the source does not read as fields, and notes the suspicious ones.
     mutating func takeFields(of record: JSONObject, without known: Set<String>) {
         fields = record.without(known)
         suspects += fields.members.filter(Suspicion.falls).map(\.key)
@@ -42,7 +42,7 @@ package struct ImportedUser: Sendable {
 
     /// Adds an identity.
     ///
-    /// - Throws: `identityNotTaken` without a provider or a subject.
+    /// - Throws: `identityNotTaken` if the provider or the subject is missing.
     mutating func takeIdentity(
         _ provider: String?,
         app: String? = nil,
@@ -60,22 +60,24 @@ package struct ImportedUser: Sendable {
 package enum ImportedHash: Sendable {
     /// A hash in a text form that names its algorithm.
     case text(Secret)
-    /// A hash of Firebase, whose parameters belong to the project.
+    /// A hash of Firebase. Its parameters belong to the Firebase project.
     case firebase(hash: [UInt8], salt: [UInt8])
-    /// A digest of salt and password, by its name in lower case.
+    /// A digest of salt and password. The first value is the digest's name in lower case.
     case digest(String, hash: [UInt8], salt: [UInt8], saltIsBefore: Bool)
 }
 
 /// An identity of the user at a provider.
 package struct ImportedIdentity: Sendable {
-    /// The provider's name here, or the source's name for an unknown one.
+    /// The provider's name in this service; the source's name if the provider is unknown.
     package let provider: String
-    /// The app of the subject, where the source names it.
+    /// The app of the subject, if the source names the app.
     package let app: String?
     package let subject: String
     package let created: Int64?
 
-    /// Creates an identity from a source's name for the provider.
+    /// Creates an identity.
+    ///
+    /// The first parameter is the source's name of the provider.
     init(_ word: String, app: String? = nil, subject: String, created: Int64? = nil) {
         provider = Self.name(word)
         self.app = app
@@ -83,7 +85,7 @@ package struct ImportedIdentity: Sendable {
         self.created = created
     }
 
-    /// Returns the provider's name here for a source's name.
+    /// Returns the name that a provider has in this service, for the source's name.
     static func name(_ word: String) -> String { word.utf8.count <= 32 ? names[word] ?? word : word }
 
     private static let names = [
@@ -93,7 +95,9 @@ package struct ImportedIdentity: Sendable {
     ]
 }
 
-/// The reason why a record is no user; it repeats no value of the record.
+/// The reason why a record cannot become a user.
+///
+/// It contains no value of the record.
 package struct RecordRefusal: Error, Sendable, Equatable {
     /// A reason code, for programs and for the report.
     package enum Reason: String, Sendable, CaseIterable {

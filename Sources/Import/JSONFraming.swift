@@ -1,4 +1,6 @@
-/// The division of a JSON file into records, without parsing these.
+/// The division of a JSON file into records.
+///
+/// It does not parse the records.
 enum JSONFraming {
     /// Returns the rest of the line; nil at the end of the file.
     static func line(_ stream: inout ByteStream) throws -> SourceRecord.Content? {
@@ -6,7 +8,7 @@ enum JSONFraming {
         var bytes: [UInt8] = []
         var isTooLong = false
         while let byte = try stream.next(), byte != UInt8(ascii: "\n") {
-            if bytes.count < RecordStream.mostBytes { bytes.append(byte) } else { isTooLong = true }
+            if bytes.count < RecordStream.maxBytes { bytes.append(byte) } else { isTooLong = true }
         }
         return isTooLong ? .refused(.tooLong) : .json(bytes)
     }
@@ -26,7 +28,7 @@ enum JSONFraming {
             guard let byte = try stream.next() else {
                 throw UnreadableFile("it ends in the middle of a record, so it is not whole")
             }
-            if bytes.count < RecordStream.mostBytes { bytes.append(byte) } else { isTooLong = true }
+            if bytes.count < RecordStream.maxBytes { bytes.append(byte) } else { isTooLong = true }
             if isEscaped {
                 isEscaped = false
                 continue
@@ -44,5 +46,5 @@ enum JSONFraming {
 }
 
 extension RecordRefusal {
-    static let tooLong = RecordRefusal(.malformed, "it has more than \(RecordStream.mostBytes) bytes")
+    static let tooLong = RecordRefusal(.malformed, "it has more than \(RecordStream.maxBytes) bytes")
 }

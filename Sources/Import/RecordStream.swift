@@ -37,11 +37,10 @@ package struct UnreadableFile: Error, Sendable, CustomStringConvertible {
 
 /// The records of a file, one after the other.
 ///
-/// An error inside a record concerns this record only, and the next one follows. An error between records ends the
-/// file.
+/// After an error inside a record, the next record follows. After an error between records, none follows.
 package struct RecordStream {
     /// The maximum size of a record in bytes.
-    static let mostBytes = 1_048_576
+    static let maxBytes = 1_048_576
 
     private enum Form {
         case csv(CSVFraming)
@@ -59,7 +58,8 @@ package struct RecordStream {
     /// Reads the beginning of a file to find its form.
     ///
     /// - Parameters:
-    ///   - source: The source of the file; some sources write several forms, which are told apart by the beginning.
+    ///   - source: The source of the file. If a source writes several forms, the beginning of the file tells which one
+    ///     it is.
     ///   - read: Returns the next bytes of the file; none at its end.
     /// - Throws: `UnreadableFile`, and the errors of `read`.
     package init(of source: ImportSource, _ read: @escaping () throws -> [UInt8]) throws {
@@ -87,8 +87,8 @@ package struct RecordStream {
 
     /// Returns the form of a JSON file; nil for other files.
     ///
-    /// An object at the beginning is one of many, one per line, unless a list begins inside it: Firebase and Parse
-    /// write all users into one object.
+    /// If the file begins with an object, each line is an object. The exception is an object whose first member is a
+    /// list: Firebase and Parse write all users into one object.
     private static func json(_ stream: inout ByteStream) throws -> Form? {
         switch try stream.skipSpace() {
         case UInt8(ascii: "["):

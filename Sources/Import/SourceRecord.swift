@@ -1,9 +1,11 @@
 import Encodings
 
 extension SourceRecord {
-    /// The limits of a record, and of a text in a record that contains JSON.
+    /// The limits of a record.
+    ///
+    /// They also apply to a text in a record that contains JSON.
     static let limits = JSONLimits(
-        bytes: RecordStream.mostBytes,
+        bytes: RecordStream.maxBytes,
         depth: 32,
         members: 16_384,
         keyBytes: 256,

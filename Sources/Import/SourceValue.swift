@@ -2,7 +2,7 @@ import Domain
 import Encodings
 import Mapping
 
-// The meaning of values in sources; in CSV, every value is a text.
+// The meaning of values in sources. In CSV, every value is a text.
 
 extension JSONObject {
     /// Returns the text of a member; nil when it is absent or empty.
@@ -26,15 +26,19 @@ extension JSONObject {
     /// Returns the time of a member; nil when it is absent.
     func moment(_ name: String) -> Int64? { present(name).flatMap(SourceValue.moment) }
 
-    /// Returns the object of a member, possibly as JSON in a text.
+    /// Returns the object of a member.
+    ///
+    /// The member may also be a text with JSON.
     func object(_ name: String) -> JSONObject? { present(name).flatMap(SourceValue.json)?.object }
 
-    /// Returns the list of a member, possibly as JSON in a text.
+    /// Returns the list of a member.
+    ///
+    /// The member may also be a text with JSON.
     func array(_ name: String) -> [JSONValue]? { present(name).flatMap(SourceValue.json)?.array }
 
     /// Returns the objects of a list of identities; nil when the member is absent.
     ///
-    /// - Throws: `identityNotTaken` for any other value, which may be identities and so must not be ignored.
+    /// - Throws: `identityNotTaken` for any other value. It may contain identities, and so must not be ignored.
     func identities(_ name: String) throws(RecordRefusal) -> [JSONObject]? {
         guard let value = present(name), value.string?.isEmpty != true else { return nil }
         guard let elements = array(name) else { throw .noList(name) }
@@ -46,7 +50,7 @@ extension JSONObject {
         return objects
     }
 
-    /// Returns the members that have a value and none of these names.
+    /// Returns the members that have a value and another name than these.
     func without(_ names: Set<String>) -> JSONObject {
         JSONObject(members.filter { !$0.value.isNull && !names.contains($0.key) })
     }
@@ -82,13 +86,15 @@ enum SourceValue {
         }
     }
 
-    /// Reads a time as text; without an offset it is UTC, as these sources write it.
+    /// Reads a time as text.
+    ///
+    /// A time without an offset is UTC, since these sources write it so.
     private static func moment(_ text: String) -> Int64? {
         guard text.utf8.count <= 64 else { return nil }
         if let moment = moment(ofHTTP: text) { return moment }
         var bytes = Array(text.utf8)
         if bytes.count > 10, bytes[10] == UInt8(ascii: " ") { bytes[10] = UInt8(ascii: "T") }
-        // PostgreSQL writes an offset of whole hours without minutes.
+        // PostgreSQL omits the minutes of an offset of whole hours.
         if bytes.count > 19, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(bytes[bytes.count - 3]) {
             bytes += Array(":00".utf8)
         }
@@ -113,7 +119,7 @@ enum SourceValue {
         MomentText.isMoment(milliseconds) ? milliseconds : nil
     }
 
-    /// Returns the value, or the parsed JSON of a text; nil for a text that is no JSON.
+    /// Returns the value, or the parsed JSON of a text; nil for a text that is not JSON.
     static func json(_ value: JSONValue) -> JSONValue? {
         guard case .string(let text) = value else { return value }
         return try? JSONParser.parse(text, limits: SourceRecord.limits)
@@ -133,10 +139,10 @@ enum SourceValue {
 }
 
 extension SourceValue {
-    /// Returns a value in the form in which a client would give it to a property of the type.
+    /// Returns a value in the form in which a client would send it for a property of the type.
     ///
-    /// Times are milliseconds, days `YYYY-MM-DD`, and CSV texts are parsed. An unreadable value stays unchanged, and
-    /// the conversion refuses it.
+    /// Times become milliseconds, days `YYYY-MM-DD`, and texts of a CSV file are parsed. A value that cannot be read
+    /// stays unchanged, and the later conversion refuses it.
     static func value(_ value: JSONValue, for type: PropertyType) -> JSONValue {
         switch type {
         case .dateTime: moment(value).map(JSONValue.integer) ?? value
@@ -147,7 +153,7 @@ extension SourceValue {
         }
     }
 
-    /// Returns the day of a time in UTC; nil for other values, such as a plain day.
+    /// Returns the day, in UTC, of a time; nil for other values, such as a day.
     private static func day(_ value: JSONValue) -> JSONValue? {
         moment(value).flatMap(CalendarDate.init(ofMoment:)).map { .string($0.description) }
     }

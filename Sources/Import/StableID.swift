@@ -3,10 +3,12 @@ package import Domain
 import FoundationEssentials
 
 extension ObjectID {
-    /// Creates the id of a user of another system, which is always the same, so that a repeated import adds no user.
+    /// Creates the id of a user of another system.
     ///
-    /// The id is a UUID of version 8 from the SHA-256 of a name (RFC 9562 §5.8 and appendix B.2). Two names are never
-    /// the same text, since neither an application's id nor a source's name contains a line break.
+    /// The id is always the same, so a repeated import adds no user.
+    ///
+    /// The id is a UUID of version 8 from the SHA-256 of a text (RFC 9562 §5.8 and appendix B.2). Different users
+    /// always have different texts, since neither an application's id nor a source's name contains a line break.
     package init(of id: String, at source: ImportSource, in application: ApplicationID) {
         let name = "\(application.text)\n\(source.rawValue)\n\(id)"
         var hash = SHA256()
@@ -19,7 +21,7 @@ extension ObjectID {
         self.init(UUID(uuid: uuid))
     }
 
-    /// A random namespace for this use only.
+    /// A random namespace that is used only for these ids.
     private static let namespace: [UInt8] = [
         0x6B, 0x1D, 0x9C, 0x42, 0x0E, 0x57, 0x4F, 0xA3, 0x9D, 0x81, 0x3C, 0x5A, 0xE6, 0x70, 0x28, 0xB4,
     ]

@@ -1,22 +1,22 @@
 import Encodings
 
-/// The detection of record members that look like a login method: a credential, its hash, or an identity.
+/// The detection of record members that look like a credential, its hash, or an identity.
 ///
-/// Sources list the members that they read and those without use here; this type judges all others. Without it, an
-/// export in an unknown form would import users who cannot log in.
+/// Each source lists the members that it reads and those that it does not need. This type judges all others. Otherwise
+/// an export in an unknown form would add users who cannot log in.
 enum Suspicion {
-    /// Texts that occur within words of suspicious names.
+    /// Parts of words that make a name suspicious.
     private static let parts = [
         "passw", "passphrase", "passcode", "credential", "secret", "totp", "webauthn", "passkey", "authenticator",
         "multifactor", "federated", "identit",
     ]
-    /// Whole words of suspicious names.
+    /// Words that make a name suspicious.
     private static let words: Set<String> = [
         "pwd", "pw", "hash", "hashes", "hashed", "salt", "salts", "pepper", "otp", "hotp", "mfa", "2fa", "tfa", "u2f",
         "fido", "fido2", "factor", "factors", "provider", "providers", "oauth", "oauth2", "openid", "oidc", "saml",
         "sso",
     ]
-    /// Pairs of words of suspicious names.
+    /// Pairs of words that make a name suspicious.
     private static let pairs = [
         "recovery_code", "backup_code", "auth_data", "linked_account", "social_account", "social_login",
     ]
@@ -24,7 +24,7 @@ enum Suspicion {
         "facebook", "fb", "google", "apple", "twitter", "github", "microsoft", "linkedin", "amazon",
     ]
     private static let ids: Set<String> = ["id", "ids", "uid", "sub", "subject", "user"]
-    /// Last words of harmless names such as `passwordUpdatedAt`, which describe a credential without containing one.
+    /// Last words that make a name harmless, as in `passwordUpdatedAt`: it describes a credential and contains none.
     private static let ends: Set<String> = ["at", "on", "date", "time", "count", "attempts", "failures"]
 
     /// Returns whether a member is suspicious, by its name or because its value looks like a hash.

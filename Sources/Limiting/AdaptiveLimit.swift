@@ -1,21 +1,24 @@
-/// A limit of concurrent requests that adapts to the delay that they cause.
+/// A limit on concurrent requests.
 ///
-/// While the delay stays below a target, the limit grows whenever it is reached. If even the shortest delay of an
-/// interval exceeds the target, there is a standing queue, and the limit shrinks (additive increase, multiplicative
-/// decrease, by the standing queue as in RFC 8289). A few slow requests among fast ones change nothing. If the limit is
-/// not reached for long, it gradually returns to its rest value.
+/// It adapts to the delay that the requests cause. While the delay stays below a target, the limit grows each time it
+/// is reached. If even the shortest delay of an interval exceeds the target, requests queue permanently, and the limit
+/// shrinks. This is additive increase and multiplicative decrease; the criterion is the standing queue, as in RFC 8289.
+/// A few slow requests among fast ones change nothing. If the limit is not reached for long, it gradually returns to
+/// its rest value.
 ///
 /// Pure; times are arguments.
 struct AdaptiveLimit: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// The bounds of the limit.
+    /// The minimum and the maximum of the limit.
     let range: ClosedRange<Int>
-    /// The initial value, to which the limit returns when it restricts no request.
+    /// The initial value.
+    ///
+    /// The limit returns to it while the limit restricts no request.
     let rest: Int
-    /// The delay that may last.
+    /// The delay up to which the limit does not shrink.
     let target: Duration
-    /// The time for which delays are observed before the limit changes.
+    /// How long delays are observed before the limit changes.
     let interval: Duration
 
     private(set) var limit: Int
@@ -31,7 +34,9 @@ struct AdaptiveLimit: Sendable {
         limit = self.rest
     }
 
-    /// Notes the number of requests under way, so that the limit grows only when it is the restriction.
+    /// Notes the number of requests under way.
+    ///
+    /// The limit grows only if this number reaches it.
     mutating func note(underWay: Int) {
         highest = max(highest, underWay)
     }
@@ -45,7 +50,8 @@ struct AdaptiveLimit: Sendable {
         }
         guard now - began >= interval, let least else { return }
         if least > target {
-            // Based on the number reached: a limit far above it would take long to have an effect.
+            // The new limit is based on the number of requests that was reached. If the limit is far above this number,
+            // a decrease of the limit alone would long have no effect.
             limit = max(min(limit, highest) * 3 / 4, range.lowerBound)
         } else if highest >= limit {
             limit = min(limit + max(limit / 8, 1), range.upperBound)

@@ -1,45 +1,46 @@
 package import Domain
 import NIOConcurrencyHelpers
 
-/// The admission of requests to an instance (decision D10), with a quick refusal beyond the limits.
+/// The admission of requests to an instance (decision D10).
 ///
-/// The limits are what machine and database can handle, and they are fair between applications. Session checks and
-/// health checks bypass admission, so they continue.
+/// It refuses requests beyond the limits quickly. The limits are what machine and database can handle, and they are
+/// fair between applications. Session checks and health checks bypass the admission, so they always work.
 package final class Admission: Sendable {
     package struct Settings: Sendable {
-        /// The most concurrent logins.
+        /// The maximum number of concurrent logins.
         package var logins: Int
-        /// The range of concurrent database writes by logins.
+        /// The range for the number of concurrent database writes by logins.
         ///
-        /// The minimum keeps the connections busy; the maximum is what they can have in flight.
+        /// The minimum keeps the connections busy. The maximum is the number of writes that the connections can have in
+        /// flight.
         package var writes: ClosedRange<Int>
-        /// The longest wait of a login for its turn to write.
-        package var patience: Duration
-        /// The most writes that wait.
-        package var mostWaiting: Int
+        /// How long a login waits for its turn to write.
+        package var timeout: Duration
+        /// The maximum number of waiting writes.
+        package var maxWaiting: Int
 
         package init(
             logins: Int = 2048,
             writes: ClosedRange<Int> = 16...256,
-            patience: Duration = .seconds(1),
-            mostWaiting: Int = 1024
+            timeout: Duration = .seconds(1),
+            maxWaiting: Int = 1024
         ) {
             self.logins = logins
             self.writes = writes
-            self.patience = patience
-            self.mostWaiting = mostWaiting
+            self.timeout = timeout
+            self.maxWaiting = maxWaiting
         }
     }
 
     /// The current use of the limits.
     package struct Statistics: Sendable {
-        /// The logins under way, and their limit.
+        /// The number of logins under way, and their limit.
         package let logins: (underWay: Int, limit: Int)
-        /// The writes at the database, their limit, and the writes that wait for their turn.
+        /// The number of writes at the database, their limit, and the number of writes that wait for their turn.
         package let writes: (underWay: Int, limit: Int, waiting: Int)
-        /// The refusals since the start: logins at the entrance, and writes that had no room or waited too long.
+        /// The refusals since the start: refused logins, and writes that had no room to wait or waited too long.
         package let refused: (logins: Int, writes: Int)
-        /// The number of request executors that were late at the last check.
+        /// The number of request executors that were behind at the last check.
         package let behind: Int
     }
 
@@ -47,72 +48,79 @@ package final class Admission: Sendable {
 
     private struct State: Sendable {
         var entrance: Entrance
-        /// The room of each database; nil is the main database.
+        /// The room of each database.
+        ///
+        /// The key nil is the main database.
         var rooms: [DatabaseVariable?: Room] = [:]
         var refused = (logins: 0, writes: 0)
-        /// The request executors that were late at the last check, by their indices in `run`.
+        /// The request executors that were behind at the last check, by their indices in `run`.
         var behind: Set<Int> = []
     }
 
-    /// The waiting room of one database, so that a database that hangs takes no places of another.
+    /// The waiting room of one database.
+    ///
+    /// A database that hangs takes no places from another.
     private struct Room: Sendable {
         var room: WaitingRoom<Waiter>
-        /// Whether the database was unavailable for the last write.
+        /// Whether the last write found the database unavailable.
         var isAway = false
 
-        /// The error for a write that was not begun; it says so if the last write found the database unavailable.
+        /// The error for a write that did not begin.
+        ///
+        /// It depends on whether the last write found the database unavailable.
         var refusal: Failure {
             isAway
                 ? Failure(
                     .storeUnavailable,
-                    "The database did not answer in time or is not reachable. Try again shortly.",
+                    "The database did not respond in time or cannot be reached. Try again shortly.",
                     retryAfter: 2,
                     cause: "writes before it found no database"
                 )
-                : Failure(.overloaded, "The service is busy. Nothing was begun; try again shortly.", retryAfter: 1)
+                : Failure(.overloaded, "The service is busy. Nothing was changed. Try again shortly.", retryAfter: 1)
         }
     }
 
     private let state: NIOLockedValueBox<State>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
 
-    /// The lateness of tasks above which the machine is overloaded, if it lasts for half a second.
+    /// If tasks are later than this for half a second, the machine is overloaded.
     static let lateness: Duration = .milliseconds(100)
-    /// The lateness of request tasks above which admitted requests run on other threads.
+    /// If tasks on a request executor are later than this, admitted requests run on other threads.
     static let requestLateness: Duration = .milliseconds(50)
-    /// The duration of writes above which the database is overloaded, if it lasts.
+    /// If writes permanently take longer than this, the database is overloaded.
     static let writing: Duration = .milliseconds(250)
     /// The interval of the checks for late tasks and expired waiters.
     static let lookInterval: Duration = .milliseconds(100)
-    /// The number of logins that are always admitted, however late tasks run.
-    static let fewestLogins = 32
+    /// The number of logins that are admitted even if tasks are late.
+    static let minLogins = 32
 
     package init(_ settings: Settings = Settings()) {
         let interval: Duration = .milliseconds(500)
-        let logins = min(Self.fewestLogins, settings.logins)...settings.logins
+        let logins = min(Self.minLogins, settings.logins)...settings.logins
         func limit(_ target: Duration) -> AdaptiveLimit {
             AdaptiveLimit(logins, rest: settings.logins, target: target, interval: interval)
         }
         state = NIOLockedValueBox(
             State(
-                // If an application's writes wait for half of their limit, more of its requests are admitted than it
-                // can write.
-                entrance: Entrance(limit: limit(Self.lateness), own: limit(settings.patience / 2))
+                // If the writes of an application wait for half of the timeout, more of its requests are admitted than
+                // the application can write.
+                entrance: Entrance(limit: limit(Self.lateness), own: limit(settings.timeout / 2))
             )
         )
         newRoom = {
             WaitingRoom(
-                // Low at first: writes that meet a lock unexpectedly would block one connection after the other.
+                // The limit is low at first. Writes that unexpectedly meet a lock would block one connection after the
+                // other.
                 limit: AdaptiveLimit(
                     settings.writes,
                     rest: settings.writes.lowerBound,
                     target: Self.writing,
                     interval: interval
                 ),
-                // At least half of the connections are left to other applications.
-                fewestOfOne: max(settings.writes.lowerBound / 4, 1),
-                patience: settings.patience,
-                most: settings.mostWaiting
+                // At least half of the connections are left for other applications.
+                minOfOne: max(settings.writes.lowerBound / 4, 1),
+                timeout: settings.timeout,
+                max: settings.maxWaiting
             )
         }
         state.withLockedValue { $0.rooms[nil] = Room(room: newRoom()) }
@@ -149,15 +157,16 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Runs an operation that counts as a login, from the parsed request to the response, if there is room.
+    /// Runs an operation that counts as a login, if there is room.
     ///
-    /// If request executors are late, `body` runs on Swift's global pool. There, admitted requests have processors to
-    /// themselves, and do not queue at each step behind all requests that arrive and are refused.
+    /// The operation lasts from the parsed request to the response. If a request executor is behind, `body` runs on
+    /// Swift's global pool. There, admitted requests do not queue at each step behind the requests that arrive and are
+    /// refused.
     ///
-    /// - Throws: `overloaded` with the message if there is no room, or the error of `body`.
+    /// - Throws: `overloaded` with the message if there is no room; otherwise the error of `body`.
     package func admit<Result>(
         _ application: ApplicationID,
-        orRefuse message: String = "Too many logins are under way. Try again shortly.",
+        orRefuse message: String = "Too many logins are running. Try again shortly.",
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         let source = RequestOrigin.current
@@ -175,11 +184,12 @@ package final class Admission: Sendable {
     /// Runs an operation at the database when it is the application's turn.
     ///
     /// - Parameters:
-    ///   - application: The application of the users; its database has a room of its own.
+    ///   - application: The application of the users. Its database has a room of its own.
     ///   - body: The operation.
     /// - Returns: The result of `body`.
-    /// - Throws: `overloaded` if too many writes wait or this one waited too long; `store_unavailable` instead if other
-    ///   writes find the database unavailable. In both cases nothing was done. Otherwise the error of `body`.
+    /// - Throws: `overloaded` if too many writes wait or this write waited too long. `store_unavailable` in place of it
+    ///   if other writes find the database unavailable. With both errors, nothing was done. Otherwise the error of
+    ///   `body`.
     package func write<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -202,15 +212,19 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Returns the error for a write that was not begun.
+    /// Returns the error for a write that did not begin.
     ///
-    /// The entrance learns how long the write waited in vain; nil for a write without room to wait, which other
-    /// applications may have filled.
+    /// - Parameters:
+    ///   - application: The application of the write.
+    ///   - database: The database of the write.
+    ///   - waited: How long the write waited in vain. The entrance takes this into account. Nil for a write without
+    ///     room to wait: other applications may have filled the room.
+    /// - Returns: The error.
     private func refuse(_ application: ApplicationID, at database: DatabaseVariable?, waited: Duration?) -> Failure {
         state.withLockedValue { state in
             state.refused.writes += 1
             let (isAway, refusal) = inRoom(of: database, &state) { ($0.isAway, $0.refusal) }
-            // An unavailable database changes no limit: once it is back, all requests may come.
+            // An unavailable database changes no limit. Once the database is back, all requests may come.
             if let waited, !isAway { state.entrance.observe(wait: waited, of: application, at: .now) }
             return refusal
         }
@@ -251,7 +265,7 @@ package final class Admission: Sendable {
 
     /// Checks, until the task is cancelled, how late tasks run and which waiters have expired.
     ///
-    /// Without this task the entrance's limit stays unchanged, and waiters wait until others leave.
+    /// Without this, the entrance's limit stays unchanged, and expired waiters wait until others leave.
     ///
     /// - Parameter executors: The executors that serve requests.
     package func run(servedBy executors: [any TaskExecutor] = []) async {
@@ -272,7 +286,9 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Checks how late a task runs that switches to an executor.
+    /// Measures, until the task is cancelled, how long a task waits for an executor.
+    ///
+    /// An executor with a longer wait than `requestLateness` is noted as behind.
     private func look(at executor: any TaskExecutor, _ place: Int) async {
         await Self.look { _ in
             let asked = ContinuousClock.now
@@ -287,7 +303,9 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Calls `body` at each interval until the task is cancelled, with the time when the call was due.
+    /// Calls `body` at each interval until the task is cancelled.
+    ///
+    /// The argument is the time when the call was due.
     private static func look(_ body: (ContinuousClock.Instant) async -> Void) async {
         while !Task.isCancelled {
             let due = ContinuousClock.now + lookInterval

@@ -1,6 +1,8 @@
 import NIOConcurrencyHelpers
 
-/// A fixed number of concurrent operations, of which no holder gets all; further ones are refused (decision D10).
+/// A fixed number of places for concurrent operations.
+///
+/// Operations beyond it are refused (decision D10).
 package final class ConcurrencyLimit<Holder: Hashable & Sendable>: Sendable {
     private let limit: Int
     private let inside = NIOLockedValueBox<[Holder: Int]>([:])
@@ -9,11 +11,11 @@ package final class ConcurrencyLimit<Holder: Hashable & Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Takes a place; `leave` must follow then.
+    /// Takes a place, which the caller gives back by `leave`.
     ///
-    /// - Parameter holder: The holder of the place. One holder alone gets at most three quarters of the places, so that
-    ///   another holder finds one.
-    /// - Returns: Whether there was room.
+    /// - Parameter holder: The holder of the place. One holder gets at most three quarters of the places, so that
+    ///   places are left for others.
+    /// - Returns: Whether there was a place.
     package func enter(_ holder: Holder) -> Bool {
         inside.withLockedValue { inside in
             let held = inside[holder] ?? 0

@@ -1,12 +1,14 @@
 import Domain
 
-/// The admission of requests, up to the capacity of machine and database, fair to applications and sources.
+/// The admission of requests up to the capacity of machine and database.
 ///
-/// No application keeps another one out, and no source the others of its application. The capacity of the machine is
-/// measured by the lateness of scheduled tasks, the capacity of the database for an application by the wait of the
-/// application's writes for their turn (`AdaptiveLimit`). A request that would not get to write is refused before a
-/// provider is asked. A request that waits for a provider holds a place, but makes no task late and waits in no line,
-/// so a provider that hangs shrinks no limit.
+/// It is fair to applications and sources. No application keeps another one out, and no source keeps out the other
+/// sources of its application. The lateness of scheduled tasks measures the capacity of the machine. How long an
+/// application's writes wait for their turn measures the capacity of the database for this application
+/// (`AdaptiveLimit`). A request that would not get its turn to write is refused before a provider is asked.
+///
+/// A request that waits for a provider holds a place. It makes no task late and waits in no line. So a provider that
+/// hangs shrinks no limit.
 ///
 /// Pure.
 struct Entrance: Sendable {
@@ -15,17 +17,19 @@ struct Entrance: Sendable {
     /// An application with requests under way.
     private struct Share: Sendable {
         var underWay = 0
-        /// The number of these requests by source, as far as sources are known.
+        /// The number of these requests by source.
+        ///
+        /// Requests of unknown sources are not included.
         var sources: [String: Int] = [:]
-        /// The application's limit, by the wait of its writes.
+        /// The application's limit, which adapts to the wait of its writes.
         var limit: AdaptiveLimit
     }
 
-    /// The limit of the instance, by the lateness of tasks.
+    /// The limit of the instance, which adapts to the lateness of tasks.
     private(set) var limit: AdaptiveLimit
     /// The initial limit of each application.
     ///
-    /// An adapted limit is dropped when the application has no more requests under way: then its line is empty, too.
+    /// When an application has no more requests under way, its adapted limit is dropped. Its line is empty then, too.
     private let own: AdaptiveLimit
     private(set) var underWay = 0
     private var shares: [ApplicationID: Share] = [:]
@@ -35,25 +39,25 @@ struct Entrance: Sendable {
         self.own = own
     }
 
-    /// Admits a request if there is a place for its application and its source; `leave` must follow then.
+    /// Admits a request if there is a place for its application and its source.
     ///
-    /// The last eighth of all places is for applications below their share, and the last eighth of an application's
-    /// places for sources below their share. So an application or source without a place gets one, even beside another
-    /// one that was alone before.
+    /// The caller gives the place back by `leave`. The last eighth of all places is for applications below their share.
+    /// The last eighth of an application's places is for sources below their share. So an application or a source
+    /// without a place gets one, even if another one was alone before and took all it could get.
     ///
     /// - Parameters:
     ///   - application: The application of the request.
-    ///   - source: The source of the request; nil if unknown, which counts for no source.
+    ///   - source: The source of the request; nil if unknown. A request of an unknown source counts for no source.
     /// - Returns: Whether there was a place.
     mutating func enter(_ application: ApplicationID, from source: String?) -> Bool {
         let limit = limit.limit
         var share = shares.removeValue(forKey: application) ?? Share(limit: own)
         defer { if share.underWay > 0 { shares[application] = share } }
         let free = max(limit - limit / 8 - underWay, 0)
-        let most = max(share.underWay + free, Self.share(of: limit, beside: shares.count))
-        let places = min(share.limit.limit, most)
+        let highest = max(share.underWay + free, Self.share(of: limit, beside: shares.count))
+        let places = min(share.limit.limit, highest)
         guard underWay < limit, share.underWay < places, hasPlace(source, in: share, of: places) else {
-            if share.limit.limit < most {
+            if share.limit.limit < highest {
                 share.limit.note(underWay: share.limit.limit)
             } else {
                 self.limit.note(underWay: limit)
@@ -74,7 +78,9 @@ struct Entrance: Sendable {
         return held ?? 0 < Self.share(of: places, beside: share.sources.count - (held == nil ? 0 : 1))
     }
 
-    /// Returns one holder's share of the places beside others; without others, one other holder is assumed.
+    /// Returns the number of places that one of several holders may have.
+    ///
+    /// If there are no others, one other is assumed.
     private static func share(of places: Int, beside others: Int) -> Int { max(places / (max(others, 1) + 1), 1) }
 
     mutating func leave(_ application: ApplicationID, from source: String?) {
@@ -90,17 +96,18 @@ struct Entrance: Sendable {
         limit.observe(lateness, at: now)
     }
 
-    /// Notes how long a write of an application has waited for its turn, or until its refusal.
+    /// Notes how long a write of an application waited until its turn or its refusal.
     mutating func observe(wait: Duration, of application: ApplicationID, at now: Instant) {
         guard let underWay = shares[application]?.underWay else { return }
-        // If no new requests arrive, the line consists of the requests under way.
+        // The waiting writes belong to requests under way. If no new requests arrive, their number is what the limit
+        // restricts.
         shares[application]?.limit.note(underWay: underWay)
         shares[application]?.limit.observe(wait, at: now)
     }
 
-    /// Notes that only these applications have writes that wait for a turn.
+    /// Notes that no other applications than these have waiting writes.
     ///
-    /// So only a lasting line shrinks a limit, and a shrunk limit grows again while nothing is written.
+    /// So only a lasting line shrinks a limit. A shrunk limit grows again while nothing is written.
     mutating func observe(nobodyWaitingBut waiting: Set<ApplicationID>, at now: Instant) {
         for application in shares.keys where !waiting.contains(application) {
             shares[application]?.limit.observe(.zero, at: now)

@@ -1,39 +1,41 @@
 package import Domain
 import NIOConcurrencyHelpers
 
-/// A queue that lets a bounded number of operations run at once.
+/// A queue that lets a bounded number of operations run at the same time.
 ///
-/// Other operations wait for their turn, which is fair between applications, and between the sources of an application
-/// (`WaitingRoom`). Each database has places of its own, so a database that hangs takes no places of another.
+/// Other operations wait for their turn. The turns are fair between applications, and between the sources of an
+/// application (`WaitingRoom`). Each database has places of its own, so a database that hangs takes no places from
+/// another.
 package final class FairQueue: Sendable {
     private typealias Waiter = CheckedContinuation<Turn, Never>
 
     private let rooms: NIOLockedValueBox<[DatabaseVariable?: WaitingRoom<Waiter>]>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
-    /// The error for operations without room to wait, or that waited too long.
+    /// The error for an operation that finds no room to wait or waits too long.
     private let refusal: Failure
 
-    /// The duration of operations above which an application beside others gets fewer places, if it lasts.
+    /// If operations of an application permanently take longer than this, the application gets fewer places beside
+    /// others.
     static let slow: Duration = .milliseconds(250)
 
     /// Creates a queue.
     ///
     /// - Parameters:
-    ///   - width: The most operations that run at once.
-    ///   - most: The most operations that wait.
+    ///   - width: The maximum number of operations that run at the same time.
+    ///   - max: The maximum number of operations that wait.
     ///   - refusal: The error for operations whose turn does not come.
-    package init(width: Int, most: Int, refusal: Failure) {
-        let width = max(width, 1)
+    package init(width: Int, max: Int, refusal: Failure) {
+        let width = Swift.max(width, 1)
         self.refusal = refusal
         rooms = NIOLockedValueBox([:])
         newRoom = {
             WaitingRoom(
                 limit: AdaptiveLimit(width...width, rest: width, target: Self.slow, interval: .milliseconds(500)),
-                fewestOfOne: 1,
+                minOfOne: 1,
                 sparesPlaces: false,
-                // Every caller gives a deadline.
-                patience: .zero,
-                most: most
+                // No waiter uses this timeout, since every caller gives a deadline.
+                timeout: .zero,
+                max: max
             )
         }
     }
@@ -57,11 +59,12 @@ package final class FairQueue: Sendable {
     ///
     /// - Parameters:
     ///   - application: The application of the operation.
-    ///   - database: The database of the operation; nil for the main database, or none.
+    ///   - database: The database of the operation. Nil for the main database, and for an operation without a database.
     ///   - deadline: The time when the caller stops waiting.
     ///   - body: The operation.
     /// - Returns: The result of `body`.
-    /// - Throws: The refusal if too many operations wait or the deadline passes first, or the error of `body`.
+    /// - Throws: The refusal if too many operations wait, or if the deadline passes before the turn. Otherwise the
+    ///   error of `body`.
     package func pass<Result>(
         of application: ApplicationID,
         at database: DatabaseVariable? = nil,
@@ -99,7 +102,7 @@ package final class FairQueue: Sendable {
         return turn
     }
 
-    /// Starts a task that fails expired waiters at a deadline.
+    /// Starts a task that refuses the expired waiters at a deadline.
     private func alarm(at deadline: ContinuousClock.Instant, in database: DatabaseVariable?) -> Task<Void, Never> {
         Task {
             guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }

@@ -14,17 +14,19 @@ package enum LimitedOperation: String, Sendable, CaseIterable {
     case administration
 }
 
-/// The subject that requests are counted for.
+/// What requests are counted for.
 package enum LimitedSubject: String, Sendable, CaseIterable {
     /// An IPv4 address, or the /64 of an IPv6 address, within an application.
     case source
-    /// The /48 of an IPv6 address, within an application: the most that one customer of an Internet provider may have.
+    /// The /48 of an IPv6 address, within an application.
+    ///
+    /// A customer of an Internet provider gets at most one /48.
     case network
     /// An application within the instance.
     case application
 }
 
-/// A rate limit: a number of requests per unit of time, and a burst after a pause.
+/// The numbers of a rate limit: the requests in a unit of time, and the burst after a pause.
 package struct Rate: Sendable, Equatable {
     package enum Unit: String, Sendable, CaseIterable {
         case second = "s"
@@ -40,10 +42,10 @@ package struct Rate: Sendable, Equatable {
         }
     }
 
-    /// The requests per unit; 1 to 1 000 000.
+    /// The number of requests in a unit of time, from 1 to 1 000 000.
     package let permits: Int64
     package let unit: Unit
-    /// The requests that may come at once; 1 to 1 000 000.
+    /// The number of requests that may come at once, from 1 to 1 000 000.
     package let burst: Int64
 
     static let bounds: ClosedRange<Int64> = 1...1_000_000
@@ -54,7 +56,9 @@ package struct Rate: Sendable, Equatable {
         self.burst = burst
     }
 
-    /// Parses `100/s burst 1000`, `60/min` or `10/h`; without a burst, the burst equals the number per unit.
+    /// Parses `100/s burst 1000`, `60/min` or `10/h`.
+    ///
+    /// Without a burst, the burst equals the number of requests in a unit.
     ///
     /// - Returns: Nil for any other text.
     package init?(_ text: String) {
@@ -81,7 +85,9 @@ extension Rate: CustomStringConvertible {
     package var description: String { "\(permits)/\(unit.rawValue) burst \(burst)" }
 }
 
-/// A rate limit: operation and subject, with a default rate that the operator can change.
+/// A rate limit for an operation and a subject.
+///
+/// The operator can change its default rate.
 package struct LimitPolicy: Sendable, Hashable {
     package let operation: LimitedOperation
     package let subject: LimitedSubject
@@ -91,12 +97,12 @@ package struct LimitPolicy: Sendable, Hashable {
         self.subject = subject
     }
 
-    /// The name of the setting after `FEDERATION_LIMIT_`, like `login.source`.
+    /// The name of the limit, such as `login.source`, which follows `FEDERATION_LIMIT_` in the setting's name.
     package var name: String { "\(operation.rawValue).\(subject.rawValue)" }
 
-    /// Every limit that is counted in the memory of an instance, in the order of the checks.
+    /// All limits that an instance counts in its memory, in the order in which they are checked.
     package static let all: [LimitPolicy] = LimitedOperation.allCases.flatMap { operation in
-        // Operators belong to no application.
+        // Administration has only the limit for the source, since operators belong to no application.
         operation == .administration
             ? [LimitPolicy(operation, .source)]
             : [LimitPolicy(operation, .source), LimitPolicy(operation, .network), LimitPolicy(operation, .application)]
@@ -104,12 +110,12 @@ package struct LimitPolicy: Sendable, Hashable {
 
     /// The rate if the operator has set none; nil for no limit.
     ///
-    /// A source may be a carrier's gateway with thousands of users, or a crowd that follows a stadium screen to an
-    /// application. The default rates are far above any crowd, and one machine handles them without a noticeable effect
-    /// on others.
+    /// A source may be a mobile carrier's gateway with thousands of users, or a crowd in a stadium that follows a link
+    /// on the screen. The default rates are far above the requests of any crowd. One machine handles them without a
+    /// noticeable effect on others.
     package var standard: Rate? {
         switch (operation, subject) {
-        // The operator decides how much an application may use; admission prevents that one application starves
+        // How much an application may use is the operator's decision. The admission keeps one application from starving
         // another.
         case (_, .application): nil
         case (.login, .source), (.query, .source): Rate(100, per: .second, burst: 1000)
@@ -127,12 +133,12 @@ package struct LimitPolicy: Sendable, Hashable {
         let what = operation.meaning
         return switch (operation, subject) {
         case (.registration, .source):
-            "\(what) from one source; an hour's are [counted exactly](api.md#register) besides"
-        case (.mail, .source): "\(what), from one source; the mails themselves are counted below"
+            "\(what) from one source; the limit per hour is [counted exactly](api/passwords.md#register) in addition"
+        case (.mail, .source): "\(what), from one source; mails have their own limits below"
         case (.administration, _):
             """
-            \(what) from one source; operator tokens that do not count have \
-            [their own](administration.md#operators-and-tokens)
+            \(what) from one source; invalid operator tokens have [their own \
+            limit](administration.md#operators-and-tokens)
             """
         case (_, .source): "\(what), from one source"
         case (_, .network): "the same from one network"
@@ -145,12 +151,14 @@ extension LimitedOperation {
     fileprivate var meaning: String {
         switch self {
         case .login:
-            "logins by a provider, dialogs, linking, links to the account page, and what else asks a provider"
-        case .password: "logins by a password, checks of one, second factors"
+            """
+            logins with a provider, dialogs, linking, links to the account page, and other requests that call a provider
+            """
+        case .password: "logins with a password, password checks, second factors"
         case .registration: "registrations and guests"
-        case .mail: "requests that have a mail sent or show a mailed link"
-        case .query: "searches, reads and changes of records and of one's own sessions"
-        case .administration: "requests of the administration"
+        case .mail: "requests that send a mail or use a mailed link"
+        case .query: "searches, reads and changes of records and own sessions"
+        case .administration: "requests to the administration API"
         }
     }
 }

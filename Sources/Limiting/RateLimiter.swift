@@ -2,7 +2,7 @@ package import Domain
 import Encodings
 import NIOConcurrencyHelpers
 
-/// The source of a request, as rate limits count it.
+/// The source of a request, as rate limits identify it.
 package struct LimitedSource: Sendable, Hashable {
     /// An IPv4 address, or the /64 of an IPv6 address.
     package let address: UInt64
@@ -15,7 +15,7 @@ package struct LimitedSource: Sendable, Hashable {
     }
 }
 
-/// Applies the policies that are counted in the memory of this instance to requests.
+/// Applies the policies that this instance counts in its memory.
 package final class RateLimiter: Sendable {
     private struct Row: Sendable {
         let policy: LimitPolicy
@@ -28,8 +28,8 @@ package final class RateLimiter: Sendable {
     private let start = ContinuousClock.now
     private let refusals: NIOLockedValueBox<[LimitPolicy: Int]> = .init([:])
 
-    package init(_ policies: LimitPolicies, most: Int = 65_536) {
-        buckets = NIOLockedValueBox(TokenBuckets(most: most))
+    package init(_ policies: LimitPolicies, max: Int = 65_536) {
+        buckets = NIOLockedValueBox(TokenBuckets(max: max))
         rows = LimitPolicy.all.enumerated().reduce(into: [:]) { rows, entry in
             guard let rate = policies[entry.element] else { return }
             rows[entry.element.operation, default: []].append(
@@ -46,9 +46,9 @@ package final class RateLimiter: Sendable {
     /// - Parameters:
     ///   - operation: The kind of the request.
     ///   - application: The application of the request; nil for the administration.
-    ///   - source: The source of the request; nil if it is unknown or the application's own server: then the request
-    ///     counts only for the application.
-    /// - Throws: `rate_limited`, with the policy's name as `limit` and the seconds to wait.
+    ///   - source: The source of the request. Nil if it is unknown, or if it is the application's own server: then the
+    ///     request counts only for the application.
+    /// - Throws: `rate_limited`, with the policy's name as `limit` and the number of seconds to wait.
     package func take(
         _ operation: LimitedOperation,
         of application: ApplicationID?,
@@ -81,8 +81,8 @@ package final class RateLimiter: Sendable {
         throw Failure(
             .rateLimited,
             policy.subject == .application
-                ? "This application does more than its operator allows. Wait as long as Retry-After says."
-                : "Too many requests come from where this one comes from. Wait as long as Retry-After says.",
+                ? "This application has reached its rate limit. Try again after the time in Retry-After."
+                : "Too many requests from this source. Try again after the time in Retry-After.",
             details: ["limit": .string(policy.name)],
             retryAfter: Int(clamping: (wait - 1) / 1_000_000_000 + 1)
         )
@@ -90,6 +90,8 @@ package final class RateLimiter: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, for durations of less than 292 years.
+    /// The duration in whole nanoseconds.
+    ///
+    /// It must be shorter than 292 years.
     var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

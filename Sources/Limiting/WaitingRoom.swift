@@ -10,28 +10,27 @@ enum Turn {
     case missed
 }
 
-/// A queue for a bounded number of concurrent operations, fair between applications and sources.
+/// A queue for a bounded number of concurrent operations.
 ///
-/// Waiters stand in one line for each application. The lines are served in turn, and no waiter waits beyond its
-/// deadline. Within a line, the sources of requests take turns in the same way.
+/// It is fair between applications and sources. Each application has a line of waiters. The lines are served in turn,
+/// and no waiter waits beyond its deadline. Within a line, the sources of requests take turns in the same way.
 ///
 /// If the room is full, a new waiter takes the place of the last waiter of the application or source with the most
-/// waiters. So a source that sends more than can be done delays its own requests, has them refused, and then affects no
-/// others.
+/// waiters. So a source that sends more than can be done delays only its own requests, and some of these are refused.
 ///
-/// The number of concurrent operations adapts to how long each takes (`AdaptiveLimit`), in total and for each
-/// application. An application that is alone gets three quarters of the places if places are spared, so another
-/// application finds one. Beside others, the limit of an application with slow writes shrinks: a locked table blocks
-/// few connections, and other applications continue.
+/// The number of concurrent operations adapts to how long operations take (`AdaptiveLimit`), in total and for each
+/// application. If the room spares places, an application that is alone gets only three quarters of them, so that
+/// another application finds one. Beside other applications, the limit of an application with slow writes shrinks. So a
+/// locked table blocks few connections, and other applications continue.
 ///
-/// Pure; a waiter is a value of the caller, which the caller gets back.
+/// Pure; a waiter is a value of the caller, and the caller gets it back.
 struct WaitingRoom<Waiter: Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Arrival {
         case admitted
         case waiting
-        /// The waiter has taken the place of another one, which waits no more.
+        /// The waiter has taken the place of another waiter, which no longer waits.
         case waitingInstead(of: Waiter)
         /// There was no room to wait.
         case refused
@@ -39,12 +38,14 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
 
     private struct Line: Sendable {
         var held = 0
-        /// The waiters by source, with nil for all unknown sources; no queue is empty.
+        /// The waiters by source; nil stands for all unknown sources.
+        ///
+        /// No queue is empty.
         var queues: [String?: Deque<(waiter: Waiter, until: Instant)>] = [:]
-        /// The sources with waiters, each once, in the order in which they are served.
+        /// The sources that have waiters, each once, in the order of their turns.
         var sources: Deque<String?> = []
         var waiting = 0
-        /// The application's limit beside other applications.
+        /// The application's limit while there are other applications.
         var limit: AdaptiveLimit
         var lastSeen: Instant
 
@@ -59,7 +60,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
             waiting += 1
         }
 
-        /// Removes the first waiter of the source whose turn it is.
+        /// Removes and returns the first waiter of the source whose turn it is.
         mutating func popFirst() -> Waiter? {
             guard let source = sources.popFirst(), let first = queues[source]?.popFirst() else { return nil }
             waiting -= 1
@@ -79,7 +80,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
             return last.waiter
         }
 
-        /// Removes the waiters whose deadline has passed.
+        /// Removes and returns the waiters whose deadline has passed.
         mutating func popExpired(at now: Instant) -> [Waiter] {
             var expired: [Waiter] = []
             for (source, queue) in queues where queue.contains(where: { $0.until <= now }) {
@@ -99,40 +100,40 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     }
 
     private(set) var limit: AdaptiveLimit
-    /// The places that an application has beside others, however slow its writes.
-    private let fewestOfOne: Int
-    /// Whether an application that is alone leaves a quarter of the places free for others.
+    /// The number of places that an application has beside others, however slow its writes are.
+    private let minOfOne: Int
+    /// Whether an application that is alone must leave a quarter of the places free for others.
     private let sparesPlaces: Bool
-    /// The longest wait of a waiter without a deadline of its own.
-    private let patience: Duration
-    /// The most waiters in the room.
-    private let most: Int
+    /// How long a waiter without a deadline of its own waits.
+    private let timeout: Duration
+    /// The maximum number of waiters in the room.
+    private let max: Int
 
     private(set) var held = 0
     private(set) var waiting = 0
-    /// The applications seen recently.
+    /// The lines of the applications that were seen recently.
     private var lines: [ApplicationID: Line] = [:]
-    /// The applications with waiters, each once, in the order in which they are served.
+    /// The applications that have waiters, each once, in the order of their turns.
     private var turns: Deque<ApplicationID> = []
 
     var applicationsWaiting: some Sequence<ApplicationID> { turns }
 
     private var lastLook: Instant?
 
-    /// The time for which an application is remembered, with its limit.
+    /// How long the room remembers an application and its limit.
     static var memory: Duration { .seconds(10) }
 
-    init(limit: AdaptiveLimit, fewestOfOne: Int, sparesPlaces: Bool = true, patience: Duration, most: Int) {
+    init(limit: AdaptiveLimit, minOfOne: Int, sparesPlaces: Bool = true, timeout: Duration, max: Int) {
         self.limit = limit
-        self.fewestOfOne = fewestOfOne
+        self.minOfOne = minOfOne
         self.sparesPlaces = sparesPlaces
-        self.patience = patience
-        self.most = most
+        self.timeout = timeout
+        self.max = max
     }
 
     /// Returns the number of places that an application may hold.
     private func places(of line: Line) -> Int {
-        let largest = sparesPlaces ? max(limit.limit - limit.limit / 4, 1) : limit.limit
+        let largest = sparesPlaces ? Swift.max(limit.limit - limit.limit / 4, 1) : limit.limit
         return lines.count > 1 ? min(line.limit.limit, largest) : largest
     }
 
@@ -153,9 +154,9 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     ///   - waiter: The waiter, which the caller gets back.
     ///   - application: The application of the request.
     ///   - source: The source of the request; nil if unknown.
-    ///   - until: The deadline of the wait; nil for the room's own limit.
+    ///   - until: The deadline of the wait; nil for the room's own timeout.
     ///   - now: The current time.
-    /// - Returns: Whether a place was taken, or the waiter waits or was refused.
+    /// - Returns: Whether the waiter got a place, waits or was refused.
     mutating func arrive(
         _ waiter: Waiter,
         of application: ApplicationID,
@@ -168,20 +169,22 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         limit.note(underWay: held)
         lines[application]?.limit.note(underWay: line.held)
         var displaced: Waiter?
-        if waiting >= most {
+        if waiting >= max {
             displaced = displace(forOneOf: application, from: source)
             guard displaced != nil else { return .refused }
         }
         if lines[application]?.waiting == 0 { turns.append(application) }
-        let until = until ?? now + patience
+        let until = until ?? now + timeout
         lines[application]?.append(waiter, until: until, from: source)
         waiting += 1
         return displaced.map(Arrival.waitingInstead) ?? .waiting
     }
 
-    /// Removes the last waiter of a holder with at least two more waiters than the new one's; nil if there is none.
+    /// Removes and returns a waiter in favor of a new one; nil if no holder has at least two more waiters than the new
+    /// waiter's.
     ///
-    /// An application with more waiters comes first, then a source of the same application.
+    /// The removed waiter is the last one of the application with the most waiters. If that application has too few, it
+    /// is the last one of the source with the most waiters in the same application.
     private mutating func displace(forOneOf application: ApplicationID, from source: String?) -> Waiter? {
         guard let own = lines[application],
             let crowded = turns.max(by: { lines[$0]?.waiting ?? 0 < lines[$1]?.waiting ?? 0 })
@@ -197,13 +200,13 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return displaced
     }
 
-    /// Returns a place.
+    /// Gives a place back.
     ///
     /// - Parameters:
     ///   - application: The application that held the place.
     ///   - took: How long the place was held.
     ///   - now: The current time.
-    /// - Returns: The waiters whose turn has come; each holds a place.
+    /// - Returns: The waiters whose turn has come. Each of them holds a place.
     mutating func leave(_ application: ApplicationID, took: Duration, at now: Instant) -> [Waiter] {
         held -= 1
         lines[application]?.held -= 1
@@ -260,7 +263,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
             return
         }
         forgetIdle(at: now)
-        let range = min(fewestOfOne, limit.range.upperBound)...limit.range.upperBound
+        let range = min(minOfOne, limit.range.upperBound)...limit.range.upperBound
         lines[application] = Line(
             limit: AdaptiveLimit(range, rest: limit.rest, target: limit.target, interval: limit.interval),
             lastSeen: now
@@ -268,7 +271,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     }
 
     private mutating func forgetIdle(at now: Instant) {
-        // Ten thousand applications are not searched at every turn.
+        // There may be ten thousand applications. They are searched once a second, not at every turn.
         if let lastLook, now - lastLook < .seconds(1) { return }
         lastLook = now
         lines = lines.filter { $0.value.held > 0 || $0.value.waiting > 0 || now - $0.value.lastSeen < Self.memory }

@@ -6,15 +6,17 @@ package import Secrets
 package import Store
 
 /// The content of a link to the account page, encrypted in the link.
-struct AccountLink: SealedInTransit {
+struct AccountLink: EncryptedInTransit {
     static let keyName = "federation: links to the account page"
 
-    /// SHA-256 of the token of the session that requested the link.
+    /// The SHA-256 of the token that names the session.
+    ///
+    /// That session requested the link.
     let session: [UInt8]
     /// Unix seconds.
     let endsAt: Int64
 
-    /// Seconds between a client's request and the opening of the page.
+    /// The seconds that may pass between the client's request for the link and the opening of the page.
     static let seconds: Int64 = 300
 
     private enum Key {
@@ -39,7 +41,9 @@ struct AccountLink: SealedInTransit {
     }
 }
 
-/// Single-use links that open the account page for the user of a session.
+/// Single-use links that a client requests for the user of a session.
+///
+/// A link opens the account page for this user.
 package struct AccountLinks: Sendable {
     let store: Store
     let sessions: Sessions
@@ -67,7 +71,7 @@ package struct AccountLinks: Sendable {
         self.random = random
     }
 
-    /// The maximum lifetime, in seconds, of a page session that a link has opened.
+    /// The maximum lifetime, in seconds, of a page session.
     package static let sessionSeconds: Int64 = 3600
 
     /// Returns the address of an application's account page.
@@ -78,21 +82,21 @@ package struct AccountLinks: Sendable {
         guard loaded.application.settings.pages.account else {
             throw Failure(
                 .notFound,
-                "This app has no page for accounts. Its operator switches it on by the setting pages.account."
+                "This app has no account page. The operator can turn it on with the setting pages.account."
             )
         }
         guard let url = address.url else {
             throw Failure(
                 .providerNotConfigured,
-                "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL)."
+                "This service has no public URL. The operator must set FEDERATION_PUBLIC_URL."
             )
         }
         return "\(url)/\(loaded.application.id)/account"
     }
 
-    /// Makes a link for the user of a session.
+    /// Makes a link to the account page for the user of a session.
     ///
-    /// - Returns: The address of the link, and its expiry in milliseconds since 1970 UTC.
+    /// - Returns: The link, and its expiry in milliseconds since 1970 UTC.
     /// - Throws: The errors of `page`; `session_invalid`, `account_disabled`.
     package func makeLink(
         ofSession token: SessionToken?,
@@ -101,14 +105,16 @@ package struct AccountLinks: Sendable {
         let page = try page(of: loaded)
         let (_, token) = try await sessions.session(of: token, in: loaded)
         let link = AccountLink(session: token.hash, endsAt: clock.seconds + AccountLink.seconds)
-        let text = Base64URL.encode(link.sealed(under: masterKeys, for: loaded.application.id))
+        let text = Base64URL.encode(link.encrypted(under: masterKeys, for: loaded.application.id))
         return (Secret("\(page)?link=\(text)"), link.endsAt * 1000)
     }
 
-    /// Returns the user whose account a link opens, without using up the link.
+    /// Returns the user whose account a link opens.
     ///
-    /// - Throws: `login_state_invalid` if the link has expired or belongs to another application, or if the session of
-    ///   the app has ended; `account_disabled`.
+    /// The link remains unused.
+    ///
+    /// - Throws: `login_state_invalid` if the link has expired or belongs to another application, or if the app's
+    ///   session has ended; `account_disabled`.
     package func owner(of link: String, in loaded: LoadedApplication) async throws(Failure) -> User {
         guard let (link, _) = opened(link, of: loaded) else { throw Self.invalid }
         guard let user = try await sessions.user(ofHash: link.session, in: loaded) else { throw Self.invalid }
@@ -116,19 +122,24 @@ package struct AccountLinks: Sendable {
     }
 
     /// Returns the decoded link and its encrypted bytes; nil for an invalid link.
-    private func opened(_ link: String, of loaded: LoadedApplication) -> (link: AccountLink, sealed: [UInt8])? {
-        guard let sealed = Base64URL.decode(link.utf8),
-            let link = AccountLink(sealed: sealed, under: masterKeys, for: loaded.application.id, now: clock.seconds)
+    private func opened(_ link: String, of loaded: LoadedApplication) -> (link: AccountLink, encrypted: [UInt8])? {
+        guard let encrypted = Base64URL.decode(link.utf8),
+            let link = AccountLink(
+                encrypted: encrypted,
+                under: masterKeys,
+                for: loaded.application.id,
+                now: clock.seconds
+            )
         else { return nil }
-        return (link, sealed)
+        return (link, encrypted)
     }
 
-    /// Opens a session of the page by a link.
+    /// Uses up a link and opens a page session for the user of the app's session.
     ///
-    /// The page session exists beside the session of the app. It ends with the session of the app at the latest.
+    /// Both sessions exist at the same time. The page session ends when the app's session ends, or earlier.
     ///
     /// - Throws: `login_state_invalid` if the link has been used, has expired or belongs to another application, or if
-    ///   the session of the app has ended; `account_disabled`.
+    ///   the app's session has ended; `account_disabled`.
     package func openSession(
         by link: String,
         in loaded: LoadedApplication,
@@ -138,12 +149,12 @@ package struct AccountLinks: Sendable {
         let token = random.sessionToken()
         _ = try await events.logging("account page", of: loaded, logger, user: \.self) {
             () async throws(Failure) -> ObjectID in
-            guard let (link, sealed) = opened(link, of: loaded),
-                // The hash covers the decoded bytes, since several texts decode to the same bytes. It is remembered for
-                // longer than the link is valid, since clocks differ.
+            guard let (link, encrypted) = opened(link, of: loaded),
+                // The hash covers the decoded bytes, since several texts decode to the same bytes. The database keeps
+                // the hash for longer than the link is valid, since clocks differ.
                 try await store.use(
                     .credential,
-                    hash: Digest.sha256("account link " + Base64URL.encode(sealed)),
+                    hash: Digest.sha256("account link " + Base64URL.encode(encrypted)),
                     seconds: AccountLink.seconds + 60,
                     of: application
                 )
@@ -164,6 +175,9 @@ package struct AccountLinks: Sendable {
 
     private static let invalid = Failure(
         .loginStateInvalid,
-        "This link has been used, is older than five minutes or is not whole. Go back to the app and open the page again."
+        """
+        This link has been used, is older than five minutes, or is not complete. Go back to the app and open the page \
+        again.
+        """
     )
 }

@@ -8,8 +8,9 @@ import Secrets
 import SignedTokens
 package import Store
 
-// Covers a login between the provider's verification and the write. The application's configuration may change in
-// between, even repeatedly. The authenticated user stays the same, and the write uses the current configuration.
+// This file covers the part of a login from the provider's verification to the write. Meanwhile, the configuration of
+// the application may change, even repeatedly. The authenticated user stays the same. The write uses the current
+// configuration.
 
 /// A running login to an application.
 struct LoginAttempt: Sendable {
@@ -32,9 +33,9 @@ struct LoginAttempt: Sendable {
     }
 }
 
-/// An authenticated login: the provider's verified result, and further inputs of the write.
+/// An authenticated login: the result that the provider verified, and further inputs of the write.
 ///
-/// A class for the reason of ``AuthenticationResult``.
+/// A class, for the same reason as ``AuthenticationResult``.
 final class AuthenticatedLogin: Sendable {
     let result: AuthenticationResult
     /// The mapping that the client sent, in this request or in an earlier step of the login.
@@ -65,7 +66,7 @@ final class AuthenticatedLogin: Sendable {
     }
 }
 
-/// The verifier of credentials with their providers.
+/// The part of a login that has the provider verify the credential.
 package struct Authenticator: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -87,11 +88,12 @@ package struct Authenticator: Sendable {
         self.random = random
     }
 
-    /// Verifies the credential of an attempt with the provider and writes the user.
+    /// Has the provider verify the credential of an attempt, and writes the user.
     ///
-    /// The write uses the current configuration of the application, and is repeated until the attempt's deadline when
-    /// that configuration changes. The provider is asked again only if the application now needs other fields of the
-    /// profile, or if its setup with the provider has changed; never about a credential that is used up.
+    /// The write uses the current configuration of the application. If the configuration changes during the write, the
+    /// write is repeated until the attempt's deadline. The provider is asked again only if the application now needs
+    /// other fields of the profile, or if the application's setup with the provider has changed. The provider is never
+    /// asked again about a credential that is used up.
     func withAuthentication<Result>(
         of attempt: LoginAttempt,
         write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> StatementOutcome<Result>
@@ -109,7 +111,7 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Writes a user whose provider cannot be asked again.
+    /// Writes the user of a login that is verified already, when the provider cannot be asked again.
     func withAuthentication<Result>(
         _ login: AuthenticatedLogin,
         in attempt: LoginAttempt,
@@ -122,14 +124,16 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Verifies the credential with the provider, or redeems the login code of a login through the server.
+    /// Has the provider verify the credential.
+    ///
+    /// If the credential is a login code, redeems the code instead.
     private func authenticate(
         _ attempt: LoginAttempt
     ) async throws(Failure) -> (login: AuthenticatedLogin, plan: LoginPlan) {
         let (request, loaded) = (attempt.request, attempt.loaded)
         let provider = try loaded.provider(request.provider, as: (any CredentialVerifying).self)
         if let code = request.credential.loneLoginCode, let provider = provider as? any DialogOffering {
-            // The mapping was requested when the dialog began.
+            // The client sent the mapping when the dialog began.
             let login = try await codes.redeem(
                 loginCode: code,
                 codeVerifier: request.credential.codeVerifier.map(Secret.init),
@@ -139,7 +143,7 @@ package struct Authenticator: Sendable {
             return (login, try attempt.plan(withMapping: login.mapping))
         }
         let mapping = request.mapping
-        let question = ProviderQuestion(appID: request.appID, deadline: attempt.providerDeadline) {
+        let question = VerificationRequest(appID: request.appID, deadline: attempt.providerDeadline) {
             () throws(Failure) in
             try loaded.plan(for: request.provider, clientMapping: mapping).mapping.fields
         }
@@ -162,7 +166,7 @@ package struct Authenticator: Sendable {
 
     /// Returns the record by which the write uses up a single-use credential.
     ///
-    /// - Throws: `credential_invalid` if this service did not issue the nonce.
+    /// - Throws: `credential_invalid` if the credential needs a nonce of this service and has another one.
     private func singleUse(
         _ credential: SingleUseCredential,
         in attempt: LoginAttempt
@@ -179,14 +183,14 @@ package struct Authenticator: Sendable {
         )
     }
 
-    /// Seconds for which a used credential is remembered beyond its expiry.
+    /// The seconds for which a used credential is remembered after its expiry.
     ///
-    /// The clock of another instance may be behind by this much, and that instance still refuses the credential.
+    /// The clock of another instance may be behind by as much: that instance still refuses the used credential.
     private static let clockReserve: Int64 = 3600
 }
 
 extension LoginAttempt {
-    /// Returns the login plan of the application with the mapping that came with the login.
+    /// Returns the login plan of the application, with the mapping that the client sent.
     fileprivate func plan(withMapping mapping: JSONValue?) throws(Failure) -> LoginPlan {
         try loaded.plan(for: request.provider, clientMapping: mapping)
     }
@@ -210,7 +214,7 @@ extension LoginAttempt {
 }
 
 extension CredentialFields {
-    /// The login code of a login through the server; nil if the request holds another credential.
+    /// The login code, if it is the only credential of the request.
     fileprivate var loneLoginCode: Secret? {
         func isAbsent(_ text: String?) -> Bool { text?.utf8.isEmpty ?? true }
         guard let loginCode, !loginCode.utf8.isEmpty, isAbsent(accessToken), isAbsent(idToken), isAbsent(code) else {

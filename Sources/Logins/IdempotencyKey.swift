@@ -4,9 +4,11 @@ import Secrets
 
 /// The `Idempotency-Key` of a request and its retries, bound to method, path and body.
 ///
-/// Another body under the same key is another request, which must not get the response of the first.
+/// A request with another body under the same key is a different request. It must not get the response to the first.
 package struct IdempotencyKey: Sendable {
-    /// The owner of a single-use credential's use: equal for the same request under the same key, and for nothing else.
+    /// The value that is stored with a used credential.
+    ///
+    /// Only a retry of the same request under the same key has an equal value.
     let owner: [UInt8]
 
     private static let keyBytes = 32
@@ -15,15 +17,15 @@ package struct IdempotencyKey: Sendable {
     ///   - text: The header as received.
     ///   - method: The method of the request.
     ///   - path: The path of the request, as received.
-    ///   - body: The body of the request. The order of members does not count, since clients that encode the body again
-    ///     change it.
+    ///   - body: The body of the request. The order of its members does not count, since a client that encodes the body
+    ///     again may change the order.
     package init(_ text: String, method: String, path: String, body: JSONObject) {
         // The length prefix keeps different parts from joining to the same text.
         let request = [method, path, JSONValue.object(body).ordered.text].map { "\($0.utf8.count) \($0)" }.joined()
         owner = Digest.sha256("idempotency key " + text) + Digest.sha256(request)
     }
 
-    /// Refuses a request under a key that belongs to another request.
+    /// Refuses this request if its key was used with another request.
     ///
     /// - Parameter owner: The ``owner`` of the request that has used up the credential.
     /// - Throws: `idempotency_key_reused`.
@@ -32,8 +34,8 @@ package struct IdempotencyKey: Sendable {
         throw Failure(
             .idempotencyKeyReused,
             """
-            This Idempotency-Key came with another request before. A repetition sends the same method, path and body; \
-            another request takes a key of its own.
+            This Idempotency-Key was used with another request. A retry must have the same method, path and body. Use \
+            a new key for a new request.
             """
         )
     }

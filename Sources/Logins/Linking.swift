@@ -10,9 +10,13 @@ package import Store
 /// A user after an identity has been linked.
 package struct LinkedUser: Sendable {
     package let user: User
-    /// Permissions at the provider that the user did not grant, so that mapped properties stayed unfilled.
+    /// The permissions that the user did not grant at the provider.
+    ///
+    /// Properties that need them stayed unfilled.
     package let missingPermissions: [String]
-    /// Parts of the profile that do not fit their properties and were left out.
+    /// The parts of the profile that do not fit their properties.
+    ///
+    /// These parts were left out.
     package let omissions: [Omission]
 }
 
@@ -21,7 +25,7 @@ package struct Linking: Sendable {
     let store: Store
     let sessions: Sessions
     let authenticator: Authenticator
-    let writer: SignInWriter
+    let writer: LoginWriter
     let notices: Notices
     let revoker: PermissionRevoker
     let admission: Admission
@@ -32,7 +36,7 @@ package struct Linking: Sendable {
         store: Store,
         sessions: Sessions,
         authenticator: Authenticator,
-        writer: SignInWriter,
+        writer: LoginWriter,
         notices: Notices,
         revoker: PermissionRevoker,
         admission: Admission,
@@ -52,13 +56,17 @@ package struct Linking: Sendable {
 
     /// Links the identity of a fresh credential to the user of a session (decision D6).
     ///
-    /// Linking never goes by e-mail address, and never takes an identity of another user.
+    /// An equal e-mail address never links an identity. An identity that belongs to another user is refused.
     ///
-    /// The mapping writes as at a login by that identity, except that rules for the first login alone fill only empty
-    /// properties. A new identity needs a session whose user was authenticated within five minutes, since a thief with
-    /// a stolen session must not link an identity of their own. A credential of an identity that the user already has
-    /// authenticates the user anew. Linking makes a guest a user. If that requires a second factor, the request becomes
-    /// a pending login of the guest, which finishes the linking.
+    /// The mapping writes the same properties as a login by that identity, with one difference: rules for the first
+    /// login fill only empty properties.
+    ///
+    /// A new identity needs a session whose user was authenticated within the last five minutes. Otherwise, a thief
+    /// with a stolen session could link an identity of their own. If the user already has the identity, its credential
+    /// authenticates the user anew.
+    ///
+    /// Linking makes a guest a user with an identity. If the application then requires a second factor, the request
+    /// becomes a pending login of the guest. The end of the pending login finishes the linking.
     ///
     /// - Throws: The errors of a login; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(
@@ -106,9 +114,9 @@ package struct Linking: Sendable {
         session token: SessionToken,
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<(linked: LinkedUser, isNew: Bool)> {
-        let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
+        let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
         let began = ContinuousClock.now
-        let written: StatementOutcome<WrittenSignIn>
+        let written: StatementOutcome<WrittenLogin>
         do throws(Failure) {
             written = try await writer.write(
                 mapped,
@@ -119,7 +127,7 @@ package struct Linking: Sendable {
                 in: attempt
             )
         } catch {
-            // Only the logins of guests become pending.
+            // Only the login of a guest becomes pending.
             let guest = GuestClaim(id: user, token: token)
             throw try await writer.putOff(error, login, guest: guest, since: began, in: attempt)
         }
@@ -133,7 +141,7 @@ package struct Linking: Sendable {
         }
     }
 
-    /// Returns the login methods of the user of a session.
+    /// Returns the login methods that the user of a session has.
     package func loginMethods(
         ofUserOf token: SessionToken?,
         in loaded: LoadedApplication
@@ -142,19 +150,20 @@ package struct Linking: Sendable {
         return try await store.loginMethods(of: user.objectID, session: token.hash, in: loaded.application)
     }
 
-    /// Unlinks a login method, an identity or the password, from the user of a session.
+    /// Unlinks a login method, which is an identity or the password, from the user of a session.
     ///
-    /// Ends the sessions that the login method opened, except the session of the request. If a token is kept, revokes
-    /// our permissions at the provider. A mail tells the user, with a link that restores the login method.
+    /// Ends the sessions that the login method opened, except the session of the request. If the service keeps a token
+    /// of the identity, it also revokes our permissions at the provider. A mail tells the user. The mail's link
+    /// restores the login method.
     ///
     /// - Parameters:
     ///   - method: The login method to unlink.
     ///   - token: The session of the user.
     ///   - loaded: The application.
     ///   - logger: Gets one line.
-    /// - Throws: `session_invalid`, `not_found`, `last_way_in`; `reauthentication_required` if the user was
-    ///   authenticated more than five minutes ago; `malformed_request` if several identities match; `conflict` if the
-    ///   account is changing at the same time.
+    /// - Throws: `session_invalid`, `not_found`, `last_login_method`; `reauthentication_required` if the user was
+    ///   authenticated more than five minutes ago; `malformed_request` if several identities match; `conflict` if
+    ///   another request changes the account at the same time.
     package func unlink(
         _ method: LoginMethodSelection,
         fromUserOf token: SessionToken?,
@@ -181,7 +190,7 @@ package struct Linking: Sendable {
             by: lost,
             formerlyOf: user.objectID,
             in: loaded,
-            actor: Actor(name: "user:\(user.objectID)", source: "unlink")
+            actor: ChangeAuthor(name: "user:\(user.objectID)", source: "unlink")
         )
     }
 }

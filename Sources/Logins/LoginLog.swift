@@ -6,7 +6,7 @@ import Mapping
 import Providers
 import Secrets
 
-/// The outcome of a login, for its line in the log and for metrics.
+/// The outcome of a login, for the log and for metrics.
 package struct LoginOutcome: Sendable {
     package enum Result: Sendable {
         case created(ObjectID)
@@ -17,7 +17,8 @@ package struct LoginOutcome: Sendable {
     /// The login method of a login or a failed attempt.
     package enum Method: Sendable, Hashable {
         case provider(ProviderName)
-        /// A provider that does not exist; counting by names that clients invent would let strangers grow the metrics.
+        /// A provider that does not exist. Metrics omit its name: clients could otherwise invent names and grow the
+        /// metrics.
         case unknownProvider
         case password
         /// No login method: the request created a guest.
@@ -27,7 +28,9 @@ package struct LoginOutcome: Sendable {
         case passkey
     }
 
-    /// The kind of credential; the request that finishes a pending login by a provider counts as `code`.
+    /// The kind of credential.
+    ///
+    /// `code` also counts the request that finishes a pending login by a provider.
     package enum Credential: String, Sendable {
         case accessToken = "access_token"
         case idToken = "id_token"
@@ -46,9 +49,9 @@ package struct LoginOutcome: Sendable {
     package let method: Method
     package let credential: Credential
     package let result: Result
-    /// The time from the parsed request to the end of the login.
+    /// The time from the parsing of the request to the end of the login.
     package let duration: Duration
-    /// The id of the request, and its source, as in the request's lines in the log.
+    /// The id and the source of the request, as in the log lines of the request.
     package let request: String?
     package let source: String?
     package let userAgent: String?
@@ -56,10 +59,14 @@ package struct LoginOutcome: Sendable {
     package let session: String?
 }
 
-/// The only reporter of login outcomes, to the log and to an observer.
+/// The only reporter of login outcomes.
+///
+/// It reports to the log and to an observer.
 package struct LoginLog: Sendable {
     let events: EventLog
-    /// Receives the outcome of every login, within the login itself: it must return quickly.
+    /// Receives the outcome of every login.
+    ///
+    /// The login waits for it, so it must return quickly.
     let observer: @Sendable (LoginOutcome) -> Void
 
     package init(events: EventLog, observer: @escaping @Sendable (LoginOutcome) -> Void) {
@@ -67,7 +74,9 @@ package struct LoginLog: Sendable {
         self.observer = observer
     }
 
-    /// What identifies a login attempt; the log line of a refused login has its pseudonym.
+    /// The text that identifies a login attempt.
+    ///
+    /// The log line of a refused login has a pseudonym of this text.
     package enum Subject: Sendable {
         case credential(CredentialFields)
         case code(Secret?)
@@ -82,8 +91,8 @@ package struct LoginLog: Sendable {
         by provider: ProviderName,
         in loaded: LoadedApplication,
         _ logger: Logger,
-        _ body: () async throws(Failure) -> SignedIn
-    ) async throws(Failure) -> SignedIn {
+        _ body: () async throws(Failure) -> LoginResult
+    ) async throws(Failure) -> LoginResult {
         let started = ContinuousClock.now
         do throws(Failure) {
             let signedIn = try await body()
@@ -95,7 +104,7 @@ package struct LoginLog: Sendable {
         }
     }
 
-    /// Performs a login without a credential to pseudonymize, and reports its outcome as an event of that name.
+    /// Performs a login that has no credential to pseudonymize, and reports its outcome as an event.
     ///
     /// - Throws: The errors of the body, as logged.
     package func telling<Result>(
@@ -104,7 +113,7 @@ package struct LoginLog: Sendable {
         in loaded: LoadedApplication,
         _ logger: Logger,
         with facts: Logger.Metadata = [:],
-        signedIn: (Result) -> SignedIn,
+        signedIn: (Result) -> LoginResult,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         let started = ContinuousClock.now
@@ -126,7 +135,7 @@ package struct LoginLog: Sendable {
     }
 
     package func tell(
-        _ result: Result<SignedIn, Failure>,
+        _ result: Result<LoginResult, Failure>,
         of subject: Subject,
         by provider: ProviderName,
         in loaded: LoadedApplication,
@@ -157,7 +166,7 @@ package struct LoginLog: Sendable {
             for name in loaded.configured(provider)?.loggedDetails ?? [] {
                 if let value = failure.details[name] { metadata[name] = "\(value.text)" }
             }
-            // During a flood nobody needs the pseudonyms of refused credentials, and each pseudonym costs a hash.
+            // During a flood, no operator needs the pseudonyms of refused credentials, and each pseudonym costs a hash.
             if failure.reason != .overloaded {
                 metadata.merge(facts(of: subject, in: application)) { own, _ in own }
             }
@@ -168,7 +177,7 @@ package struct LoginLog: Sendable {
     /// - Returns: The duration of the login.
     @discardableResult
     private func observe(
-        _ result: Result<SignedIn, Failure>,
+        _ result: Result<LoginResult, Failure>,
         by method: LoginOutcome.Method,
         _ credential: LoginOutcome.Credential,
         in loaded: LoadedApplication,
@@ -232,7 +241,7 @@ extension LoginLog.Subject {
 }
 
 extension LoginOutcome.Method {
-    /// The credential that a login by this method uses.
+    /// The kind of credential that a login by this method uses.
     fileprivate var credential: LoginOutcome.Credential {
         switch self {
         case .provider, .unknownProvider: .code

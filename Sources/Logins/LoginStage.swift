@@ -1,11 +1,12 @@
 import Metrics
 import Tracing
 
-/// A stage of a login, timed and traced.
+/// A stage of a login, with its duration and its trace.
 ///
-/// The verification of a provider's credential is a further stage, which `VerificationTimer` times.
+/// The verification of a provider's credential is one more stage: `VerificationTimer` measures it.
 enum LoginStage: Sendable {
-    /// The provider's authentication, with verification; short if no request to the provider is necessary.
+    /// The authentication by the provider, including the verification. It is short if it needs no request to the
+    /// provider.
     case provider
     /// The mapping of the profile to values.
     case mapping
@@ -48,13 +49,17 @@ enum LoginStage: Sendable {
     }
 }
 
-/// Counters of sessions; opened sessions are counted as logins.
+/// The counters of sessions.
+///
+/// Opened sessions are counted as logins instead.
 enum SessionCounters {
-    /// Outcomes of checks whether a session token names a live session.
+    /// The counters of checked session tokens.
+    ///
+    /// Each counts one outcome of the check.
     static let live = checks("live")
     static let none = checks("none")
     static let unknown = checks("unknown")
-    /// Sessions that clients ended by a logout.
+    /// The number of sessions that clients ended by a logout.
     static let signedOut = Counter(label: "federation_sessions_signed_out_total")
 
     private static func checks(_ outcome: String) -> Counter {

@@ -1,10 +1,11 @@
 // Logins — how users log in with a provider, and the sessions that follow.
 //
 // This module owns logins by a provider's credential and by its dialog, linking, sessions, signed tokens, nonces, the
-// reports of logins, and the log of logins. `KeptTokens` owns the provider tokens that an application keeps: their
-// encryption and decryption, requests to a provider about them, and the revocation of our permissions.
+// reports of logins, and the log of logins. `KeptTokens` owns the provider tokens that an application keeps: it
+// encrypts and decrypts them, sends requests about them to the provider, and revokes our permissions.
 //
-// It must not know passwords, the parts of an account beside its identities, or any provider beyond its capabilities.
+// The module must not know passwords, the parts of an account other than its identities, or anything about a provider
+// except its capabilities.
 
 package import Applications
 package import Domain
@@ -15,22 +16,27 @@ package import Logging
 package import Mapping
 import Store
 
-/// A client's login request, parsed at the edge.
+/// A client's login request, already parsed.
 ///
-/// A class, since a login that waits for the provider would have a copy in the frame of each waiting function.
+/// A class, since a login that waits for the provider would otherwise have a copy in the frame of each waiting
+/// function.
 package final class LoginRequest: Sendable {
     package let provider: ProviderName
-    /// The credentials of the request; exactly one is expected.
+    /// The members of the request that may hold a credential.
+    ///
+    /// Exactly one credential is expected.
     package let credential: CredentialFields
     /// The client's own mapping: an object of field → property.
     package let mapping: JSONValue?
-    /// The id of the application's app at the provider that the credential is for.
+    /// The id of the app that the credential is for, at the provider.
     package let appID: String?
-    /// The client's present session; the login ends that session if it belongs to the same user.
+    /// The session that the client has before the login.
+    ///
+    /// The login ends it if it belongs to the same user.
     package let previousToken: SessionToken?
     package let client: LoginClient
     package let idempotencyKey: IdempotencyKey?
-    /// The guest whom the login makes a user.
+    /// The guest to whom the login gives an identity.
     package let guest: GuestClaim?
     /// The invitation that a new user presents.
     package let invitation: InvitationToken?
@@ -58,7 +64,9 @@ package final class LoginRequest: Sendable {
     }
 }
 
-/// A guest that a client names; the session shows that the guest is the client's.
+/// A guest that a client names.
+///
+/// The session shows that the client acts for this guest.
 package struct GuestClaim: Sendable {
     package let id: ObjectID
     package let token: SessionToken
@@ -70,14 +78,18 @@ package struct GuestClaim: Sendable {
 }
 
 /// A login that succeeded.
-package struct SignedIn: Sendable {
+package struct LoginResult: Sendable {
     package let user: User
     package let token: SessionToken
     /// Whether this login created the user.
     package let created: Bool
-    /// Permissions at the provider that the user did not grant, so that mapped properties stayed unfilled.
+    /// The permissions that the user did not grant at the provider.
+    ///
+    /// Properties that need them stayed unfilled.
     package let missingPermissions: [String]
-    /// Parts of the profile that do not fit their properties and were left out.
+    /// The parts of the profile that do not fit their properties.
+    ///
+    /// These parts were left out.
     package let omissions: [Omission]
 
     package init(
@@ -95,10 +107,10 @@ package struct SignedIn: Sendable {
     }
 }
 
-/// Logins by a provider's credential.
-package struct SignIn: Sendable {
+/// Logins by the credential of a provider.
+package struct LoginFlow: Sendable {
     let authenticator: Authenticator
-    let writer: SignInWriter
+    let writer: LoginWriter
     let ownFactors: OwnFactors
     let admission: Admission
     let log: LoginLog
@@ -106,7 +118,7 @@ package struct SignIn: Sendable {
 
     package init(
         authenticator: Authenticator,
-        writer: SignInWriter,
+        writer: LoginWriter,
         ownFactors: OwnFactors,
         admission: Admission,
         log: LoginLog,
@@ -120,14 +132,16 @@ package struct SignIn: Sendable {
         self.limits = limits
     }
 
-    /// Logs a user in: verifies the credential, maps the profile, and writes identity, user and session.
+    /// Logs a user in.
     ///
-    /// Logs the outcome in one line.
-    package func signIn(
+    /// It verifies the credential, maps the profile, and writes the identity, the user and the session.
+    ///
+    /// The log gets one line with the outcome.
+    package func login(
         _ request: LoginRequest,
         to loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> LoginResult {
         let started = ContinuousClock.now
         return try await log.telling(of: .credential(request.credential), by: request.provider, in: loaded, logger) {
             () throws(Failure) in

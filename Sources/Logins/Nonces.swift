@@ -28,7 +28,7 @@ package struct Nonces: Sendable {
         self.random = random
     }
 
-    /// Issues a nonce for one ID token of a provider.
+    /// Issues a nonce that a client puts into one ID token of a provider.
     ///
     /// - Throws: `provider_not_configured`, `provider_misconfigured`, `not_found`.
     package func makeNonce(by provider: ProviderName, for loaded: LoadedApplication) throws(Failure) -> IssuedNonce {
@@ -54,8 +54,8 @@ package struct Nonces: Sendable {
             throw Failure(
                 .credentialInvalid,
                 """
-                The nonce of this ID token is none that this service gave out in the last ten minutes. Get one from \
-                users/oauth/\(provider)/nonce and log in with \(loaded.title(of: provider)) again, with that nonce.
+                The nonce of this ID token was not issued by this service, or it has expired. Get a new one from \
+                users/oauth/\(provider)/nonce, and log in with \(loaded.title(of: provider)) again with that nonce.
                 """,
                 cause: "ID token, check 11: not a nonce of ours, or too old"
             )

@@ -4,9 +4,10 @@ import Encodings
 import Store
 
 extension Sessions {
-    /// Returns the live sessions of the session's user: that of the request first, then from the newest to the oldest.
+    /// Returns the live sessions of the user: first the session of the request, then the others from the newest to the
+    /// oldest.
     ///
-    /// Each session has the place where it was opened, as far as the log of logins has it.
+    /// If the log of logins still has the login that opened a session, the session has the place of that login.
     package func sessions(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
@@ -28,9 +29,11 @@ extension Sessions {
         return try await store.endOtherSessions(of: user.objectID, keeping: token.hash, in: loaded.application)
     }
 
-    /// Ends one session of the session's user, which may be the session of the request.
+    /// Ends one session of the user.
     ///
-    /// - Throws: `not_found` for every session that is not the user's, whether it exists or not (T-117).
+    /// It may be the session of the request.
+    ///
+    /// - Throws: `not_found` for every session of another user, whether it exists or not (T-117).
     package func endSession(
         _ id: String,
         ofSession token: SessionToken?,
@@ -40,7 +43,7 @@ extension Sessions {
         guard id.utf8.count == 32, id.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }),
             try await store.endOwnSession(id, of: user.objectID, in: loaded.application)
         else {
-            throw Failure(.notFound, "There is no such session, or it is not one of this user's.")
+            throw Failure(.notFound, "This session does not exist or belongs to another user.")
         }
     }
 }

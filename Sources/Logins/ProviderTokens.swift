@@ -5,14 +5,14 @@ import Providers
 package import Secrets
 package import Store
 
-/// The provider token of the session's identity, as returned to the client.
+/// The provider token that is kept with the session's identity, as the client gets it.
 package struct GivenToken: Sendable {
     package let provider: ProviderName
     package let appID: ProviderAppID
     package let token: ProviderToken
 }
 
-/// The kept provider tokens, for requests of their users.
+/// The kept provider tokens, as their users request them.
 package struct ProviderTokens: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -43,11 +43,11 @@ package struct ProviderTokens: Sendable {
         self.clock = clock
     }
 
-    /// Returns to a client the kept token of the identity that opened the session.
+    /// Returns the kept token of the identity that opened the session.
     ///
-    /// - Throws: `session_invalid` or `account_disabled` as for every use of a session; `not_found` if the application
-    ///   returns no tokens or keeps none of this identity; `credential_revoked` and `credential_expired` for a token
-    ///   that is no longer usable.
+    /// - Throws: `session_invalid` or `account_disabled` if the session cannot be used; `not_found` if the application
+    ///   returns no tokens or keeps none of this identity; `credential_revoked` and `credential_expired` if the token
+    ///   is no longer usable.
     package func keptToken(
         ofSession token: SessionToken?,
         at provider: ProviderName,
@@ -58,14 +58,17 @@ package struct ProviderTokens: Sendable {
         guard loaded.tokenPolicy(of: provider)?.isReturned == true else {
             throw Failure(
                 .notFound,
-                "This application gives no provider tokens back. Its operator can switch it on with keepTokens and returnTokens."
+                """
+                This application does not return provider tokens. The operator can turn it on with keepTokens and \
+                returnTokens.
+                """
             )
         }
         guard let kept = identity.kept else { throw Self.noKeptToken }
         if let end = kept.token.expiresAt, end <= clock.seconds {
             throw Failure(
                 .credentialExpired,
-                "The kept token has expired. Log in with \(loaded.title(of: provider)) again."
+                "The stored token has expired. Log in with \(loaded.title(of: provider)) again."
             )
         }
         return GivenToken(
@@ -75,9 +78,9 @@ package struct ProviderTokens: Sendable {
         )
     }
 
-    /// Reads the profile of the session's identity again and writes it by the stored mapping.
+    /// Fetches the profile of the session's identity again and writes it by the stored mapping.
     ///
-    /// The limits of a login apply, and the requests to the provider are those of a login.
+    /// The limits of a login apply. The requests to the provider are the same as at a login.
     ///
     /// - Throws: The errors of a login with the kept token; `not_found` if no access token is kept.
     package func refreshProfile(
@@ -105,7 +108,7 @@ package struct ProviderTokens: Sendable {
                 case .outdated(let failure): return .outdated(failure)
                 case .done(let refreshed?): return .done(refreshed)
                 case .done(nil):
-                    // A login has just read the profile, and the response of that login names the missing permissions.
+                    // A login has just fetched the profile. The response to that login names the missing permissions.
                     let user = try await sessions.user(of: token, in: loaded)
                     return .done(RefreshedUser(user: user, missingPermissions: []))
                 }
@@ -128,7 +131,7 @@ package struct ProviderTokens: Sendable {
         guard !identity.isRevoked else {
             throw Failure(
                 .credentialRevoked,
-                "\(loaded.title(of: provider)) has withdrawn the access of this person's account. Log in with it again."
+                "\(loaded.title(of: provider)) has revoked the access to this user's account. Log in with it again."
             )
         }
         return identity
@@ -136,20 +139,20 @@ package struct ProviderTokens: Sendable {
 
     private static let noKeptToken = Failure(
         .notFound,
-        "No provider token is kept of the identity of this session. Log in with the provider again."
+        "No provider token is stored for the identity of this session. Log in with the provider again."
     )
 }
 
 extension LoadedApplication {
-    /// Requires that the provider's tokens can be kept.
+    /// Requires a provider whose tokens can be kept.
     ///
     /// - Throws: `not_found` for an unknown provider, and for a provider whose tokens are never kept.
     fileprivate func requireKeeping(of provider: ProviderName) throws(Failure) {
         guard let configured = configured(provider) else {
-            // The use of the session reports defects and missing settings, if the session has a kept token at all.
+            // If the session has a kept token, its use reports defects and missing settings.
             _ = try fields(of: provider)
             return
         }
-        guard configured is any TokenChecking else { throw Self.lacksCapability(configured.title) }
+        guard configured is any TokenChecking else { throw Self.isMissingCapability(configured.title) }
     }
 }

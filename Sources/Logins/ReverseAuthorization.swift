@@ -3,14 +3,14 @@ package import Domain
 package import Limiting
 import Providers
 
-/// The values with which an iOS client obtains an access token for its account (docs/protocols/twitter.md §4).
+/// The values that an iOS client exchanges for an access token of its account (docs/protocols/twitter.md §4).
 package struct ReverseAuth: Sendable {
     package let consumerKey: String
     /// The value that the client sends to the provider as `x_reverse_auth_parameters`.
     package let parameters: String
 }
 
-/// The first half of a reverse authorization: the parameters with which a device signs its own request.
+/// The first half of a reverse authorization: it gets the parameters that a device adds to its own request.
 package struct ReverseAuthorization: Sendable {
     let admission: Admission
     let limits: Limits
@@ -23,7 +23,9 @@ package struct ReverseAuthorization: Sendable {
         self.limits = limits
     }
 
-    /// Fetches the parameters of reverse auth for the named app, or for the first app.
+    /// Fetches the parameters of reverse auth for an app.
+    ///
+    /// Without an app id, uses the first app.
     ///
     /// - Throws: `provider_not_configured`, `not_found`, `overloaded`, and the errors of the provider.
     package func reverseAuth(

@@ -6,13 +6,15 @@ import Metrics
 import Secrets
 package import Store
 
-/// Sessions of users, by their tokens.
+/// The sessions of users.
+///
+/// A session is found by its token.
 package struct Sessions: Sendable {
     let store: Store
     let directory: ApplicationDirectory
     let limits: Limits
 
-    /// Seconds after a login or a password check in which a session may change its user's login methods.
+    /// The seconds after an authentication of the user in which the session may change the user's login methods.
     package static let reauthenticationSeconds = 300
 
     package init(
@@ -33,8 +35,8 @@ package struct Sessions: Sendable {
 
     /// Ends the session.
     ///
-    /// - Throws: `session_invalid` if there is none. Client SDKs with an expired token take that error for a logout
-    ///   that has already happened.
+    /// - Throws: `session_invalid` if the token names no live session. A client SDK with an expired token treats that
+    ///   error as a completed logout.
     package func signOut(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) {
         guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
             throw Failure.sessionInvalid
@@ -53,13 +55,13 @@ package struct Sessions: Sendable {
         return user
     }
 
-    /// Returns the user of a live session by the SHA-256 of its token; nil if there is no live session.
+    /// Returns the user of the live session whose token has this SHA-256; nil if there is no such session.
     ///
     /// - Throws: `account_disabled`.
     func user(ofHash hash: [UInt8], in loaded: LoadedApplication) async throws(Failure) -> User? {
         guard let user = try await liveUser(ofHash: hash, in: loaded) else { return nil }
         guard user.status.mayAct else {
-            throw Failure(.accountDisabled, "This account is disabled. Ask the operator of the app.")
+            throw Failure(.accountDisabled, "This account is disabled. Contact the operator of the app.")
         }
         return user
     }
@@ -89,9 +91,9 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Returns the record of the session's user.
+    /// Returns the user of the session if the id is the user's.
     ///
-    /// - Throws: `not_found` for every other user's id, whether it exists or not (T-117).
+    /// - Throws: `not_found` for the id of every other user, whether the user exists or not (T-117).
     package func ownUser(
         _ id: ObjectID?,
         token: SessionToken?,
@@ -104,23 +106,27 @@ package struct Sessions: Sendable {
 }
 
 extension Failure {
-    /// Returns the same failure for every id other than that of the session's user, whether it exists or not (T-117).
+    /// Returns the failure for an id of another user.
+    ///
+    /// It is the same whether that user exists or not (T-117).
     package static func notOwnUser(_ user: User) -> Failure {
         Failure(
             .notFound,
-            "There is no such user, or it is not the one of this session.",
+            "This user does not exist or is not the user of this session.",
             cause: "the record of another than the session's user \(user.objectID)"
         )
     }
 }
 
 extension UserStatus {
-    /// Whether sessions of a user with this status are valid.
+    /// Whether the sessions of a user with this status are valid.
     fileprivate var mayAct: Bool { self != .disabled }
 }
 
 extension SessionToken {
-    /// The SHA-256 of the token, which the database stores in its place.
+    /// The SHA-256 of the token.
+    ///
+    /// The database stores this hash and not the token.
     package var hash: [UInt8] { Digest.sha256(secret.reveal()) }
 
     /// The public id of the session: users and operators see it in lists of sessions.

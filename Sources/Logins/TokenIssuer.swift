@@ -4,7 +4,9 @@ package import Encodings
 import Secrets
 package import Store
 
-/// A signed token by which another service verifies a user without a request to this service.
+/// A signed token.
+///
+/// Another service verifies the user by it, without a request to this service.
 package struct IssuedToken: Sendable {
     /// A JWT in its compact form.
     package let text: Secret
@@ -12,7 +14,9 @@ package struct IssuedToken: Sendable {
     package let expires: Int64
 }
 
-/// The issuer of signed tokens, by which other services know a user.
+/// The issuer of signed tokens.
+///
+/// Other services recognize a user by such a token.
 package struct TokenIssuer: Sendable {
     let store: Store
     let sessions: Sessions
@@ -37,11 +41,12 @@ package struct TokenIssuer: Sendable {
         self.random = random
     }
 
-    /// Issues a signed token for the session's user.
+    /// Issues a signed token for the user of a session.
     ///
-    /// The token is valid until its expiry, even if the session ends or the user changes. So its lifetime is short.
+    /// The token remains valid until its expiry, even if the session ends or the user changes. Therefore its lifetime
+    /// is short.
     ///
-    /// - Throws: `tokens_off` if the application issues none; `session_invalid`, `account_disabled`.
+    /// - Throws: `tokens_off` if the application issues no tokens; `session_invalid`, `account_disabled`.
     package func signedToken(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
@@ -49,14 +54,17 @@ package struct TokenIssuer: Sendable {
         let application = loaded.application
         let settings = application.settings.tokens
         guard settings.enabled else {
-            throw Failure(.tokensOff, "This application gives out no signed tokens. Its operator can switch them on.")
+            throw Failure(
+                .tokensOff,
+                "This application does not issue signed tokens. The operator can turn them on with the setting tokens."
+            )
         }
         guard let url = address.url else {
             throw Failure(
                 .tokensOff,
                 """
-                Signed tokens name who has issued them, and the operator has not said where this service is reached from outside \
-                (FEDERATION_PUBLIC_URL).
+                Signed tokens need an issuer, and this service has no public URL. The operator must set \
+                FEDERATION_PUBLIC_URL.
                 """
             )
         }
@@ -83,7 +91,8 @@ package struct TokenIssuer: Sendable {
 
     /// Returns the key set that verifies signed tokens, and for how many seconds clients may cache it.
     ///
-    /// The key set is `{"keys": [JWK]}` (RFC 7517 §5). Without an application, it has the keys of all applications.
+    /// The key set is `{"keys": [JWK]}` (RFC 7517 §5). If no application is given, the key set has the keys of all
+    /// applications.
     package func tokenKeySet(of loaded: LoadedApplication?) async throws(Failure) -> (set: JSONValue, seconds: Int) {
         let published = try await tokenKeys.published(of: loaded?.application.id)
         let keys = published.map { key in
@@ -118,7 +127,7 @@ struct TokenClaims {
             "exp": .integer(now + seconds), "jti": .string(id), "sid": .string(session),
             "amr": .array(proofs.methods.map(JSONValue.string)), "acr": .string(proofs.isTwofold ? "aal2" : "aal1"),
         ]
-        // A login by a server's key does not authenticate the user.
+        // A server that logs a user in by its API key does not authenticate the user.
         if proofs.authenticated > 0 { claims.append("auth_time", .integer(proofs.authenticated)) }
         if !roles.isEmpty { claims.append("roles", .array(roles.map(JSONValue.string))) }
         return claims
@@ -126,12 +135,16 @@ struct TokenClaims {
 }
 
 extension SessionProofs {
-    /// Whether the session has two factors, or a passkey that has verified its user, which counts as two.
+    /// Whether the user has shown two factors.
     ///
-    /// A login by a server's key counts as no factor.
+    /// A passkey that has verified its user counts as two.
+    ///
+    /// A login by a server's API key counts as no factor.
     fileprivate var isTwofold: Bool { factor != nil && authenticated > 0 }
 
-    /// The authentication methods in the terms of RFC 8176, and `fed`, which is not one of them: a provider's login.
+    /// The authentication methods by RFC 8176.
+    ///
+    /// For a login by a provider, that RFC has no name: `fed` stands for it.
     fileprivate var methods: [String] {
         var methods: [String] = []
         switch method {

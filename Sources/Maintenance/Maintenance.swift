@@ -20,11 +20,13 @@ package import Store
 /// The background work that keeps identities current and tables small while logins go on.
 ///
 /// It checks kept tokens every day, exchanges short-lived tokens, reads profiles again, deletes tokens that are useless
-/// or no longer to be kept, purges expired rows, and carries out due erasures that providers requested.
+/// or no longer to be kept, purges expired rows, and carries out due erasures.
 ///
-/// Any number of instances run it concurrently. Each claims a few identities at a time with a lease. So no identity is
-/// checked twice, and the claims of a killed instance expire by themselves. Logins have priority: requests to providers
-/// are few at once and paced, and become fewer as an app's rate limit at its provider is used up.
+/// Any number of instances run it concurrently. Each instance claims a few identities at a time, with a lease.
+/// Therefore no identity is checked twice, and the claims of a killed instance expire.
+///
+/// Logins have priority. Only a few requests to providers run at once, with pauses between them. The pauses grow as an
+/// app uses up its rate limit at the provider.
 package struct Maintenance: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -33,16 +35,16 @@ package struct Maintenance: Sendable {
     let check: TokenCheck
     let erasures: Erasures
     let random: RandomSource
-    private let rounds: UpkeepRounds
+    private let rounds: MaintenanceRounds
     private let turns = Turns()
     private let clock: WallClock
-    private let lastRound = Gauge(label: "federation_upkeep_last_round_timestamp_seconds")
+    private let lastRound = Gauge(label: "federation_maintenance_last_round_timestamp_seconds")
 
     /// The intervals and limits of background work.
     package struct Settings: Sendable {
         /// The pause between the end of one round and the beginning of the next.
         package var interval: Duration
-        /// The duration of a claim of identities.
+        /// How long a claim of identities is valid.
         package var lease: Duration
         /// The maximum number of checks per second and instance.
         package var checksPerSecond: Int
@@ -66,7 +68,9 @@ package struct Maintenance: Sendable {
     private static let concurrentChecks = 4
     /// The number of rounds between two purges.
     private static let roundsToPurge = 12
-    /// The maximum number of applications purged in one round: each costs PostgreSQL much even without expired rows.
+    /// The maximum number of applications purged in one round.
+    ///
+    /// A purge is expensive for PostgreSQL even without expired rows.
     private static let purgedAtOnce = 20
 
     package init(
@@ -74,7 +78,7 @@ package struct Maintenance: Sendable {
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
         settings: Settings,
-        rounds: UpkeepRounds = UpkeepRounds(),
+        rounds: MaintenanceRounds = MaintenanceRounds(),
         clock: WallClock,
         random: RandomSource,
         logger: Logger
@@ -96,11 +100,11 @@ package struct Maintenance: Sendable {
 
     /// Runs rounds until the task is cancelled.
     ///
-    /// A round checks at most one batch of each application. So erasures, purges and the checks of other applications
-    /// are on time, however many checks are due.
+    /// A round checks at most one batch of each provider of an application. However many checks are due, erasures,
+    /// purges and the checks of other applications are therefore on time.
     package func run() async {
-        // A build of an index may take long; erasures and checks do not wait for it.
-        let indexes = IndexUpkeep(store: store, directory: directory, interval: settings.interval, logger: logger)
+        // To build an index may take long. Erasures and checks do not wait for it.
+        let indexes = IndexMaintenance(store: store, directory: directory, interval: settings.interval, logger: logger)
         async let indexing: Void = indexes.run()
         await work()
         await indexing
@@ -122,7 +126,7 @@ package struct Maintenance: Sendable {
             untilPurge -= 1
             let turn = Set(line.prefix(Self.purgedAtOnce))
             line.removeFirst(turn.count)
-            // An application with rows left gets its next turn after all others.
+            // An application that still has expired rows gets its next turn after all others.
             line += await purge(applications.filter { turn.contains($0.application.id) }, &report)
             await erase(&report)
             var isMoreDue = false
@@ -151,9 +155,9 @@ package struct Maintenance: Sendable {
     ) async -> Bool {
         let apps = provider.apps.map(\.id)
         let resting = apps.filter { provider.backgroundPace(of: $0) == .none }
-        // Without an app, there may still be tokens to delete.
+        // A provider without an app may still have tokens to delete.
         guard apps.isEmpty || resting.count < apps.count else { return false }
-        // The lease counts from before the claim, so that it ends here before any other instance may claim.
+        // The lease counts from before the claim. So it ends here before another instance may claim the identities.
         let end = ContinuousClock.now + settings.lease
         let claimed: [KeptIdentity]
         do throws(Failure) {
@@ -218,7 +222,7 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// The number of checks that fit into half a lease even at the slow pace.
+    /// The number of checks that fit into half a lease, even at the slow pace.
     private var batchSize: Int {
         let checks = Double(settings.checksPerSecond) * (settings.lease / .seconds(1)) / Double(2 * Self.slowness)
         return min(max(Int(checks), 1), 200)
@@ -226,21 +230,25 @@ package struct Maintenance: Sendable {
 
     /// The factor of the pauses at the slow pace.
     private static let slowness = 4
-    /// The timeout of a check, which takes up to three requests.
+    /// The time limit of a check.
+    ///
+    /// A check takes up to three requests.
     private static let checkTime = Duration.seconds(10)
-    /// The minimum time left to begin a check.
+    /// The time that must be left of a lease to begin a check.
     private static let leastTime = Duration.milliseconds(500)
 
     // MARK: Erasures
 
-    /// Carries out due erasures that providers requested, for all applications: no secret is needed for that.
+    /// Carries out due erasures, even of applications whose secrets do not decrypt.
+    ///
+    /// The erasures come from requests of providers and from operators' lists.
     private func erase(_ report: inout MaintenanceReport) async {
         let due: Set<ApplicationID>
         do throws(Failure) { due = try await store.applicationsWithDueDeletions() } catch {
             report.note(error)
             return
         }
-        // An application with a database of its own has its deletion requests there.
+        // If an application has a database of its own, its deletion requests are there.
         let asked = directory.applications.filter {
             due.contains($0.application.id) || $0.application.database != nil
         }
@@ -255,9 +263,9 @@ package struct Maintenance: Sendable {
 
     // MARK: Expired rows
 
-    /// Purges expired rows, and tokens that have expired or are no longer to be kept.
+    /// Purges expired rows, and deletes tokens that have expired or are no longer to be kept.
     ///
-    /// - Returns: The applications with rows left.
+    /// - Returns: The applications that still have such rows.
     private func purge(_ applications: [LoadedApplication], _ report: inout MaintenanceReport) async -> [ApplicationID]
     {
         var left: [ApplicationID] = []
@@ -280,7 +288,7 @@ package struct Maintenance: Sendable {
                     report.forgotten += ended.rows
                     isDone = isDone && ended.isDone
                 }
-                // Tokens of a provider kind that only a later version knows must not be deleted by this version.
+                // This version must not delete tokens of a provider kind that only a later version knows.
                 let others = keeping + loaded.unknownProviders
                 let count = try await repeated { () throws(Failure) in
                     try await store.dropTokens(of: application, except: others, limit: Self.rowsAtOnce)
@@ -296,14 +304,14 @@ package struct Maintenance: Sendable {
         return left
     }
 
-    /// Purges rows and counts of the log of logins, and anonymizes erased users in the log.
+    /// Purges the log of logins, and anonymizes erased users in the log.
     ///
-    /// Purged are rows past their retention, and rows of deleted applications.
+    /// It purges rows and counts past their retention, and rows of deleted applications.
     private func purgeLogins(_ report: inout MaintenanceReport) async {
         let days = settings.loginLogDays
         do throws(Failure) {
             _ = try await repeated { () throws(Failure) in try await store.forgetErasedLogins(limit: Self.rowsAtOnce) }
-            // An instance writes some thousand rows between two calls.
+            // Between two calls, an instance may add some thousand rows to the log.
             for _ in 0..<20 where !Task.isCancelled {
                 let old = try await repeated { () throws(Failure) in
                     try await store.purgeLogins(olderThanDays: days, limit: Self.rowsAtOnce)
@@ -322,10 +330,10 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// Purges ended sessions from a sixtieth of their table.
+    /// Purges ended sessions from a sixtieth of the table of sessions.
     ///
-    /// A small table is scanned whole, and a large one never so much that the next application would wait for long.
-    /// Each scan begins at a random place, so that the instances together reach all parts in time.
+    /// A small table is scanned as a whole. The scan of a large one is bounded, so the next application does not wait
+    /// for long. Each scan begins at a random place. In this way the scans of all instances reach all parts in time.
     ///
     /// - Returns: The number of purged sessions.
     private func removeEndedSessions(of application: Application) async throws(Failure) -> Int {
@@ -339,10 +347,12 @@ package struct Maintenance: Sendable {
         return removed
     }
 
-    /// Returns the number of parts of a session table in one scan: a sixtieth of them, 64 to 512, of 64 KiB each.
+    /// Returns the number of parts of 64 KiB in one scan: a sixtieth of the table's parts, at least 64 and at most 512.
     static func partsOfTurn(_ parts: Int) -> Int { min(parts, max(64, min(parts / 60, 512))) }
 
-    /// Purges guests without a session, from among some thousands of all guests.
+    /// Purges guests without a session.
+    ///
+    /// One call looks at some thousands of the guests.
     ///
     /// Each scan begins at a random place, as with sessions.
     ///
@@ -362,7 +372,7 @@ package struct Maintenance: Sendable {
         return removed
     }
 
-    /// Repeats a purge until no rows are left, with a bound on repetitions, since other applications have rows, too.
+    /// Repeats a purge until no rows are left, at most ten times: the other applications have expired rows, too.
     private func repeated(
         _ remove: () async throws(Failure) -> Int
     ) async throws(Failure) -> (rows: Int, isDone: Bool) {
@@ -375,11 +385,13 @@ package struct Maintenance: Sendable {
         return (rows, false)
     }
 
-    /// The maximum number of rows in one statement: few, so that nobody waits long for a lock.
+    /// The maximum number of rows in one statement.
+    ///
+    /// It is small, since others wait for the locks of the statement.
     private static let rowsAtOnce = 500
 }
 
-/// A sequence of start times, each a pause after the previous one.
+/// A sequence of start times with a pause after each.
 private final class Turns: Sendable {
     private let next = NIOLockedValueBox(ContinuousClock.now)
 

@@ -7,22 +7,22 @@ import Store
 
 /// The results of one round: numbers, and reasons of failures.
 ///
-/// It names no user, since no reader of a log may learn whom the round concerned.
+/// The report names no user. Readers of a log must not learn which users a round concerned.
 struct MaintenanceReport: Sendable {
     private var results: [String: Int] = [:]
     private var failures: [String: Int] = [:]
     private var cause: String?
-    /// Claimed identities left for later, since requests to the provider paused or the claim had expired.
+    /// Claimed identities left for a later round: requests to the provider had to pause, or the claim had expired.
     var left = 0
     /// Purged rows, by kind.
     var purged: [Expired: Int] = [:]
-    /// Purged sessions, which had ended.
+    /// Purged sessions, all of which had ended.
     var sessions = 0
-    /// Purged guests, who had no session left.
+    /// Purged guests, all of whom had no session left.
     var guests = 0
     /// Purged rows of the log of logins, past their retention.
     var logins = 0
-    /// Deleted tokens, useless or no longer to be kept.
+    /// Deleted tokens that were useless or no longer to be kept.
     var forgotten = 0
     /// Deletion requests that were carried out.
     var erased = 0
@@ -69,12 +69,14 @@ struct MaintenanceReport: Sendable {
     /// Adds the results to the metrics.
     func count() {
         Counter(
-            label: "federation_upkeep_rounds_total",
-            dimensions: [("outcome", failures.isEmpty ? "done" : "hindered")]
+            label: "federation_maintenance_rounds_total",
+            dimensions: [("outcome", failures.isEmpty ? "done" : "blocked")]
         ).increment()
         for result in ["stand", "refreshed", "revoked", "ended", "postponed", "superseded", "exchanged"] {
             guard let number = results[result] else { continue }
-            Counter(label: "federation_upkeep_checks_total", dimensions: [("result", result)]).increment(by: number)
+            Counter(label: "federation_maintenance_checks_total", dimensions: [("result", result)]).increment(
+                by: number
+            )
         }
         var removed: [(String, Int)] = [
             ("sessions", sessions), ("guests", guests), ("logins", logins), ("tokens", forgotten),
@@ -82,13 +84,13 @@ struct MaintenanceReport: Sendable {
         ]
         for (expired, number) in purged { removed.append((expired.name, number)) }
         for (what, number) in removed where number > 0 {
-            Counter(label: "federation_upkeep_removed_total", dimensions: [("what", what)]).increment(by: number)
+            Counter(label: "federation_maintenance_removed_total", dimensions: [("what", what)]).increment(by: number)
         }
     }
 
     /// Returns the round in the form for operators.
-    func round(endedAt moment: Int64) -> UpkeepRounds.Round {
-        UpkeepRounds.Round(ended: moment, failures: failures, cause: cause)
+    func round(endedAt moment: Int64) -> MaintenanceRounds.Round {
+        MaintenanceRounds.Round(ended: moment, failures: failures, cause: cause)
     }
 
     /// Logs one line, unless there was nothing to do.
@@ -109,9 +111,9 @@ struct MaintenanceReport: Sendable {
         guard failures.isEmpty else {
             for (reason, number) in failures { metadata[reason] = "\(number)" }
             if let cause { metadata["cause"] = "\(cause)" }
-            return logger.warning("upkeep", metadata: metadata)
+            return logger.warning("maintenance", metadata: metadata)
         }
-        if !metadata.isEmpty { logger.info("upkeep", metadata: metadata) }
+        if !metadata.isEmpty { logger.info("maintenance", metadata: metadata) }
     }
 }
 

@@ -3,7 +3,7 @@ package import Encodings
 /// A provider's profile without the values that break the rules for length, characters or form.
 ///
 /// A value that does not fit is left out whole, never cut or changed. In an object, members are left out one by one; a
-/// list is left out as a whole. Nothing else of a profile is mapped or kept.
+/// list is left out as a whole. Only this form of a profile is mapped and kept.
 package struct AdmittedProfile: Sendable {
     /// The profile without the omitted values.
     package let fields: JSONObject
@@ -31,7 +31,7 @@ package struct AdmittedProfile: Sendable {
         self.leftOut = leftOut
     }
 
-    /// Stands in paths for object members whose name cannot occur there.
+    /// Stands in a path for the name of an object member that paths cannot contain.
     private static let unnamed = "*"
 
     /// Returns the member without the values that do not fit; nil when nothing remains.
@@ -53,7 +53,8 @@ package struct AdmittedProfile: Sendable {
         let members = object.members.compactMap { inner -> JSONObject.Member? in
             let shape = shape.member(inner.key) ?? .unknown
             guard let innerPlace = FieldPath("\(place.text).\(inner.key)") else {
-                // No path names this member: the omission is recorded for its object, whose other members stay.
+                // No path can name this member, so the omission is recorded under a placeholder. The object's other
+                // members stay.
                 guard let reason = inner.misfit(with: shape) else { return inner }
                 leftOut["\(place.text).\(unnamed)"] = reason
                 return nil

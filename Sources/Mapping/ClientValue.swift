@@ -3,13 +3,13 @@ package import Encodings
 
 /// The conversion of property values that a client sends, at registration or in an update.
 ///
-/// It is the conversion table of `docs/mapping.md` in reverse, so that a client can send back the values of a response.
+/// It reverses the conversion table of `docs/mapping.md`. So a client can send back the values of a response.
 package enum ClientValue {
     /// Converts a value to the type of a property.
     ///
-    /// It differs from the conversion of profiles in the forms of dates that client SDKs send: a number is milliseconds
-    /// since 1970, as in responses, not seconds; a DATE may be any time, of which the day in UTC counts; and half a
-    /// date is refused.
+    /// Dates and times differ from those of profiles, since client SDKs send them in other forms. A number is
+    /// milliseconds since 1970, as in responses, not seconds. A DATE may be any time, and becomes the day of that time
+    /// in UTC. A birthday without its year or day is refused.
     ///
     /// - Parameters:
     ///   - json: The value.
@@ -60,8 +60,8 @@ package enum ClientValue {
     private static func misfit(_ json: JSONValue, _ type: PropertyType) -> String {
         let isOffsetless = json.string.flatMap(MomentText.read(offsetless:)) != nil
         guard isOffsetless, type == .date || type == .dateTime else {
-            return "\(json.kind) was given that does not fit it"
+            return "the value, \(json.kind), does not fit it"
         }
-        return "the time that was given lacks its offset from UTC: end it with Z or with one like +02:00"
+        return "the time has no UTC offset: end it with Z or an offset like +02:00"
     }
 }

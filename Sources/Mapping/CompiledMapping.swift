@@ -20,7 +20,8 @@ package struct CompiledMapping: Sendable {
     /// - Parameters:
     ///   - stored: The operator's mapping, which may write every property.
     ///   - client: The client's mapping; ignored unless the settings allow one. It may write client-mappable properties
-    ///     and, where the settings allow it, undeclared ones. Where both write a property, the stored entry counts.
+    ///     and, if the settings allow it, undeclared ones. If both mappings write a property, the stored mapping's
+    ///     entry counts.
     ///   - fields: The provider's fields.
     ///   - properties: The application's properties with the built-in ones.
     ///   - settings: The application's settings.
@@ -102,14 +103,14 @@ package struct CompiledMapping: Sendable {
     /// - Returns: A `mapping_invalid`.
     package func failure(forUnknownField field: String) -> Failure {
         guard let plan = plan(askingFor: field) else {
-            return Failure(.mappingInvalid, "The provider does not know a field that the mapping asks for.")
+            return Failure(.mappingInvalid, "The provider does not have a field that the mapping requests.")
         }
         let problem = MappingProblem(
             .mappingInvalid,
             plan.reference,
             """
-            \(plan.provider) does not know this field of a person\(plan.hint(forUnknownField: field)); check its spelling and the \
-            version of its API
+            \(plan.provider) does not have this field of a user\(plan.hint(forUnknownField: field)); check its \
+            spelling and the API version
             """
         )
         return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])

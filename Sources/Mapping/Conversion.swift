@@ -65,10 +65,10 @@ enum Conversion {
 
     // MARK: An entry's own type
 
-    /// Returns whether an entry may convert its values to another type than that of its property.
+    /// Returns whether a property of one type can hold values that an entry first converts to another type.
     ///
-    /// Each value of the one type must be a value of the other: texts hold everything but JSON, JSON holds everything,
-    /// DOUBLE holds integers.
+    /// The property's type must hold each value of the entry's type. Texts hold everything but JSON, JSON holds
+    /// everything, DOUBLE holds integers.
     static func column(_ column: PropertyType, holds type: PropertyType) -> Bool {
         switch (column, type) {
         case (.json, _): true

@@ -7,15 +7,15 @@ enum CredentialMark {
         "oauth_token", "oauth_token_secret", "oauth_verifier", "refresh_token", "signed_request",
     ].map { Array($0.utf8) }
 
-    /// The maximum number of encodings of an address inside another one.
-    private static let mostEncodings = 4
+    /// How often an address may be encoded, as a parameter value of an address inside further addresses.
+    private static let maxEncodings = 4
 
-    /// Returns whether a text assigns a value to one of the names, within at most `mostEncodings` encodings.
+    /// Returns whether a text assigns a value to one of the names, also within at most `maxEncodings` encodings.
     ///
-    /// An address may be a parameter value in another one.
+    /// An address that is a parameter value of another address is encoded there with `%XX`.
     static func isCarried(by text: String) -> Bool {
         var bytes = Array(text.utf8)
-        for _ in 0...mostEncodings {
+        for _ in 0...maxEncodings {
             if hasName(bytes) { return true }
             guard let decoded = decoded(bytes) else { return false }
             bytes = decoded
@@ -37,7 +37,7 @@ enum CredentialMark {
         return false
     }
 
-    /// Returns the bytes with one layer of `%XX` decoded and invalid ones kept; nil when there is none.
+    /// Returns the bytes with one layer of `%XX` decoded and invalid ones kept; nil when nothing was decoded.
     private static func decoded(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.contains(UInt8(ascii: "%")) else { return nil }
         var result: [UInt8] = []

@@ -44,7 +44,7 @@ package struct DatePattern: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// Returns the day of a text in the form `YYYY-MM-DD`; lacking for a birthday without year or day.
+    /// Returns the day that a text spells by the pattern, as `YYYY-MM-DD`; lacking for a birthday without year or day.
     func read(_ value: JSONValue) -> Outcome<JSONValue> {
         guard case .string(let text) = value else { return .refused(value.kind) }
         if let date = date(text) { return .value(.string(date.description)) }

@@ -11,7 +11,7 @@ struct DigitReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Consumes the given number of ASCII digits and returns their value; at most nine, which cannot overflow.
+    /// Consumes the given number of ASCII digits, at most nine, and returns their value, which cannot overflow.
     mutating func number(of digits: Int) -> Int? {
         guard (1...9).contains(digits) else { return nil }
         var result = 0
@@ -51,7 +51,7 @@ enum BirthdayText: Equatable {
             guard let date = Self.american(text) ?? Self.iso(text) else { return nil }
             self = .day(date)
         case 5:
-            // In a leap year 02/29 is a day.
+            // 02/29 is a valid day, since 2000 is a leap year.
             var reader = DigitReader(text)
             guard let month = reader.number(of: 2), reader.take(UInt8(ascii: "/")), let day = reader.number(of: 2),
                 CalendarDate(year: 2000, month: month, day: day) != nil

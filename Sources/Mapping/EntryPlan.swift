@@ -6,7 +6,7 @@ final class EntryPlan: Sendable {
     let entry: MappingEntry
     let reference: EntryReference
     let target: MappingTarget
-    /// The type to which values are converted first; the property's type unless the entry has its own.
+    /// The type to which a profile's values are converted first: the entry's own type, or else the property's.
     let type: PropertyType
     /// The default in the property's type.
     let fallback: PropertyValue?
@@ -52,7 +52,7 @@ final class EntryPlan: Sendable {
                 .mappingInvalid,
                 reference,
                 in: .whenMissing,
-                "a required property cannot be cleared; leave \"whenMissing\" away"
+                "a required property cannot be cleared; remove \"whenMissing\""
             )
         }
         fallback = try entry.default.map { (json) throws(MappingProblem) in
@@ -156,7 +156,7 @@ struct RequestedField: Sendable, Equatable {
 /// The result of an entry for one profile, before the rules of `sync`.
 enum EntryOutcome: Sendable {
     case value(PropertyValue)
-    /// The entry's default, since the profile lacks the value, or since the value was left out.
+    /// The entry's default. The profile lacks the value, or the value was left out (then with the omission).
     case fallback(PropertyValue, Omission?)
     /// The profile lacks the value, and the property stays unchanged.
     case missing([MissingField])
@@ -164,7 +164,7 @@ enum EntryOutcome: Sendable {
     case cleared([MissingField])
     /// The profile's value does not fit, and the property stays unchanged.
     case leftOut(Omission)
-    /// The login fails; with an omission when a left-out value is the reason.
+    /// The login fails. The omission is set if a left-out value is the reason.
     case refused(Failure, Omission?)
 }
 
@@ -182,7 +182,7 @@ extension EntryPlan {
         case .refused(let kind): return .refused(.notConvertible(self, kind), nil)
         case .lacking:
             if let fallback { return .fallback(fallback, nil) }
-            let missing = lacks(in: profile.fields, grantedScopes: grantedScopes).map { $0.missing(target.name) }
+            let missing = absentFields(in: profile.fields, grantedScopes: grantedScopes).map { $0.missing(target.name) }
             if target.required { return .refused(.lacking(self, missing), nil) }
             return clears(in: profile.fields) ? .cleared(missing) : .missing(missing)
         }
@@ -195,11 +195,12 @@ extension EntryPlan {
         return target.required ? .refused(.leftOut(self, omission), omission) : .leftOut(omission)
     }
 
-    /// Returns why the entry has no value: the absent fields, or else the present ones, whose values are insufficient.
-    func lacks(in profile: JSONObject, grantedScopes: [String]?) -> [LackingField] {
+    /// Returns the fields because of which the entry has no value: the absent ones; if none is absent, all of its
+    /// fields.
+    func absentFields(in profile: JSONObject, grantedScopes: [String]?) -> [AbsentField] {
         let absent = fields.filter { profile.present($0.name) == nil }
         return (absent.isEmpty ? fields : absent).map { field in
-            LackingField(
+            AbsentField(
                 name: field.name,
                 isAbsent: !absent.isEmpty,
                 permission: absent.isEmpty ? nil : field.permission,
@@ -212,7 +213,7 @@ extension EntryPlan {
 }
 
 /// A field that an entry needs and a profile lacks.
-struct LackingField {
+struct AbsentField {
     let name: String
     /// Whether the profile lacks the field completely; otherwise its value is insufficient.
     let isAbsent: Bool
@@ -240,8 +241,8 @@ extension Failure {
         Failure(
             .profileIncomplete,
             """
-            Property "\(plan.target.name)" needs the field "\(omission.field)" of \(plan.provider), and what this person's profile has \
-            there is not taken, since \(omission.reason.words). It can be mended there.
+            Property "\(plan.target.name)" needs the field "\(omission.field)" of \(plan.provider), and the value in \
+            this user's profile is not usable, because \(omission.reason.words). The user can correct it there.
             """,
             details: [
                 "field": .string(omission.field), "leftOut": .string(omission.reason.rawValue),
@@ -257,8 +258,8 @@ extension Failure {
             return Failure(
                 .permissionMissing,
                 """
-                Property "\(property)" needs the permission "\(permission)" at \(plan.provider), which this login does not have. \
-                Ask for it when logging in there, and log in again.
+                Property "\(property)" needs the permission "\(permission)" at \(plan.provider), which this login does \
+                not have. Request it at the login, and log in again.
                 """,
                 details: [
                     "permission": .string(permission), "field": .string(field.field), "entry": plan.reference.json,
@@ -269,8 +270,8 @@ extension Failure {
         return Failure(
             .profileIncomplete,
             """
-            Property "\(property)" needs the field "\(field)" of \(plan.provider), and this person's profile has none or only part of it. \
-            It can be completed there.
+            Property "\(property)" needs the field "\(field)" of \(plan.provider), which is missing or incomplete in \
+            this user's profile. The user can complete it there.
             """,
             details: ["field": .string(field), "entry": plan.reference.json]
         )

@@ -2,7 +2,7 @@ import Description
 import Domain
 import Encodings
 
-/// A sentence about a broken rule of documents, which repeats nothing of the document.
+/// A sentence about a broken rule of documents; it quotes nothing from the document.
 struct DocumentError: Error {
     let text: String
 
@@ -11,7 +11,7 @@ struct DocumentError: Error {
     }
 }
 
-/// A reader of one entry of a document, which collects all its problems.
+/// A reader of one entry of a document; it collects all problems of the entry.
 struct EntryReader {
     private(set) var problems: [MappingProblem] = []
     /// The property, known even when another part of the entry is invalid.
@@ -71,12 +71,12 @@ struct EntryReader {
         let whenMissing = word(WhenMissing.self, "whenMissing", object)
         if whenMissing != nil, fallback != nil || required?.bool == true {
             invalid(
-                "\"whenMissing\" goes neither with a default nor with \"required\": the value never lacks",
+                "\"whenMissing\" cannot be combined with a default or \"required\", because the value is never missing",
                 in: .whenMissing
             )
         }
         if whenMissing == .clear, let sync, !sync.mayClear {
-            invalid("\"whenMissing\" can be clear where \"sync\" is always or untilEdited", in: .whenMissing)
+            invalid("\"whenMissing\" can be clear only if \"sync\" is always or untilEdited", in: .whenMissing)
         }
         let transforms = transforms(object.present("transform"))
         guard problems.isEmpty, let from, let to else { return nil }

@@ -36,12 +36,12 @@ extension EntryPlan {
                 warning: doubt
             )
         }
-        let lacks = lacks(in: profile.fields, grantedScopes: grantedScopes)
-        let lacking = lacks.map { $0.missing(target.name) }
+        let absent = absentFields(in: profile.fields, grantedScopes: grantedScopes)
+        let lacking = absent.map { $0.missing(target.name) }
         let decisive = lacking.first { $0.permission != nil } ?? lacking.first
         func decision(on value: PropertyValue?, _ change: TracedEntry.Outcome) -> (TracedEntry.Outcome, String) {
             guard !isKept else {
-                return (.skipped, "It is confirmed, or the user's login with a password: no profile takes its place.")
+                return (.skipped, "It is confirmed, or it is the login name: no profile replaces it.")
             }
             return self.decision(on: value, change, user: user, current: current, lastWritten: lastWritten)
         }
@@ -51,7 +51,7 @@ extension EntryPlan {
             return entry(outcome, why, value: value)
         case .fallback(let value, nil):
             let (outcome, why) = decision(on: value, .defaulted)
-            return entry(outcome, "\(lacks.sentences) The default stands in. \(why)", value: value, lacking: decisive)
+            return entry(outcome, "\(absent.sentences) The default stands in. \(why)", value: value, lacking: decisive)
         case .fallback(let value, let omission?):
             let (outcome, why) = decision(on: value, .defaulted)
             return entry(
@@ -61,17 +61,17 @@ extension EntryPlan {
                 leftOut: omission
             )
         case .leftOut(let omission):
-            let rest = user == nil ? "The property is empty." : "The property stays as it is."
+            let rest = user == nil ? "The property is empty." : "The property is unchanged."
             return entry(.leftOut, "\(omission.sentence) \(rest)", leftOut: omission)
         case .missing:
-            let rest = user == nil ? "The property is empty." : "The property stays as it is."
-            return entry(.missing, "\(lacks.sentences) \(rest)", lacking: decisive)
+            let rest = user == nil ? "The property is empty." : "The property is unchanged."
+            return entry(.missing, "\(absent.sentences) \(rest)", lacking: decisive)
         case .cleared:
             guard current != nil else {
-                return entry(.missing, "\(lacks.sentences) The property is empty.", lacking: decisive)
+                return entry(.missing, "\(absent.sentences) The property is empty.", lacking: decisive)
             }
             let (outcome, why) = decision(on: nil, .cleared)
-            return entry(outcome, "\(lacks.sentences) \(why)", lacking: decisive)
+            return entry(outcome, "\(absent.sentences) \(why)", lacking: decisive)
         case .refused(let failure, let omission):
             let isLacking = omission == nil && failure.reason != .valueNotConvertible
             return entry(.refused, failure.message, lacking: isLacking ? decisive : nil, leftOut: omission)
@@ -110,20 +110,22 @@ extension SyncMode {
 }
 
 extension Omission {
-    fileprivate var sentence: String { "What the profile has as \"\(field)\" is left out, since \(reason.words)." }
+    fileprivate var sentence: String {
+        "The value of \"\(field)\" in the profile is left out, because \(reason.words)."
+    }
 }
 
-extension [LackingField] {
+extension [AbsentField] {
     fileprivate var sentences: String { map(\.sentence).joined(separator: " ") }
 }
 
-extension LackingField {
+extension AbsentField {
     fileprivate var sentence: String {
-        guard isAbsent else { return "What the profile has as \"\(name)\" does not give the entry a value." }
+        guard isAbsent else { return "The value of \"\(name)\" in the profile gives the entry no value." }
         guard let permission else { return "The profile has no \"\(name)\"." }
         let state =
             switch isGranted {
-            case true?: "is granted, so this person has none there"
+            case true?: "is granted, so the user has no value there"
             case false?: "is not granted"
             case nil: "may not be granted"
             }

@@ -22,7 +22,7 @@ package indirect enum FieldShape: Sendable, Equatable {
     /// One of these values.
     case constants([JSONValue])
 
-    /// Returns the shape of a member; nil where no member is possible.
+    /// Returns the shape of a member; nil if values of this shape have no members.
     ///
     /// Unlisted members are unknown: the provider may add some.
     func member(_ name: String) -> FieldShape? {
@@ -34,7 +34,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// The known member names; nil where any name is possible, or none.
+    /// The known names of members; nil if any name is possible, or if no member is possible.
     var knownMembers: [String]? {
         switch self {
         case .object(let members): members.keys.sorted()

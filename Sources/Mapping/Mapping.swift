@@ -21,7 +21,7 @@ package struct Mapping: Sendable, Equatable {
     /// - Parameters:
     ///   - json: The dictionary form, `{"email": "email"}`, or, except from a client, the list form.
     ///   - origin: The author. A client's document has only the dictionary form, paths but no templates, and fewer
-    ///     entries. Where an application has client mapping switched off, do not read the client's document at all.
+    ///     entries. If the application does not allow client mappings, do not read the client's document at all.
     /// - Throws: All problems of the document at once.
     package init(_ json: JSONValue, origin: MappingOrigin = .stored) throws(MappingProblems) {
         let document = MappingDocument(json, origin: origin)

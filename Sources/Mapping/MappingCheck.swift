@@ -28,7 +28,7 @@ package enum MappingCheck {
                 problems.append(error)
             }
         }
-        // The document's problems were found in a separate pass; sorting puts all into the order of the entries.
+        // The document's problems were found before those of the plans. Sorting puts all into the order of the entries.
         problems.sort { ($0.position ?? -1) < ($1.position ?? -1) }
         let filled = document.targets
         return problems + unfilled(filled, properties, columns)
@@ -77,13 +77,13 @@ package enum MappingCheck {
         switch plan.entry.from {
         case .path(let path):
             guard let found = fields.shape(of: path) else {
-                throw invalid("nothing lies inside this field of \(fields.provider), which is a plain value")
+                throw invalid("this field of \(fields.provider) is a plain value and has no inner fields")
             }
             shape = found
         case .template(let template):
             for path in template.paths {
                 switch fields.shape(of: path) {
-                case nil: throw invalid("nothing lies inside a field of the template, which is a plain value")
+                case nil: throw invalid("a field of the template is a plain value and has no inner fields")
                 case .list, .object: throw invalid("a template is made of plain values, not of lists and objects")
                 default: continue
                 }

@@ -1,7 +1,7 @@
 import Domain
 import Encodings
 
-/// A mapping document, read as far as possible, so that one reading finds all problems.
+/// A mapping document; it is read past invalid entries, so one reading finds all problems.
 struct MappingDocument {
     /// The valid entries with their positions in the document.
     private(set) var entries: [(entry: MappingEntry, reference: EntryReference)] = []

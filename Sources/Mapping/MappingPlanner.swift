@@ -71,9 +71,9 @@ struct MappingPlanner {
             }
             do throws(MappingProblem) {
                 let place = try place(ofClientTarget: entry.to, reference)
-                // The entry had to pass these checks even where the stored mapping writes the property.
+                // The checks above apply even if the stored mapping writes the property.
                 if stored.contains(entry.to) {
-                    let why = "The stored mapping writes this property, and it counts for more."
+                    let why = "The stored mapping writes this property and takes precedence."
                     steps.append(.skipped(entry, reference, why: why))
                 } else {
                     steps.append(.plan(try EntryPlan(entry, reference, into: place, from: fields)))
@@ -94,13 +94,13 @@ struct MappingPlanner {
         if let property = properties.first(where: { $0.name == name }) {
             guard property.clientMappable else {
                 throw notAllowed(
-                    "the property is not open to clients' mappings; an operator can declare it clientMappable"
+                    "client mappings cannot write this property; an operator can declare it clientMappable"
                 )
             }
             return .column(property)
         }
         guard settings.dynamicProperties else {
-            throw notAllowed("the application has no such property; an operator can declare it")
+            throw notAllowed("the application does not have this property; an operator can declare it")
         }
         if !dynamicNames.contains(name) {
             guard dynamicNames.count + newDynamicNames.count < MappingLimits.dynamicNames else {
@@ -139,8 +139,9 @@ extension EntryPlan {
                 reference,
                 in: .target,
                 """
-                the application has no such property\(NearestName.hint(for: entry.to.text, among: properties.map(\.name.text))); \
-                declare it under "properties"
+                the application does not have this \
+                property\(NearestName.hint(for: entry.to.text, among: properties.map(\.name.text))); declare it under \
+                "properties"
                 """
             )
         }

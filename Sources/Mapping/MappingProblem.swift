@@ -5,7 +5,7 @@ package import Encodings
 package enum MappingOrigin: String, Sendable {
     /// The operator.
     case stored
-    /// The client, with the login; untrusted.
+    /// The client, which sends the mapping with the login; the mapping is untrusted.
     case client
 }
 
@@ -18,7 +18,7 @@ package struct EntryReference: Sendable, Equatable {
     /// The position in the document, counted from 0.
     package let position: Int
     package let type: PropertyType?
-    /// Whether the document has the list form; in the dictionary form an entry has no members of its own.
+    /// Whether the document has the list form; in the dictionary form, an entry is one member and has no parts.
     let isListed: Bool
     /// The source as written, any text.
     private let source: String?

@@ -3,7 +3,7 @@ package import Encodings
 
 /// The JSON Schema of mappings (draft 2020-12).
 package enum MappingSchema {
-    /// The definition `mapping` and the definitions it refers to, except `propertyName` and `propertyType`.
+    /// The definition `mapping`, and the definitions to which it refers, except `propertyName` and `propertyType`.
     package static let definitions =
         JSONValue(
             schema: ##"""

@@ -22,7 +22,7 @@ package struct MappingTarget: Sendable, Equatable {
     package let sync: SyncMode
     /// Whether a login fails when the profile lacks the value.
     package let required: Bool
-    /// Whether a lacking value may clear the property.
+    /// Whether the entry may clear the property when the profile lacks the value.
     package let mayBeCleared: Bool
 
     package var name: PropertyName {
@@ -32,7 +32,7 @@ package struct MappingTarget: Sendable, Equatable {
         }
     }
 
-    /// The type of the property, whatever type the entry converts values to before.
+    /// The type of the property, even if the entry first converts values to another type.
     package var type: PropertyType {
         switch place {
         case .column(let property): property.type
@@ -45,9 +45,11 @@ package struct MappingTarget: Sendable, Equatable {
 package struct MappedProfile: Sendable {
     /// The values for `CompiledMapping.targets`, in the same order; nil for lacking ones.
     package let values: [PropertyValue?]
-    /// The properties to clear where their `sync` would overwrite the value; their values are nil.
+    /// The properties to clear if their `sync` overwrites the present value; their values in `values` are nil.
     package let cleared: [PropertyName]
-    /// The reasons for unchanged or cleared properties, in the order of the targets; none for entries with a default.
+    /// The fields for lack of which properties stay unchanged or are cleared, in the order of the targets.
+    ///
+    /// Entries with a default have none.
     package let missing: [MissingField]
     /// The omissions, including those replaced by a default.
     package let omissions: [Omission]

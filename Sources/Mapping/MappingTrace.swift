@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// The effects of a login on each entry of its mappings, with reasons.
+/// What each entry of the mappings does in a login, with reasons.
 package struct MappingTrace: Sendable {
     /// The traces of the stored mapping's entries in their order, then those of the client's.
     package let entries: [TracedEntry]
@@ -11,9 +11,9 @@ package struct MappingTrace: Sendable {
     package let missingPermissions: [String]
 }
 
-/// The effect of a login on one entry.
+/// What one entry does in a login.
 package struct TracedEntry: Sendable {
-    /// The kind of effect; the raw value is the word in previews.
+    /// The kind of effect on the property; the raw value is the word in previews.
     package enum Outcome: String, Sendable, CaseIterable {
         /// The property gets the value.
         case written
@@ -34,7 +34,7 @@ package struct TracedEntry: Sendable {
     }
 
     package let origin: MappingOrigin
-    /// The position in its document, counted from 0.
+    /// The entry's position in the mapping document, counted from 0.
     package let position: Int
     package let from: String
     package let to: PropertyName

@@ -1,9 +1,11 @@
 package import Domain
 package import Encodings
 
-/// Two mappings, planned as for a login, with their problems; previews use them.
+/// The stored and the client's mapping, planned as for a login, with their problems; previews use them.
 package struct MappingTracer: Sendable {
-    /// The valid part of the mappings; `fields` is the request to the provider.
+    /// The two mappings without their invalid entries.
+    ///
+    /// Its `fields` are the fields that a login would request from the provider.
     package let mapping: CompiledMapping
     /// The problems that make a login fail before the request to the provider.
     package let problems: MappingProblems?
@@ -36,7 +38,8 @@ package struct MappingTracer: Sendable {
         if let stored { planner.add(stored) }
         let document = client.map { MappingDocument($0, origin: .client) }
         planner.add(client: document?.entries.map { ($0.entry, position: $0.reference.position) } ?? [])
-        // A login ignores the document where clients' mappings are off, and fails at an invalid document.
+        // A login ignores the document if the settings allow no client mappings. Otherwise an invalid document makes it
+        // fail.
         let unreadable = settings.clientMapping ? document?.problems ?? [] : []
         problems = MappingProblems(unreadable.isEmpty ? planner.problems : unreadable)
         mapping = CompiledMapping(planner)
@@ -51,8 +54,9 @@ package struct MappingTracer: Sendable {
     ///   - grantedScopes: The permissions of the token; nil when unknown.
     ///   - user: The user; nil when the login creates one.
     ///   - written: The values that the mapping wrote last into properties with `untilEdited`.
-    ///   - kept: The properties that only the user changes, whatever the mapping says.
-    /// - Returns: The effect on each entry, and the failure of the login.
+    ///   - kept: The properties that no mapping may change: a confirmed address, or, of a user with a password, the
+    ///     address and the login name.
+    /// - Returns: The effect of each entry, and the failure of the login.
     package func trace(
         _ profile: AdmittedProfile,
         grantedScopes: [String]?,
@@ -104,7 +108,7 @@ package struct MappingTracer: Sendable {
         )
     }
 
-    /// Returns the trace of an entry that the profile does not reach.
+    /// Returns the trace of an entry that is skipped or refused before the profile is read.
     private func untouched(
         _ entry: MappingEntry,
         _ reference: EntryReference,
@@ -141,7 +145,7 @@ extension User {
 }
 
 extension Failure {
-    /// Returns PostgreSQL's error for a user without a NOT NULL value.
+    /// Returns the failure of a login that PostgreSQL refuses, since the new user has no value for a required property.
     fileprivate static func unfilled(_ property: Property) -> Failure {
         Failure(
             .constraintViolation,

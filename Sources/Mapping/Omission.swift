@@ -1,6 +1,6 @@
 package import Domain
 
-/// A value of a profile that a property does not get, since it does not fit; no part of the value is kept.
+/// A value of a profile that does not fit a property; the property does not get the value, and no part of it is kept.
 package struct Omission: Sendable, Equatable {
     /// The reason; the raw value is the word in previews and the log.
     package enum Reason: String, Sendable, CaseIterable {
@@ -22,14 +22,14 @@ package struct Omission: Sendable, Equatable {
 }
 
 extension Omission.Reason {
-    /// The reason as the words after "since".
+    /// The reason as the words after "because".
     var words: String {
         switch self {
         case .tooLong: "it is too long"
         case .controlCharacters: "it has control characters"
-        case .notAnEmail: "it is no e-mail address"
-        case .notAURL: "it is no address that begins with http or https and names a host and no user"
-        case .credential: "it carries a token or a secret"
+        case .notAnEmail: "it is not an e-mail address"
+        case .notAURL: "it is not an http or https URL with a host and without a user name"
+        case .credential: "it contains a token or a secret"
         }
     }
 }

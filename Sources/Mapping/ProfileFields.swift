@@ -3,7 +3,8 @@ package import Encodings
 
 /// The fields of a provider's profiles: the permission for each, its JSON shape, and a sample profile.
 ///
-/// An unlisted field may still exist at the provider: this catalogue warns about it, but refuses nothing.
+/// A provider may have fields that are not listed. The catalogue gives a warning for an entry that reads such a field,
+/// and refuses no entry.
 package struct ProfileFields: Sendable {
     package typealias Field = (permission: String?, shape: FieldShape)
 
@@ -11,7 +12,7 @@ package struct ProfileFields: Sendable {
     let provider: String
     /// A fictitious profile with all listed fields.
     package let sample: JSONObject
-    /// Names in other systems, such as claims of an ID token, with the equivalent fields.
+    /// Names of fields in other systems, such as claims of an ID token, each with the field here.
     private let synonyms: [String: String]
     /// Whether the provider refuses every login that requests a field unknown to it.
     private let refusesUnknownFields: Bool
@@ -49,8 +50,8 @@ package struct ProfileFields: Sendable {
 
     /// Returns the JSON shape at a path.
     ///
-    /// The shape is `unknown` where the catalogue says nothing, and nil where no value is possible: inside a text or
-    /// number.
+    /// The shape is `unknown` if the catalogue does not list the path. It is nil if no value is possible there, inside
+    /// a text or a number.
     func shape(of path: FieldPath) -> FieldShape? {
         var shape = shape(of: path.field)
         for name in path.inner {
@@ -66,8 +67,8 @@ package struct ProfileFields: Sendable {
         guard let field = fields[path.field] else {
             let consequence =
                 refusesUnknownFields
-                ? "every login is refused if \(provider) does not have it" : "the property stays as it is without it"
-            return "\(path.field) is no known field of \(provider)\(hint(for: path)): \(consequence)"
+                ? "every login is refused if \(provider) does not have it" : "without it the property is unchanged"
+            return "\(path.field) is not a known field of \(provider)\(hint(for: path)): \(consequence)"
         }
         var (shape, place) = (field.shape, path.field)
         for name in path.inner {
@@ -115,7 +116,8 @@ package struct ProfileFields: Sendable {
 }
 
 extension FieldShape {
-    /// Returns the values that are no objects, with their paths and sample values; a list continues in its elements.
+    /// Returns the paths to values that are no objects, with their sample values; a path leads into the elements of
+    /// lists.
     fileprivate func leaves(
         at path: String,
         _ sample: JSONValue?

@@ -4,7 +4,7 @@ import Encodings
 extension SyncMode {
     /// Returns whether a repeated login overwrites the user's value.
     ///
-    /// `SignInStatement` has the same rules in SQL, where a login decides by the values that it locks.
+    /// A login itself decides by the same rules in SQL (`LoginStatement`), on rows that it has locked.
     ///
     /// - Parameters:
     ///   - current: The user's value; nil when empty.
@@ -40,7 +40,7 @@ extension PropertyValue? {
 }
 
 extension JSONValue {
-    /// Returns whether both are equal as jsonb, where numbers are compared by value, whatever their notation.
+    /// Returns whether both are equal as jsonb, which compares numbers by value, not by notation.
     fileprivate func isStoredLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let left), .number(let right)):

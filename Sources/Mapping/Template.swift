@@ -68,8 +68,8 @@ package struct Template: Sendable, Equatable {
 
     /// Returns the text with the profile's values.
     ///
-    /// It is lacking when all fields are, and refused when one is a list or an object. Around a lacking field, spaces
-    /// at the ends of the text are removed, and two adjacent spaces become one.
+    /// The result is lacking when all fields are lacking, and refused when a field is a list or an object. Around a
+    /// lacking field, spaces at the ends of the text are removed, and two adjacent spaces become one.
     func render(_ profile: JSONObject) -> Outcome<JSONValue> {
         var result = ""
         var foundAny = false

@@ -23,7 +23,7 @@ enum TextRule {
 
     /// Returns why a text does not fit; nil when it does.
     func misfit(of text: String) -> Omission.Reason? {
-        guard text.utf8.count <= mostBytes else { return .tooLong }
+        guard text.utf8.count <= maxBytes else { return .tooLong }
         // The fast path: one pass over the bytes shows that almost all texts need no further check.
         var (isPlain, isAssigning, hasScheme) = (true, false, false)
         for byte in text.utf8 {
@@ -39,7 +39,7 @@ enum TextRule {
         switch self {
         case .line, .prose:
             return hasScheme && !WebAddress.isOne(text) && WebAddress.isMeant(by: text) ? .notAURL : nil
-        // Spaces around the address are left for a transform to remove.
+        // Spaces around the address are accepted here: a transform may remove them.
         case .email: return EmailAddress(text.trimmed) == nil ? .notAnEmail : nil
         case .url: return WebAddress.isOne(text) ? nil : .notAURL
         }
@@ -54,14 +54,14 @@ enum TextRule {
         }
     }
 
-    /// Returns why the name of an object's member, which is stored with it, does not fit.
+    /// Returns why the name of an object's member does not fit; nil when it does.
     ///
-    /// Pages at Facebook, for example, have an `access_token`.
+    /// The name is stored with the value. Pages at Facebook, for example, have an `access_token`.
     static func misfit(ofKey key: String) -> Omission.Reason? {
         CredentialMark.isName(Array(key.utf8)) ? .credential : line.misfit(of: key)
     }
 
-    private var mostBytes: Int {
+    private var maxBytes: Int {
         switch self {
         case .line, .email: MappingLimits.lineBytes
         case .url: MappingLimits.addressBytes

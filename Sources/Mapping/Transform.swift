@@ -1,6 +1,6 @@
 package import Encodings
 
-/// A change of a value between profile and conversion; the list of transforms is closed.
+/// A change of a profile's value before its conversion; documents cannot define further kinds of changes.
 package enum Transform: Sendable, Equatable {
     /// Removes white space at both ends of a text.
     case trim

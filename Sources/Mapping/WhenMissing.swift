@@ -4,7 +4,7 @@ import Domain
 package enum WhenMissing: String, Sendable, CaseIterable {
     /// The property stays unchanged.
     case keep
-    /// The property is cleared where `sync` would overwrite its value.
+    /// The property is cleared if `sync` would overwrite its value.
     case clear
 }
 
@@ -15,7 +15,7 @@ enum Clearing: Sendable {
     case always
     /// When the profile has the object that would contain the value.
     ///
-    /// A value absent from the object no longer exists. Without the object nothing is known, for example where the
+    /// A value absent from the object no longer exists. If the object is absent, too, nothing is known: perhaps the
     /// login did not ask for the permission.
     case insideObject
 
@@ -39,6 +39,6 @@ enum Clearing: Sendable {
 }
 
 extension SyncMode {
-    /// Whether a lacking value may overwrite one; the other modes write only once, or where there is none.
+    /// Whether a lacking value may clear the property; the other modes write only once, or only while it is empty.
     var mayClear: Bool { self == .always || self == .untilEdited }
 }

@@ -3,9 +3,9 @@ import Encodings
 import Glibc
 package import Logging
 
-/// A log handler that writes one line of JSON per event.
+/// A log handler that writes one line of JSON for each event.
 ///
-/// Example: `{"time":"…","level":"info","message":"login",…}`, with the metadata as further members.
+/// An example is `{"time":"…","level":"info","message":"login",…}`. The metadata are further members.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -13,7 +13,7 @@ package struct JSONLogHandler: LogHandler {
         get { own ?? level.current }
         set { own = newValue }
     }
-    /// The level of this logger, if it was set; nil for the level of the process.
+    /// The level that was set for this logger; nil if the level of the process applies.
     private var own: Logger.Level?
     private let level: LogLevel
     private let output: LineOutput
@@ -22,7 +22,7 @@ package struct JSONLogHandler: LogHandler {
     /// - Parameters:
     ///   - level: The lowest level that is written.
     ///   - output: The output for the lines.
-    ///   - notices: The limit for lines of the level `notice`, of which clients can cause any number.
+    ///   - notices: The limit for lines of the level `notice`. Clients can cause any number of these lines.
     package init(level: LogLevel, output: LineOutput, notices: NoticeLimit? = nil) {
         self.level = level
         self.output = output
@@ -41,7 +41,7 @@ package struct JSONLogHandler: LogHandler {
         }
         var members = event.metadata.map(Array.init) ?? []
         for member in metadata where event.metadata?[member.key] == nil { members.append(member) }
-        // The position in a trace.
+        // The provided metadata is the position in a trace.
         if let provided = metadataProvider?.get() { members += provided }
         var texts = members.sorted { $0.key < $1.key }.map { key, value in
             (key == Self.requestKey ? "request" : key, value.description)
@@ -51,7 +51,7 @@ package struct JSONLogHandler: LogHandler {
         if event.level == .critical { output.flush() }
     }
 
-    /// Returns a line with its line end.
+    /// Returns a line that ends with a line break.
     static func line(level: Logger.Level, message: String, members: [(name: String, text: String)]) -> [UInt8] {
         var writer = JSONWriter(capacity: 320)
         writer.object { writer in
@@ -66,7 +66,7 @@ package struct JSONLogHandler: LogHandler {
     /// The key under which the HTTP library keeps the id of the request.
     private static let requestKey = "hb.request.id"
 
-    /// Truncates a text, so that a line stays readable whatever the source of the text.
+    /// Returns the first 1024 bytes of a text, so that a line stays readable wherever the text comes from.
     private static func bounded(_ text: String) -> String {
         text.utf8.count <= 1024 ? text : String(decoding: text.utf8.prefix(1024), as: UTF8.self) + "…"
     }

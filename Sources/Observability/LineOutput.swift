@@ -4,9 +4,9 @@ import NIOConcurrencyHelpers
 
 /// A file descriptor to which whole lines are written.
 ///
-/// Logging only buffers a line; a dispatch queue collects lines for a few milliseconds and writes them with one call.
-/// So a reader that has stopped reading blocks no one: lines beyond the capacity are dropped. Once there is room again,
-/// a line tells how many were dropped.
+/// Logging only buffers a line. A dispatch queue collects lines for a few milliseconds and writes them with one call.
+/// So a reader that has stopped reading blocks no request. Lines beyond the capacity are dropped. When there is room
+/// again, a line states how many were dropped.
 package final class LineOutput: Sendable {
     private struct State {
         var waiting: [UInt8] = []
@@ -16,16 +16,16 @@ package final class LineOutput: Sendable {
     }
 
     private let descriptor: Int32
-    /// The most bytes in the buffer.
+    /// The maximum number of bytes in the buffer.
     private let capacity: Int
     private let state = NIOLockedValueBox(State())
     private let queue = DispatchQueue(label: "log")
 
     private static let gathering = DispatchTimeInterval.milliseconds(20)
-    /// The longest time that the end of the process waits for a reader.
-    private static let patience = DispatchTimeInterval.seconds(2)
+    /// How long the end of the process waits for the reader.
+    private static let timeout = DispatchTimeInterval.seconds(2)
 
-    /// Standard output, with room for some thousand lines.
+    /// Standard output, with a buffer for some thousand lines.
     package static let standard = LineOutput(descriptor: STDOUT_FILENO, capacity: 1_048_576)
 
     package init(descriptor: Int32, capacity: Int) {
@@ -33,10 +33,10 @@ package final class LineOutput: Sendable {
         self.capacity = capacity
     }
 
-    /// The number of lines dropped since the start.
+    /// The number of dropped lines since the start.
     package var dropped: Int { state.withLockedValue { $0.droppedInAll } }
 
-    /// Buffers a line, which includes its line end.
+    /// Buffers a line that ends with a line break.
     func write(_ line: [UInt8]) {
         let mustSchedule = state.withLockedValue { state in
             if state.waiting.count + line.count <= capacity {
@@ -60,7 +60,7 @@ package final class LineOutput: Sendable {
             self.drain()
             written.signal()
         }
-        _ = written.wait(timeout: .now() + Self.patience)
+        _ = written.wait(timeout: .now() + Self.timeout)
     }
 
     private func drain() {

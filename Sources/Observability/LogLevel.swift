@@ -3,19 +3,27 @@ package import Logging
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The lowest level that this process logs, which an operator may change for a limited time.
+/// The lowest level that this process logs.
+///
+/// An operator may change the level for a limited time.
 package final class LogLevel: Sendable {
-    /// The current level, and the end of a change.
+    /// The current level, and the time at which a change ends.
     package struct State: Sendable, Equatable {
         package let level: Logger.Level
-        /// The time when the configured level returns, in Unix milliseconds; nil while it is in force.
+        /// The time when the configured level returns, in Unix milliseconds.
+        ///
+        /// Nil while the configured level is in force.
         package let until: Int64?
     }
 
-    /// The configured level, which is in force outside of a change.
+    /// The configured level.
+    ///
+    /// It is in force unless an operator has changed the level.
     package let configured: Logger.Level
     private let levels = Logger.Level.allCases
-    /// The index of the level in `levels`; a separate atomic, since it is read for every possible log line.
+    /// The index of the level in `levels`.
+    ///
+    /// It is an atomic, since every log statement reads it.
     private let position: Synchronization.Atomic<Int>
     private let change = NIOLockedValueBox((number: 0, until: Int64?.none))
     /// The queue on which changes end, in the order of their ends.
@@ -32,10 +40,10 @@ package final class LogLevel: Sendable {
         change.withLockedValue { State(level: current, until: $0.until) }
     }
 
-    /// Logs from another level on, until the time has passed or the level is changed again.
+    /// Changes the level until the time has passed or the level is changed again.
     ///
     /// - Parameters:
-    ///   - level: The level.
+    ///   - level: The new level.
     ///   - milliseconds: The duration of the change.
     ///   - now: The current time, in Unix milliseconds.
     package func set(_ level: Logger.Level, for milliseconds: Int64, now: Int64) {

@@ -3,25 +3,26 @@ import Logging
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// A limit of log lines per second and kind, so that a client with endless refused requests does not fill the disk.
+/// A limit on the log lines of each kind in a second.
 ///
-/// Lines beyond the limit are counted. A line tells how many were left out, at the latest a second after the first of
-/// them. A kind is a message with its `outcome` or `reason`, which are all fixed texts of the service.
+/// It keeps a client with endless refused requests from filling the disk. Lines beyond the limit are counted. At the
+/// latest one second after the first of them, a line states how many were left out. A kind is a message together with
+/// its `outcome` or `reason`. All of these are fixed texts of the service.
 package final class NoticeLimit: Sendable {
     private let output: LineOutput
     private let repetitions: NIOLockedValueBox<Repetitions>
     private let queue = DispatchQueue(label: "log notices")
     private let leftOutInAll = Synchronization.Atomic<Int>(0)
 
-    /// The number of lines left out since the start.
+    /// The number of lines that were left out since the start.
     package var leftOut: Int { leftOutInAll.load(ordering: .relaxed) }
 
     package init(output: LineOutput, perSecond: Int = 100) {
         self.output = output
-        repetitions = NIOLockedValueBox(Repetitions(most: perSecond))
+        repetitions = NIOLockedValueBox(Repetitions(max: perSecond))
     }
 
-    /// Whether a line of this kind may be written; counts the line in any case.
+    /// Counts a line, and returns whether the line may be written.
     func admits(_ kind: Repetitions.Kind) -> Bool {
         switch repetitions.withLockedValue({ $0.count(kind, at: .now) }) {
         case .written: return true
@@ -35,7 +36,7 @@ package final class NoticeLimit: Sendable {
         }
     }
 
-    /// Writes how many lines of each kind have been left out since the last report.
+    /// Writes how many lines of each kind were left out since the last report.
     package func report() {
         for (kind, lines) in repetitions.withLockedValue({ $0.takeLeftOut(at: .now) }) {
             var members = [("of", kind.message)]
@@ -46,7 +47,9 @@ package final class NoticeLimit: Sendable {
     }
 }
 
-/// The number of lines of each kind in the current second; times are passed as arguments.
+/// The number of lines of each kind in the current second.
+///
+/// Times are arguments.
 struct Repetitions: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -57,7 +60,9 @@ struct Repetitions: Sendable {
 
     enum Verdict: Equatable {
         case written
-        /// `isFirst`: the first line left out since `takeLeftOut`, which must be called again.
+        /// `isFirst`: no other line was left out since the last call of `takeLeftOut`.
+        ///
+        /// The caller must then call it again later.
         case leftOut(isFirst: Bool)
     }
 
@@ -68,19 +73,19 @@ struct Repetitions: Sendable {
     }
 
     static let seconds = 1.0
-    private let most: Int
+    private let max: Int
     private var counts: [Kind: Count] = [:]
     private var isDue = false
 
-    init(most: Int) {
-        self.most = most
+    init(max: Int) {
+        self.max = max
     }
 
     mutating func count(_ kind: Kind, at now: Instant) -> Verdict {
         var count = counts[kind] ?? Count(begin: now)
         if Self.isOver(count, at: now) { count = Count(begin: now, leftOut: count.leftOut) }
         defer { counts[kind] = count }
-        guard count.written >= most else {
+        guard count.written >= max else {
             count.written += 1
             return .written
         }
@@ -89,7 +94,9 @@ struct Repetitions: Sendable {
         return .leftOut(isFirst: !isDue)
     }
 
-    /// Returns the kinds and numbers of the lines left out, sorted by kind, and resets the numbers.
+    /// Returns the kinds of the lines that were left out and their numbers, sorted by kind.
+    ///
+    /// Sets the numbers to 0.
     mutating func takeLeftOut(at now: Instant) -> [(kind: Kind, lines: Int)] {
         isDue = false
         let leftOut = counts.filter { $0.value.leftOut > 0 }.map { ($0.key, $0.value.leftOut) }

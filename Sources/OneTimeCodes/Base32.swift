@@ -5,9 +5,9 @@ package enum Base32 {
 
     /// Decodes a text; nil when it is not valid.
     ///
-    /// Either case, spaces anywhere and padding at the end are accepted, since users and programs write them. Refused
-    /// are any other character, a length that no number of bytes has, padding that does not fill up to a multiple of
-    /// eight, and bits in the last character that belong to no byte.
+    /// Users and programs write either case, spaces anywhere, and padding at the end: all three are accepted. Any other
+    /// character is refused. So are a length that no number of bytes has, padding that does not fill up to a multiple
+    /// of eight, and nonzero bits in the last character that belong to no byte.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let characters = text.utf8.filter { $0 != UInt8(ascii: " ") }
         let digits = characters.prefix { $0 != padding }
@@ -49,7 +49,7 @@ package enum Base32 {
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> bits))
             }
         }
-        // Five remaining bits or more are a character that completes no byte; fewer bits must be zero.
+        // Five or more remaining bits are a character that completes no byte. Fewer remaining bits must be zero.
         guard bits < 5, buffer & (1 << bits - 1) == 0 else { return nil }
         return bytes
     }

@@ -1,18 +1,18 @@
 package import Crypto
 package import Domain
 
-/// One-time codes for delivery by SMS or by mail: six digits.
+/// One-time codes of six digits, for delivery by SMS or by mail.
 ///
-/// A code is computed from its purpose, so that no code is stored.
+/// No code is stored: each is computed from its purpose.
 package struct DeliveredCodes: Sendable {
     private let key: SymmetricKey
 
-    /// Creates the codes of a key.
+    /// Creates the codes that are computed with a key.
     ///
     /// - Parameter key: A key that has no other use.
     package init(key: SymmetricKey) { self.key = key }
 
-    /// Returns the code for a purpose: the same bytes have the same code, and no other purpose may have these bytes.
+    /// Returns the code for a purpose; equal bytes give the same code, so each purpose needs bytes of its own.
     package func code(for purpose: [UInt8]) -> Secret { Secret(digits(for: purpose).text) }
 
     /// Returns whether a user's input is the code for a purpose, in constant time.
@@ -22,8 +22,8 @@ package struct DeliveredCodes: Sendable {
 
     /// Returns the digits for a purpose, with a negligible bias.
     ///
-    /// Of 2^64 numbers as many end in one code as in another, give or take one: no code is more likely than another by
-    /// more than one part in 10^13.
+    /// The digits are the end of a number of 64 random bits. For each code there are equally many such numbers, give or
+    /// take one. So no code is more likely than another by more than one part in 10^13.
     private func digits(for purpose: [UInt8]) -> SixDigits {
         let code = HMAC<SHA256>.authenticationCode(for: purpose, using: key)
         return SixDigits(lastOf: code.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

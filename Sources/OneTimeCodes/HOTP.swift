@@ -1,6 +1,6 @@
 import Crypto
 
-/// The number of a one-time password by counter (RFC 4226), with HMAC-SHA-1, as every authenticator app computes it.
+/// The number of a one-time password by counter (RFC 4226), with HMAC-SHA-1, which all authenticator apps use.
 enum HOTP {
     /// Returns the 31 bits that RFC 4226 §5.3 takes from the HMAC; their last decimal digits are the code.
     static func number(key: SymmetricKey, counter: UInt64) -> UInt32 {

@@ -3,5 +3,5 @@
 // It owns codes by counter and by time (HOTP, TOTP), with the address and the QR code that give an app its secret,
 // recovery codes with their stored form, delivered codes, and the input forms of all of them.
 //
-// It must not know users' records, SQL, HTTP or the delivery of codes, nor store used codes: time, randomness and the
-// last step are arguments.
+// It must not know users' records, SQL, HTTP or the delivery of codes. It does not store used codes. Time, randomness
+// and the last used step are arguments.

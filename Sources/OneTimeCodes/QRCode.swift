@@ -2,7 +2,7 @@ import CQREncode
 
 /// A text as a QR code (ISO/IEC 18004), to be scanned off a screen.
 package struct QRCode: Sendable, Equatable {
-    /// The rows of modules from the top, each from the left, without the quiet zone: whether a module is dark.
+    /// The rows of modules from top to bottom, each from left to right, without the quiet zone; true for a dark module.
     package let modules: [[Bool]]
 
     /// The width in light modules of the quiet zone, which ISO/IEC 18004 requires on every side.
@@ -24,7 +24,7 @@ package struct QRCode: Sendable, Equatable {
 
     /// The code as an SVG image, with modules as units.
     ///
-    /// The image has no size, script or style of its own, so that it fits into any page.
+    /// The image has no size, script or style of its own. So it fits into any page.
     package var svg: String {
         let side = modules.count + 2 * Self.quietZone
         var path = ""

@@ -2,7 +2,7 @@ import Crypto
 package import Domain
 import Encodings
 
-/// A recovery code in place of all other lost factors: 80 random bits, shown once, to be kept on paper.
+/// A recovery code in place of all lost factors: 80 random bits, shown once, for the user to keep on paper.
 package struct RecoveryCode: Sendable {
     /// 16 characters of Crockford's Base32.
     private let characters: String
@@ -44,10 +44,10 @@ package struct RecoveryCode: Sendable {
         Array(SHA256.hash(data: Array("federation: recovery code\n\(user)\n\(characters)".utf8)))
     }
 
-    /// Crockford's alphabet, which has no I, L and O, since they look like digits, and no U.
+    /// Crockford's alphabet, without I, L and O, which look like digits, and without U.
     ///
-    /// A code is copied by hand from paper, so misread characters must be correctable; RFC 4648's alphabet has no such
-    /// rule.
+    /// Users copy a code from paper by hand. With this alphabet, a misread letter can be corrected. RFC 4648 has no
+    /// rule for misread characters.
     private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
     private static func canonical(_ character: UInt8) -> UInt8 {

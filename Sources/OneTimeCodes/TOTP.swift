@@ -6,22 +6,22 @@ import Encodings
 package struct TOTP: Sendable {
     private let key: SymmetricKey
 
-    /// Creates the passwords of a factor's secret.
+    /// Creates the one-time passwords that are computed with a secret.
     package init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
-    /// Creates the passwords of a secret in the form of ``base32``; nil when the text is not valid.
+    /// Creates the one-time passwords of a secret, given in the form of ``base32``; nil when the text is not valid.
     package init?(base32 text: Secret) {
         guard let secret = Base32.decode(text.reveal()), !secret.isEmpty else { return nil }
         self.init(secret: secret)
     }
 
-    /// Creates a new secret: 160 random bits, as RFC 4226 §4 recommends.
+    /// Creates the one-time passwords of a new secret: 160 random bits, as RFC 4226 §4 recommends.
     package init(_ random: RandomSource) { self.init(secret: random.bytes(20)) }
 
-    /// The secret in the form that apps take, and that is stored, encrypted.
+    /// The secret as Base32: the form that apps accept, and that the service stores encrypted.
     package var base32: Secret { Secret(key.withUnsafeBytes { Base32.encode(Array($0)) }) }
 
-    /// Returns the step of 30 seconds of a moment; the first step of 1970 is 0.
+    /// Returns the number of the 30-second step that contains a time; step 0 begins at 1970.
     package static func step(at unixSeconds: Int64) -> Int64 {
         let (step, rest) = unixSeconds.quotientAndRemainder(dividingBy: 30)
         return rest < 0 ? step - 1 : step
@@ -32,10 +32,11 @@ package struct TOTP: Sendable {
 
     /// Returns the step whose code a user has typed; nil when no accepted step has that code.
     ///
-    /// The current step, the one before and the one after are accepted, since clocks differ and users type slowly; but
-    /// only steps later than the last used one. The caller stores the step, so that each step is single-use (RFC 6238
-    /// §5.2). When two steps have the same code, the later step is returned, or the code could be used twice. All three
-    /// codes are computed and compared in full, so the time does not reveal which one matched.
+    /// The current step, the one before and the one after are accepted, since clocks differ and users type slowly.
+    /// Steps up to the last used one are not accepted. The caller stores the returned step, so each step is single-use
+    /// (RFC 6238 §5.2). If two steps have the same code, the later step is returned: with the earlier one, the code
+    /// could be used twice. All three codes are computed and compared in full, so the time does not reveal which one
+    /// matched.
     package func matchingStep(of code: String, at unixSeconds: Int64, after lastStep: Int64?) -> Int64? {
         guard let typed = SixDigits(typed: code) else { return nil }
         let current = Self.step(at: unixSeconds)
@@ -47,7 +48,7 @@ package struct TOTP: Sendable {
         return matching
     }
 
-    /// Returns the digits of a step; for a step before 1970 the counter has the same bits.
+    /// Returns the digits of a step; a step before 1970 is negative, and its bits are the counter.
     private func digits(step: Int64) -> SixDigits {
         SixDigits(lastOf: UInt64(HOTP.number(key: key, counter: UInt64(bitPattern: step))))
     }
@@ -73,7 +74,7 @@ extension TOTP {
     }
 
     /// Returns a text without colons and control characters, truncated to a number of bytes of UTF-8.
-    private static func label(_ text: String, atMost most: Int) -> String {
+    private static func label(_ text: String, atMost max: Int) -> String {
         let words = text.unicodeScalars.split { scalar in
             scalar == ":" || scalar.properties.isWhitespace || scalar.properties.generalCategory == .control
         }
@@ -81,7 +82,7 @@ extension TOTP {
         var count = 0
         for scalar in words.joined(separator: " ".unicodeScalars) {
             count += UTF8.width(scalar)
-            guard count <= most else { break }
+            guard count <= max else { break }
             label.append(scalar)
         }
         return String(label)

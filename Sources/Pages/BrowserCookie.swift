@@ -1,16 +1,20 @@
 package import Domain
 package import HTTPTypes
 
-/// A cookie of the service for its own host alone, which no script reads.
+/// A cookie of the service for its own host alone.
 ///
-/// The prefix `__Host-` keeps other hosts of the domain from setting the cookie, and requires HTTPS. Deployments
-/// without HTTPS are for development, on loopback.
+/// No script can read the cookie.
+///
+/// The prefix `__Host-` requires HTTPS, and keeps other hosts of the domain from setting the cookie. Deployments
+/// without HTTPS have no prefix. They are for development, on loopback.
 package struct BrowserCookie: Sendable {
-    /// The requests with which a browser sends the cookie.
+    /// The requests in which a browser sends the cookie.
     package enum SameSite: String, Sendable {
-        /// Only requests that pages of the service cause.
+        /// Only requests that a page of the service causes.
         case strict = "Strict"
-        /// Also links of other sites, by which a provider sends a browser back.
+        /// Also links from other sites.
+        ///
+        /// A provider sends a browser back by such a link.
         case lax = "Lax"
     }
 
@@ -18,8 +22,10 @@ package struct BrowserCookie: Sendable {
     private let isSecure: Bool
     private let sameSite: SameSite
 
-    /// More pairs than a browser sends, even with other cookies of the host.
-    private static let mostPairs = 200
+    /// The maximum number of pairs that are read.
+    ///
+    /// No browser sends more, even with other cookies of the host.
+    private static let maxPairs = 200
 
     package init(_ name: String, isSecure: Bool, sameSite: SameSite) {
         self.name = isSecure ? "__Host-" + name : name
@@ -27,14 +33,16 @@ package struct BrowserCookie: Sendable {
         self.sameSite = sameSite
     }
 
-    /// Returns the cookie between the beginning and the end of login dialogs.
+    /// Returns the cookie of a browser that is in a login dialog.
     ///
     /// All dialogs of a browser share the cookie, since several may be open at once.
     package static func dialog(isSecure: Bool) -> BrowserCookie {
         BrowserCookie("federation-dialog", isSecure: isSecure, sameSite: .lax)
     }
 
-    /// Returns the value of `Set-Cookie`; without `seconds`, the browser forgets the cookie when it closes.
+    /// Returns the value of `Set-Cookie`.
+    ///
+    /// Without `seconds`, the browser deletes the cookie when the browser closes.
     package func header(_ value: Secret, seconds: Int64? = nil) -> String {
         let age = seconds.map { "; Max-Age=\($0)" } ?? ""
         let secure = isSecure ? "; Secure" : ""
@@ -47,7 +55,7 @@ package struct BrowserCookie: Sendable {
     /// Returns the cookie's value in a request; nil if the request has none or several.
     package func value(in headers: HTTPFields) -> String? {
         let values = headers[values: .cookie].flatMap { header in
-            header.utf8.split(separator: UInt8(ascii: ";"), maxSplits: Self.mostPairs).compactMap { pair -> String? in
+            header.utf8.split(separator: UInt8(ascii: ";"), maxSplits: Self.maxPairs).compactMap { pair -> String? in
                 let sides = pair.drop { $0 == UInt8(ascii: " ") }
                     .split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 guard sides.count == 2, sides[0].elementsEqual(name.utf8) else { return nil }

@@ -4,7 +4,9 @@ package import Hummingbird
 import NIOCore
 
 extension HTML {
-    /// Returns an HTML document; `head` has further elements of the document's head.
+    /// Returns an HTML document.
+    ///
+    /// `head` contains further elements of the document's head.
     package static func document(
         _ title: HTML,
         in language: PageLanguage = .english,
@@ -33,8 +35,8 @@ extension HTML {
 extension Response {
     /// Returns a response with a document, or with a part of a document for a script.
     ///
-    /// No cache stores the response and no frame shows it. The content security policy names what the document may load
-    /// and execute (`sources`), and where its forms may be sent (`forms`).
+    /// No cache stores the response, and no frame shows it. The content security policy names what the document may
+    /// load and execute (`sources`), and the targets of its forms (`forms`).
     package static func page(
         _ html: HTML,
         status: HTTPResponse.Status = .ok,
@@ -52,9 +54,11 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// The headers of pages with a session: no other site opens these pages or embeds parts of them.
+    /// The headers of pages with a session.
     ///
-    /// Without any referrer, browsers would not send the origin of a form.
+    /// They keep other sites from opening these pages and from embedding parts of them.
+    ///
+    /// The referrer policy is not `no-referrer`: with that policy, browsers would not send the origin of a form.
     package static let ofSessions: HTTPFields = [
         .referrerPolicy: "same-origin", .openerPolicy: "same-origin", .resourcePolicy: "same-origin",
     ]

@@ -3,7 +3,7 @@ package import Encodings
 
 /// The fields of forms that ask for a second factor.
 ///
-/// A form has one set of these fields; their names tell what the user has sent.
+/// A form has one set of these fields. The name of the sent field shows what the user did.
 package struct FactorFields: Sendable {
     private let words: PageWords
 
@@ -60,7 +60,7 @@ package struct FactorFields: Sendable {
         """
     }
 
-    /// Returns a button that sends the form without its required fields.
+    /// Returns a button that sends the form even if its required fields are empty.
     package static func choice(_ name: HTML, _ value: String, _ text: HTML) -> HTML {
         """
         <p><button class="other" name="\(name)" value="\(value)" formnovalidate>\(text)</button></p>
@@ -91,7 +91,9 @@ package struct FactorFields: Sendable {
 }
 
 extension PageWords {
-    /// Returns a text; if the destination of the factor's codes is known, `addressed` with the destination instead.
+    /// Returns a text.
+    ///
+    /// If the destination of the factor's codes is known, returns `addressed` with the destination instead.
     fileprivate func callAsFunction(_ text: PageText, to factor: Factor, _ addressed: PageText) -> HTML {
         factor.hint.map { self(addressed, [.target: "\($0)"]) } ?? self(text)
     }

@@ -1,9 +1,10 @@
 package import Domain
 
-/// A piece of a page: literals are markup, and interpolated texts are escaped.
+/// A piece of a page.
 ///
-/// So no text that a user or an operator has chosen, such as the name of an application, becomes markup, whoever writes
-/// the page.
+/// Literals are markup, and interpolated texts are escaped.
+///
+/// So no text that a user or an operator has chosen, such as the name of an application, can become markup.
 package struct HTML: Sendable, ExpressibleByStringInterpolation {
     package let text: String
 
@@ -16,7 +17,7 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
 
     /// Creates JSON for an element that no browser executes.
     ///
-    /// `<`, `>` and `&` occur only within JSON strings, where they may be escaped. So the JSON cannot end the element.
+    /// `<`, `>` and `&` occur in JSON only within strings, and are escaped there. So the JSON cannot end the element.
     package init(json: [UInt8]) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.count)

@@ -3,11 +3,11 @@ package import Hummingbird
 
 /// The pages at the end of a login by popup.
 extension WebPage {
-    /// Returns the page that posts a JSON message to the window that opened it, and closes.
+    /// Returns the page that posts a JSON message to the window that opened it, and then closes.
     ///
-    /// The message and the origin stand in elements that no browser executes. The script is constant, so the policy
-    /// admits this script alone, by its digest. The script posts to exactly the given origin: the browser drops the
-    /// message when the opener has another origin.
+    /// The message and the origin are in elements that no browser executes. The script is constant, and the policy
+    /// allows only this script, by its digest. The script posts to exactly the given origin. If the opener has another
+    /// origin, the browser drops the message.
     package func handOver(_ message: [UInt8], to origin: String, succeeded: Bool) -> Response {
         let body: HTML = """
             <p>\(words(succeeded ? .loggedIn : .notLoggedIn)) \(words(.closeWindow))</p>
@@ -16,7 +16,7 @@ extension WebPage {
         return response(.login, body, script: .handOver)
     }
 
-    /// Returns a page with content that is shown only once.
+    /// Returns a page that shows content once and then posts a JSON message.
     ///
     /// The page posts the message when the user presses the button.
     package func handOver(_ message: [UInt8], to origin: String, after body: HTML, _ title: PageText) -> Response {
@@ -41,9 +41,11 @@ extension WebPage {
 extension InlineAsset {
     static let handOver = InlineAsset(PackageResources.handOver_js)
     static let lateHandOver = InlineAsset(PackageResources.lateHandOver_js)
-    /// The passkey script, which asks the browser for a passkey when the button sends the form.
+    /// The passkey script.
     ///
-    /// The script sends the form with the passkey's response as RegistrationResponseJSON or AuthenticationResponseJSON
-    /// (WebAuthn level 3 §5.1). The script writes this JSON itself, since not every browser does.
+    /// When the button sends the form, the script asks the browser for a passkey.
+    ///
+    /// The form then contains the passkey's response as RegistrationResponseJSON or AuthenticationResponseJSON
+    /// (WebAuthn level 3 §5.1). The script writes this JSON itself, since some browsers cannot.
     package static let passkey = InlineAsset(PackageResources.passkey_js)
 }

@@ -1,15 +1,19 @@
 import Domain
 import Encodings
 
-/// A language of pages; the service's built-in mails have the same languages.
+/// A language of pages.
 ///
-/// A further language takes a case here and a file of texts (`PageTable`).
+/// The service's built-in mails have the same languages.
+///
+/// A further language needs a case here and a file of texts (`PageTable`).
 package enum PageLanguage: String, Sendable, CaseIterable {
     case english = "en"
     case german = "de"
 
-    /// The most bytes of `Accept-Language`; a longer header is ignored.
-    private static let mostBytes = 500
+    /// The maximum number of bytes in `Accept-Language`.
+    ///
+    /// A longer header is ignored.
+    private static let maxBytes = 500
 
     /// Creates the available language that a browser prefers; English if there is none.
     ///
@@ -17,7 +21,7 @@ package enum PageLanguage: String, Sendable, CaseIterable {
     package init(accepting header: String?) {
         self = .english
         var best = 0
-        guard let header, header.utf8.count <= Self.mostBytes else { return }
+        guard let header, header.utf8.count <= Self.maxBytes else { return }
         for range in header.split(separator: ",") {
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
             guard let tag = parts.first, let weight = Self.weight(parts.dropFirst()), weight > best,

@@ -3,10 +3,12 @@ import Domain
 import FoundationEssentials
 import Glibc
 
-/// A style or a script within a page, which the content security policy admits by its digest alone.
+/// A style or a script within a page.
+///
+/// The content security policy allows it by its digest.
 package struct InlineAsset: Sendable {
     let text: HTML
-    /// The digest as a source of the content security policy.
+    /// The digest, as a source for the content security policy.
     let source: String
 
     init(_ bytes: [UInt8]) {
@@ -17,8 +19,8 @@ package struct InlineAsset: Sendable {
 
 /// The look of pages: one style sheet for all, and the color of an application.
 ///
-/// The sheet is for light and dark mode, from 320 px of width on, and at any size of text: widths are in `rem`, and no
-/// element stands beside one that needs room.
+/// The sheet supports light and dark mode, windows from 320 px of width, and any size of text. So widths are in `rem`,
+/// and wide elements are below each other.
 enum PageStyle {
     static let sheet = InlineAsset(PackageResources.page_css)
 
@@ -33,7 +35,7 @@ enum PageStyle {
 
     /// Returns whether white text on a color has a higher contrast ratio (WCAG 2.2) than black text.
     ///
-    /// The better of both has a contrast of 4.58 at least, whatever the color: √21.
+    /// For any color, the better of the two has a ratio of at least √21, which is 4.58.
     private static func isDark(_ color: PageColor) -> Bool {
         let luminance = luminance(of: color)
         return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05

@@ -1,8 +1,10 @@
-/// The texts of a language, read from a file of `Assets`.
+/// The texts of a language, from a file in `Assets`.
 ///
-/// Each line of the file is `key = text`; commas separate several keys of one text.
+/// Each line of the file is `key = text`. If several keys have the same text, commas separate the keys.
 struct PageTable {
-    /// The texts by key: pieces of markup, and at each second index the name of a value.
+    /// The texts by key.
+    ///
+    /// Each text alternates between a piece of markup and the name of a value.
     private(set) var texts: [String: [Substring]] = [:]
 
     init(_ file: [UInt8]) {
@@ -15,7 +17,7 @@ struct PageTable {
         }
     }
 
-    /// Returns a text with its values filled in; nil if the language has no text of the key.
+    /// Returns a text with its values filled in; nil if the language has no text for the key.
     func text(_ key: String, _ values: (PageText.Name) -> HTML?) -> HTML? {
         texts[key].map { parts in
             parts.enumerated().map { place, part -> HTML in
@@ -32,7 +34,9 @@ extension PageTable {
     private static let english = PageTable(PackageResources.en_txt)
     private static let german = PageTable(PackageResources.de_txt)
 
-    /// Returns the texts of a language; a further language takes a case, a file of texts, and a line here.
+    /// Returns the texts of a language.
+    ///
+    /// A further language needs a case, a file of texts, and a line here.
     static func texts(in language: PageLanguage) -> PageTable {
         switch language {
         case .english: english

@@ -1,13 +1,13 @@
 /// The texts of pages.
 ///
-/// The file of each language in `Assets` has a line for each text, in which a word in braces stands for a value.
+/// The file of each language in `Assets` has a line for each text. In a text, a word in braces stands for a value.
 package enum PageText: String, Sendable, CaseIterable {
     // Titles.
     case login, choosePassword, passwordIsSet, confirmAddress, addressIsConfirmed, takeAccountBack, accountIsBack
     case failed, secondFactor, setUpSecondFactor, recoveryCodes, deletion, invitation, accountIsOpen
 
     // The pages behind mailed links.
-    case chooseNewPassword, newPassword, fewestCharacters, noGuessedPassword, wordsMakePasswords, emailAddress
+    case chooseNewPassword, newPassword, minLength, noGuessedPassword, wordsMakePasswords, emailAddress
     case loginName, keepIdentities, setPassword, logInWithNewPassword, somebodyHasAccount, knownPassword
     case thisIsMyAccount, orSetNewPassword, accountBecomesYours, setPasswordAndConfirm, logInNow, accountComesBack
     case takeBack, addressCountsAgain, identityIsLost, showSecondFactorToo
@@ -29,8 +29,8 @@ package enum PageText: String, Sendable, CaseIterable {
     case deletionRequested, deletionDone, deletionDue, deletionInProgress, otherLoginsStay, deletionUnknown
 
     // The account page: logging in and out.
-    case yourAccount, signIn, openAccountHere, openedByApp, accountWithAddress, accountSince, openMyAccount, password
-    case forgotPassword, askForLink, sendLink, linkIsSent, signInWith, orSignInWith, signOut, loggedOut, signedOut
+    case yourAccount, logIn, openAccountHere, openedByApp, accountWithAddress, accountSince, openMyAccount, password
+    case forgotPassword, askForLink, sendLink, linkIsSent, logInWith, orLogInWith, signOut, loggedOut, signedOut
     case sessionEnded, enrolInApp, backFromProvider, withinMinute, notFromProvider, toAccount
 
     // The content of an account.
@@ -44,13 +44,18 @@ package enum PageText: String, Sendable, CaseIterable {
     case setFirstPassword, othersAreOut, passwordChanged, deleteAccount, deletionTakes, typeToDelete, deleteForGood
     case deletionWord, notTyped, deleted, goesBy
 
+    // Notices of further changes.
+    case accountLinked, methodRemoved, sessionIsOut, othersAreGone, proofTaken
+
     // Reauthentication.
     case itIsYou, confirmByPassword, confirmByProvider, confirmElsewhere, confirmByFactor
 
-    // Dates, and a date outside the calendar.
+    // Dates, and the text for a date that the calendar cannot express.
     case months, date, someDay
 
-    /// The name of a value in braces; `application` is the name of the page's application.
+    /// The name of a value in braces.
+    ///
+    /// `application` is the name of the application to which the page belongs.
     package enum Name: String, Sendable, CaseIterable {
         case address, application, button, count, day, moment, month, provider, subject, target, word, year
     }

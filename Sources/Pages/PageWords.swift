@@ -20,7 +20,9 @@ package struct PageWords: Sendable {
         return said
     }
 
-    /// Returns the text of a failure for the user; in English if the language has no text for the failure.
+    /// Returns the text of a failure, for the user.
+    ///
+    /// The text is English if the language has no text for the failure.
     package func failure(_ failure: Failure) -> HTML {
         let key = "failure.\(failure.reason.rawValue)"
         let rule = failure.details["rule"]?.string ?? ""
@@ -28,14 +30,18 @@ package struct PageWords: Sendable {
         return own ?? (language == .english ? "\(failure.message)" : "<span lang=\"en\">\(failure.message)</span>")
     }
 
-    /// Returns the day of a time, in UTC, as users write dates; `milliseconds` counts since 1970.
+    /// Returns the day of a time, in UTC and in the language's notation.
+    ///
+    /// `milliseconds` counts since 1970.
     package func day(_ milliseconds: Int64) -> HTML {
         let days = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
         guard let date = CalendarDate(daysSince1970: Int(days)) else { return self(.someDay) }
         return "<time datetime=\"\(date.description)\">\(written(date))</time>"
     }
 
-    /// Returns the day and the time of day, in UTC; `milliseconds` counts since 1970.
+    /// Returns the day and the time of day, in UTC.
+    ///
+    /// `milliseconds` counts since 1970.
     package func moment(_ milliseconds: Int64) -> HTML {
         let (days, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         guard milliseconds >= 0, let date = CalendarDate(daysSince1970: Int(days)) else { return self(.someDay) }

@@ -5,17 +5,17 @@ package import Hummingbird
 
 /// The pages of an application that users see, in one language.
 ///
-/// The pages contain texts of the service and load nothing: style, scripts and the application's logo are in the page.
+/// The pages load nothing: their style, their scripts and the application's logo are in the page itself.
 package struct WebPage: Sendable {
     package let words: PageWords
     private let name: String?
     private let settings: PageSettings
 
-    /// Creates the pages of a request.
+    /// Creates the pages for a request.
     ///
     /// - Parameters:
-    ///   - application: The application whose look the pages have; nil if none was found.
-    ///   - headers: The request's headers, which name the languages of the user.
+    ///   - application: The application whose look the pages have; nil if the request names no known application.
+    ///   - headers: The request's headers. They name the languages of the user.
     package init(of application: Domain.Application?, for headers: HTTPFields) {
         words = PageWords(in: PageLanguage(accepting: headers[.acceptLanguage]), of: application?.name ?? "")
         name = application?.name
@@ -34,7 +34,9 @@ package struct WebPage: Sendable {
         )
     }
 
-    /// Returns a page with a form, and with the failure of the last form that the user sent.
+    /// Returns a page with a form.
+    ///
+    /// If the last form was refused, the page shows the failure.
     package func question(
         _ title: PageText,
         _ body: HTML,
@@ -58,9 +60,9 @@ package struct WebPage: Sendable {
         )
     }
 
-    /// Returns a page that may load nothing, execute only `script`, and send forms at most to its own origin.
+    /// Returns a page that may load nothing, execute only `script`, and send forms only to its own origin.
     ///
-    /// Browsers apply the policy also to the redirect that responds to a form: `formTarget` is a further target that
+    /// Browsers apply the policy also to the redirect that responds to a form. `formTarget` is a further target that
     /// this redirect may have.
     package func response(
         _ title: PageText,
@@ -88,7 +90,7 @@ package struct WebPage: Sendable {
 
     func document(_ title: PageText, _ body: HTML) -> HTML {
         let title = words(title)
-        // The name stands beside the logo, so screen readers may skip the image.
+        // The name is beside the logo, so screen readers may skip the image.
         let logo = settings.logo.map { "<img src=\"\($0.address)\" alt=\"\">" as HTML }
         let header = name.map { "<header>\(logo)<p>\($0)</p></header>\n" as HTML }
         return .document(

@@ -52,7 +52,7 @@ extension HTML {
         }
     }
 
-    /// Returns a field for one of several options.
+    /// Returns a field in which one of several options is selected.
     package static func select(
         _ name: String,
         _ label: HTML,
@@ -64,7 +64,9 @@ extension HTML {
         }
     }
 
-    /// Returns a field with any control, which gets the attributes that tie it to its label and texts.
+    /// Returns a field with any control.
+    ///
+    /// The control gets the attributes that tie it to its label and texts.
     package static func labelled(
         _ label: HTML,
         id: String,
@@ -83,7 +85,9 @@ extension HTML {
         return "<p class=\"field\"><label for=\"\(id)\">\(label)</label>\(control(tied))\(help)\(wrong)\(note)</p>\n"
     }
 
-    /// Returns a checkbox; its default value has no meaning.
+    /// Returns a checkbox.
+    ///
+    /// Its default value has no meaning.
     package static func tick(_ name: String, _ label: HTML, value: String = "yes", isTicked: Bool) -> HTML {
         """
         <label class="tick"><input type="checkbox" name="\(name)" value="\(value)"\(" checked", if: isTicked)> \
@@ -119,7 +123,9 @@ extension HTML {
         return "<dl class=\"facts\">\(items)</dl>\n"
     }
 
-    /// Returns a table with a heading for each column; in a narrow window, the table scrolls by itself.
+    /// Returns a table with a heading for each column.
+    ///
+    /// In a narrow window, the table scrolls separately from the page.
     package static func table(_ label: String, _ columns: [String], _ rows: [[HTML]], ifEmpty: HTML) -> HTML {
         guard !rows.isEmpty else { return "<p class=\"empty\">\(ifEmpty)</p>" }
         let head = columns.map { column -> HTML in "<th scope=\"col\">\(column)</th>" }
@@ -130,7 +136,9 @@ extension HTML {
             """
     }
 
-    /// Returns a table of items; `row` returns the cells of an item, each with its column.
+    /// Returns a table of items.
+    ///
+    /// `row` returns the cells of an item, each with the heading of its column.
     package static func table<Item>(
         _ label: String,
         of items: [Item],
@@ -148,14 +156,16 @@ extension HTML {
         "<a class=\"button\" href=\"\(path)\">\(text)</a>"
     }
 
-    /// Returns the link to the next part of a list; empty if there is none.
+    /// Returns the link to the next part of a list; empty on the last part.
     package static func next(_ cursor: String?, of path: String, _ query: [(name: String, value: String)] = []) -> HTML
     {
         guard let cursor else { return "" }
         return "<p>\(button("Next page", to: link(path, query + [("cursor", cursor)])))</p>"
     }
 
-    /// Returns a path with a query, from which empty values are left out.
+    /// Returns a path with a query.
+    ///
+    /// Empty values are left out.
     package static func link(_ path: String, _ query: [(name: String, value: String)]) -> String {
         let pairs = query.filter { !$0.value.isEmpty }
             .map { "\($0.name)=\(PercentEncoding.encode($0.value))" }

@@ -44,11 +44,13 @@ struct Argon2Hash: PasswordHash {
     private let tag: [UInt8]
 
     /// The largest memory of a hash: 64 MiB.
-    private static let mostMemoryKiB = 65_536
+    private static let maxMemoryKiB = 65_536
     /// The largest product of memory and passes: 1 GiB takes about a second.
-    private static let mostWorkKiB = 1_048_576
+    private static let maxWorkKiB = 1_048_576
 
-    /// The versions by their texts: 19 is of 2016; a hash without a version has the former one.
+    /// The versions by their texts.
+    ///
+    /// Version 19 dates from 2016. A hash without a version has version 16.
     private static let versions: [String: UInt32] = ["v=16": 0x10, "v=19": 0x13]
 
     init(_ fields: HashFields) throws(ForeignHashProblem) {
@@ -65,8 +67,8 @@ struct Argon2Hash: PasswordHash {
         guard rest.count == 3 else { throw .malformed("it has another number of fields than \(fields.scheme) has") }
         let parameters = try HashFields.parameters(rest[0], ["m", "t", "p"])
         let lanes = try parameters.number("p", in: 1...16)
-        let memory = try parameters.number("m", in: 8 * lanes...Self.mostMemoryKiB)
-        let passes = try parameters.number("t", in: 1...Self.mostWorkKiB / memory)
+        let memory = try parameters.number("m", in: 8 * lanes...Self.maxMemoryKiB)
+        let passes = try parameters.number("t", in: 1...Self.maxWorkKiB / memory)
         (self.lanes, memoryKiB, self.passes) = (UInt32(lanes), UInt32(memory), UInt32(passes))
         salt = try HashFields.bytes(rest[1])
         tag = try HashFields.bytes(rest[2])
@@ -75,9 +77,10 @@ struct Argon2Hash: PasswordHash {
         }
     }
 
-    /// Whether the parameters are those of new hashes; others are outdated, even if they are stronger.
+    /// Whether the parameters are those of new hashes.
     ///
-    /// So all logins take the same time, and the memory that operators plan for.
+    /// Other parameters are outdated, even stronger ones. So all logins take the same time, and the memory that
+    /// operators plan for.
     var isCurrent: Bool {
         type == Argon2_id && version == 0x13 && memoryKiB == Argon2.memoryKiB && passes == Argon2.passes
             && lanes == Argon2.lanes && salt.count == Argon2.saltBytes && tag.count == Argon2.tagBytes

@@ -3,8 +3,8 @@ import Encodings
 
 /// The most common passwords, in lower case.
 ///
-/// `common-passwords.txt` holds the commonest 6000 of four characters and more, and of 15 and more the commonest
-/// 30,000, as counted from leaks for zxcvbn (Dropbox, MIT licence). Few of them are long enough to be allowed, but
+/// `common-passwords.txt` has the 6000 most common passwords of four or more characters, and the 30,000 most common of
+/// 15 or more, as counted from leaks for zxcvbn (Dropbox, MIT licence). Few of them are long enough to be allowed, but
 /// users reach a minimum length by concatenating common passwords. So a password is common when it consists of up to
 /// three of them.
 struct CommonPasswords: Sendable {
@@ -14,22 +14,25 @@ struct CommonPasswords: Sendable {
     private let longest: Int
 
     /// The largest number of entries in a common password.
-    private static let mostParts = 3
+    private static let maxParts = 3
 
     init(list: [UInt8]) {
         entries = Set(list.split(separator: UInt8(ascii: "\n")).map { Array($0) })
         longest = entries.lazy.map(\.count).max() ?? 0
     }
 
-    /// Returns whether a password of bounded length is only a concatenation of a few entries and of the given names.
+    /// Returns whether a password consists only of entries and of the given names, at most `maxParts` in all.
+    ///
+    /// The caller limits the length of the password. Names of fewer than four bytes do not count.
     func makeUp(_ password: String, or names: [String]) -> Bool {
         let bytes = Self.folded(password)
         let names = Set(names.map(Self.folded).filter { $0.count >= 4 })
         let longest = max(longest, names.lazy.map(\.count).max() ?? 0)
-        // The least number of parts that make up the password up to each position; nil where none do.
+        // For each position, the least number of parts that the password up to the position consists of; nil if there
+        // are none.
         var parts: [Int?] = [0] + Array(repeating: nil, count: bytes.count)
         for start in bytes.indices {
-            guard let before = parts[start], before < Self.mostParts else { continue }
+            guard let before = parts[start], before < Self.maxParts else { continue }
             for end in (start + 1)...min(start + longest, bytes.count) {
                 if let known = parts[end], known <= before + 1 { continue }
                 let part = Array(bytes[start..<end])

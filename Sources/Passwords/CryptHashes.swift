@@ -3,8 +3,8 @@ import Encodings
 
 /// A hash of bcrypt: `$2b$12$`, 22 characters of salt and 31 of the hash.
 ///
-/// bcrypt reads only the first 72 bytes of a password. A user with a longer password logged in at the former system by
-/// those 72 bytes, and does so here, once.
+/// bcrypt reads only the first 72 bytes of a password. The former system accepted a longer password by these bytes
+/// alone, and so does the first login here. That login then hashes the whole password anew.
 struct BcryptHash: PasswordHash {
     private let setting: String
     private let hash: [UInt8]
@@ -16,10 +16,10 @@ struct BcryptHash: PasswordHash {
         guard rest[0].utf8.count == 2, rest[0].utf8.allSatisfy(\.isASCIIDigit), let cost = Int(rest[0]),
             rest[1].utf8.count == Self.characters, rest[1].utf8.allSatisfy(Crypt.isCharacter)
         else { throw .malformed("it is not a cost of two digits and \(Self.characters) characters") }
-        // A cost of 14 takes about a second, and each further one twice as long.
+        // A cost of 14 takes about a second. Each step beyond it doubles the time.
         guard (4...14).contains(cost) else { throw .costly("its cost is outside 4 to 14") }
-        // All three letters stand for the same algorithm. libxcrypt computes some passwords differently under `a`, to
-        // protect users of a former bug of its own; other systems that write `a` never had that bug.
+        // `2a`, `2b` and `2y` are the same algorithm. libxcrypt computes some passwords differently under `2a`, because
+        // of a former bug of its own. Other systems that write `2a` never had that bug.
         setting = "$2y$\(rest[0])$\(rest[1].prefix(22))"
         hash = Array(rest[1].utf8.suffix(31))
     }

@@ -95,7 +95,7 @@ private struct ScryptCost {
 ///
 /// - `$pbkdf2-sha256$i=600000,l=32$`, salt and key: the form of Auth0 and the PHC,
 /// - `$pbkdf2-sha256$600000$`, salt and key: the form of passlib, where `$pbkdf2` uses SHA-1,
-/// - `pbkdf2_sha256$600000$`, salt and key: the form of Django, whose salt is used as its characters, not decoded.
+/// - `pbkdf2_sha256$600000$`, salt and key: the form of Django, which uses the salt's characters without decoding them.
 struct PBKDF2Hash: PasswordHash {
     private let function: KDF.Insecure.PBKDF2.HashFunction
     private let iterations: Int
@@ -109,7 +109,7 @@ struct PBKDF2Hash: PasswordHash {
     ]
 
     /// The largest product of iterations and blocks: with SHA-512 about a second.
-    private static let mostWork = 2_000_000
+    private static let maxWork = 2_000_000
 
     init(_ fields: HashFields) throws(ForeignHashProblem) {
         guard let (function, bytes) = Self.functions[fields.scheme] else { throw .unknownForm }
@@ -120,7 +120,7 @@ struct PBKDF2Hash: PasswordHash {
         guard salt.count <= 128, (16...128).contains(key.count) else {
             throw .malformed("its salt or its key has another length than is used")
         }
-        let most = Self.mostWork / ((key.count + bytes - 1) / bytes)
+        let max = Self.maxWork / ((key.count + bytes - 1) / bytes)
         let written: [String: Substring]
         if rest[0].contains("=") {
             written = try HashFields.parameters(rest[0], ["i", "l"])
@@ -130,7 +130,7 @@ struct PBKDF2Hash: PasswordHash {
         } else {
             written = ["i": rest[0]]
         }
-        iterations = try written.number("i", in: 1...most)
+        iterations = try written.number("i", in: 1...max)
         self.function = function
     }
 

@@ -2,7 +2,7 @@ package import Domain
 
 /// The parameters of all hashes in one project of Firebase Authentication, as its console shows them.
 package struct FirebaseScryptParameters: Sendable {
-    /// The signer key as base64; whoever has it can check guesses.
+    /// The signer key as base64; with it, an attacker who has hashes can check guesses.
     let signerKey: Secret
     /// The salt separator as base64.
     let saltSeparator: String

@@ -67,7 +67,7 @@ protocol PasswordHash: Sendable {
 
     /// Returns whether this is the hash of these bytes; nil when it cannot be computed.
     ///
-    /// There are 1 to `PasswordRules.mostBytes` bytes, and none is NUL.
+    /// The password has 1 to `PasswordRules.maxBytes` bytes, and none of them is NUL.
     func matches(_ password: [UInt8]) -> Bool?
 }
 

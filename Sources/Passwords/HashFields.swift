@@ -28,7 +28,7 @@ struct HashFields {
     /// The fields behind the scheme's name.
     var rest: [Substring] { Array(fields.dropFirst(fields[0].isEmpty ? 2 : 1)) }
 
-    /// Returns the fields behind the scheme's name, if there are that many.
+    /// Returns the fields behind the scheme's name, which must be as many as `count`.
     func rest(_ count: Int) throws(ForeignHashProblem) -> [Substring] {
         guard rest.count == count else { throw .malformed("it has another number of fields than \(scheme) has") }
         return rest

@@ -3,10 +3,11 @@ import Domain
 import Glibc
 import NIOConcurrencyHelpers
 
-/// A pool of threads for computing hashes, of a bounded size; callers have waited for their turn (`FairQueue`).
+/// A pool of threads for computing hashes, of a bounded size.
 ///
-/// Swift's own pool has a thread for each core and serves all other requests. A thread of this pool begins when there
-/// is work and ends when there is none: compared with tens of milliseconds of work, its start costs nothing.
+/// Callers have waited for their turn (`FairQueue`). Swift's own pool has a thread for each core and serves all other
+/// requests. A thread of this pool begins when there is work and ends when there is none. Its start costs next to
+/// nothing, compared with tens of milliseconds of work.
 final class HashingThreads: Sendable {
     private struct Job: Sendable {
         let run: @Sendable () -> Void
@@ -19,13 +20,13 @@ final class HashingThreads: Sendable {
     }
 
     private let state = NIOLockedValueBox(State())
-    private let mostThreads: Int
+    private let maxThreads: Int
 
     /// Units of `nice`: another thread of the machine that wants the core gets about nine tenths of it.
     private static let niceness: Int32 = 10
 
     init(count: Int) {
-        mostThreads = count
+        maxThreads = count
     }
 
     /// Computes a value on one of the threads.
@@ -50,12 +51,13 @@ final class HashingThreads: Sendable {
     private func submit(_ job: Job) {
         let needsThread = state.withLockedValue { state in
             state.waiting.append(job)
-            guard state.threads < mostThreads else { return false }
+            guard state.threads < maxThreads else { return false }
             state.threads += 1
             return true
         }
         if needsThread, !startThread() {
-            // Existing threads do the waiting jobs; without any thread nobody would ever do them.
+            // Existing threads do the waiting jobs. Without any thread, the jobs would wait forever, so they are
+            // refused.
             let abandoned = state.withLockedValue { state in
                 state.threads -= 1
                 defer { if state.threads == 0 { state.waiting.removeAll() } }
@@ -114,7 +116,7 @@ final class HashingThreads: Sendable {
 
     static let overloaded = Failure(
         .overloaded,
-        "Too many passwords are being checked. Try again shortly.",
+        "Too many passwords are being verified. Try again shortly.",
         retryAfter: 2
     )
     private static let failed = Failure(

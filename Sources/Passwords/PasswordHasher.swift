@@ -11,16 +11,19 @@ package enum Verdict: Sendable, Equatable {
 
 /// A hasher of passwords with Argon2id, on threads of its own, with a bounded concurrency.
 ///
-/// One hash takes tens of milliseconds of a core and 19 MiB, so concurrent hashes take `slots` × 19 MiB at most,
-/// whatever clients send. The check of another system's hash takes up to 64 MiB. A hash without a slot waits in a queue
-/// of bounded length, at most until its deadline; applications take turns in the queue, and so do the sources of each
-/// application. The threads have a lower priority than all others of the process: logins without a hash do not wait for
-/// logins with one.
+/// One hash takes tens of milliseconds of a core and 19 MiB. So concurrent hashes take at most `slots` × 19 MiB,
+/// whatever clients send. The check of another system's hash takes up to 64 MiB. A hash that finds no free slot waits
+/// in a queue of bounded length, at most until its deadline. Applications take turns in the queue, and so do the
+/// sources of each application. The threads have a lower priority than all others of the process. So logins that need
+/// no hash do not wait for logins that need one.
 package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
     private let turns: FairQueue
     private let random: RandomSource
-    /// A hash of no account, which is checked where an account has none, so that the time is the same.
+    /// A hash that belongs to no account.
+    ///
+    /// It is checked for an account without a hash or with another system's hash. So no check takes less time than one
+    /// of our hashes.
     private let dummy: ForeignHash?
 
     /// Creates a hasher.
@@ -31,7 +34,7 @@ package final class PasswordHasher: Sendable {
     ///   - random: The source of salts.
     package init(slots: Int = 1, queue: Int = 256, random: RandomSource) {
         threads = HashingThreads(count: max(slots, 1))
-        turns = FairQueue(width: slots, most: queue, refusal: HashingThreads.overloaded)
+        turns = FairQueue(width: slots, max: queue, refusal: HashingThreads.overloaded)
         self.random = random
         let text = Argon2.hash(random.bytes(Argon2.tagBytes), salt: random.bytes(Argon2.saltBytes))
         dummy = text.flatMap { try? ForeignHash(Secret($0)) }
@@ -43,7 +46,7 @@ package final class PasswordHasher: Sendable {
     /// Returns the hash of a new password with a fresh salt, as libargon2 writes it.
     ///
     /// - Parameters:
-    ///   - password: A password of at most `PasswordRules.mostBytes`.
+    ///   - password: A password of at most `PasswordRules.maxBytes`.
     ///   - application: The application whose turn in the queue is used.
     ///   - deadline: The moment at which the client stops waiting.
     /// - Returns: Parameters, salt and tag as one text.
@@ -60,13 +63,13 @@ package final class PasswordHasher: Sendable {
 
     /// Verifies a password with a stored hash.
     ///
-    /// The check takes at least as long as one without a hash: another system's hash may be faster to check.
+    /// Another system's hash may be faster to check than ours. So the check takes at least as long as one without a
+    /// hash.
     ///
     /// - Parameters:
-    ///   - password: A password of at most `PasswordRules.mostBytes`.
+    ///   - password: A password of at most `PasswordRules.maxBytes`.
     ///   - application: The application whose turn in the queue is used.
-    ///   - hash: The text of a `ForeignHash`. Nil where there is none: the same work is done, and the password never
-    ///     matches.
+    ///   - hash: The text of a `ForeignHash`. If it is nil, the same work is done, and the password never matches.
     ///   - deadline: The moment at which the client stops waiting.
     /// - Returns: Whether the password matches.
     /// - Throws: `overloaded`; `internal` when memory is short or the hash is invalid (`ForeignHash`).
@@ -79,7 +82,7 @@ package final class PasswordHasher: Sendable {
         try await inTurn(application, deadline, try check(password, against: hash))
     }
 
-    /// Returns the work of `verify`, whose result is nil when memory is short.
+    /// Returns the work of `verify` as a closure; the closure returns nil when memory is short.
     func check(_ password: Secret, against hash: String?) throws(Failure) -> @Sendable () -> Verdict? {
         let forms = try Self.forms(of: password)
         let stored = try hash.map { (text) throws(Failure) in try Self.read(text) }
@@ -109,7 +112,7 @@ package final class PasswordHasher: Sendable {
         do throws(ForeignHashProblem) { return try ForeignHash(Secret(hash)) } catch {
             throw Failure(
                 .internal,
-                "The service cannot check the password of this account. Its operator has to look into it.",
+                "The service cannot verify the password of this account. Contact the operator.",
                 cause: error.description
             )
         }
@@ -117,8 +120,8 @@ package final class PasswordHasher: Sendable {
 
     /// Returns the byte forms of a password to compare with a hash: one or two.
     ///
-    /// Our hashes are of the password in NFC, hashes of other systems are of the bytes that the user sent there. Both
-    /// forms are tried with every hash, and without one, so that the time does not reveal which hash it is.
+    /// Our hashes are of the password in NFC. Hashes of other systems are of the bytes that the user sent there. Both
+    /// forms are tried with every hash, and also without a hash. So the time does not reveal the kind of the hash.
     private static func forms(of password: Secret) throws(Failure) -> [[UInt8]] {
         let (normalized, sent) = (try bytes(of: password), Array(password.reveal().utf8))
         return normalized == sent ? [sent] : [normalized, sent]
@@ -126,7 +129,7 @@ package final class PasswordHasher: Sendable {
 
     private static func bytes(of password: Secret) throws(Failure) -> [UInt8] {
         guard PasswordPolicy.canBePassword(password) else {
-            throw Failure(.passwordNotAllowed, "A password has 1 to \(PasswordRules.mostBytes) bytes and no NUL.")
+            throw Failure(.passwordNotAllowed, "A password has 1 to \(PasswordRules.maxBytes) bytes and no NUL.")
         }
         return Array(password.reveal().normalized.utf8)
     }

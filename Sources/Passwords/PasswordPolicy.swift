@@ -5,9 +5,9 @@ import Encodings
 ///
 /// There are no other rules: no classes of characters, no hints, no expiry.
 package struct PasswordPolicy: Sendable {
-    /// Returns whether a text may be a password; an empty text, a longer one, and one with NUL are not hashed.
+    /// Returns whether a text may be a password: 1 to `PasswordRules.maxBytes` bytes without NUL.
     package static func canBePassword(_ password: Secret) -> Bool {
-        (1...PasswordRules.mostBytes).contains(password.byteCount) && !password.reveal().utf8.contains(0)
+        (1...PasswordRules.maxBytes).contains(password.byteCount) && !password.reveal().utf8.contains(0)
     }
 
     /// Checks a new password.
@@ -18,29 +18,26 @@ package struct PasswordPolicy: Sendable {
     ///   - names: Texts that an attacker would try first: the login name, names of the user, the application.
     /// - Throws: `password_not_allowed`; `errorData.rule` is `tooShort`, `tooLong`, `character` or `common`.
     package static func check(_ password: Secret, fewest: Int64, names: [String]) throws(Failure) {
-        guard password.byteCount <= PasswordRules.mostBytes else {
+        guard password.byteCount <= PasswordRules.maxBytes else {
             throw refusal(
                 "tooLong",
-                """
-                This password is too long: \(PasswordRules.mostBytes) letters and digits fit, fewer where there are other \
-                characters. Choose a shorter one.
-                """
+                "This password is longer than \(PasswordRules.maxBytes) bytes. Choose a shorter one."
             )
         }
         guard !password.reveal().utf8.contains(0) else {
-            throw refusal("character", "A password must not hold the character NUL.")
+            throw refusal("character", "A password must not contain the character NUL.")
         }
         let normalized = password.reveal().normalized
         guard normalized.unicodeScalars.count >= fewest else {
             throw refusal(
                 "tooShort",
-                "This password has fewer than \(fewest) characters. Choose a longer one: a few words will do."
+                "This password has fewer than \(fewest) characters. Choose a longer one, for example a few words."
             )
         }
         guard !CommonPasswords.shared.makeUp(normalized, or: names) else {
             throw refusal(
                 "common",
-                "This password is among the first that anybody would guess. Choose another one: a few words that do not belong together."
+                "This password is too common and easy to guess. Choose another one, for example a few unrelated words."
             )
         }
     }

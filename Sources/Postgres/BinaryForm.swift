@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 /// Values in PostgreSQL's binary format.
 ///
-/// All integers are big-endian; the formats are those of PostgreSQL's `*recv` functions.
+/// All integers are big-endian. The formats are those that PostgreSQL's `*recv` functions read.
 extension [UInt8] {
     /// Appends a value; NULL appends nothing.
     mutating func append(_ bind: Bind) {

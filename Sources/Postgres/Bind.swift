@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
-/// A typed value that is sent beside the text of a statement.
+/// A typed value that is sent separately from the text of a statement.
 ///
-/// NULL has a type, too, since the type decides which function, operator or column the server takes.
+/// NULL has a type, too. From the types, the server determines which functions and operators it uses.
 package enum Bind: Sendable, Hashable {
     /// SQL `text`.
     case text(String)
@@ -69,7 +69,7 @@ extension Bind {
 }
 
 extension Bind: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type alone: no text shows a value.
+    /// The type without the value: a description never shows a value.
     package var description: String { "\(sqlType)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

@@ -1,6 +1,8 @@
 internal import CLibPQ
 
-/// An open connection in pipeline mode: sends requests and reports which one has been answered.
+/// An open connection in pipeline mode.
+///
+/// It sends requests and tells which request a response belongs to.
 ///
 /// Not Sendable: it belongs to the pool and is used on the loop only.
 final class Connection {
@@ -187,7 +189,9 @@ final class Connection {
         return .sent
     }
 
-    /// Forgets a prepared statement that the server does not have (any more).
+    /// Forgets a prepared statement.
+    ///
+    /// The server has dropped the statement, or never prepared it.
     func forget(_ statement: Statement, of request: Request) {
         prepared.remove(statement, near: request.affinity)
     }
@@ -209,7 +213,7 @@ final class Connection {
 
     /// Sends the data that libpq holds, and rows of a COPY as long as the socket has room for them.
     ///
-    /// Watches the socket for room while there is none. Returns false if the connection is broken.
+    /// While the socket has no room, the poller watches the socket. Returns false if the connection is broken.
     func flush(_ poller: Poller) -> Bool {
         needsFlush = false
         var status = PQflush(handle.pointer)
@@ -226,7 +230,8 @@ final class Connection {
 
     /// Passes the next part of a COPY's rows to libpq, or the end of the rows.
     ///
-    /// libpq would buffer everything it is given: so it gets the next part only when the socket has taken the last one.
+    /// libpq buffers everything that it is given. So `flush` passes the next part only when the socket has taken the
+    /// last one.
     private func copyOn() -> Bool {
         guard let copying = script?.copying else { return true }
         let part = copying.rows.bytes[copying.taken...].prefix(65_536)
@@ -255,7 +260,7 @@ final class Connection {
     /// Returns false if the connection is lost.
     func fill() -> Bool {
         guard PQconsumeInput(handle.pointer) == 1 else { return false }
-        // libpq may have written, too; data that it could not write is due for another flush.
+        // `PQconsumeInput` may also have written. Data that it could not write needs another flush.
         if isWatchedForWriting { needsFlush = true }
         return true
     }
@@ -271,7 +276,8 @@ final class Connection {
             case .proceed:
                 waits = 0
             case .wait:
-                // libpq returns no result once between the results of two commands; twice means that there is none yet.
+                // Between the results of two commands, libpq returns no result once. Twice means that nothing has
+                // arrived yet.
                 waits += 1
                 if waits > 1 { return .nothing }
             case .complete(let completion):
@@ -281,7 +287,7 @@ final class Connection {
                 return .broken
             }
         }
-        // With nothing in flight only notices and changed settings arrive, which libpq processes here.
+        // With nothing in flight, only notices and changed settings arrive. `PQisBusy` makes libpq process them.
         _ = PQisBusy(handle.pointer)
         return PQstatus(handle.pointer) == CONNECTION_OK ? .nothing : .broken
     }
@@ -329,7 +335,7 @@ final class Connection {
                 script = nil
                 return .script(request, outcome)
             case (.failure, .failure), (.success, .failure):
-                // The server stops at the first error; a further result is about the end of the session.
+                // The server stops at the first error. A further result can only be about the end of the session.
                 break
             case (.success(let set), _):
                 script?.outcome = .success(set)
@@ -342,12 +348,16 @@ final class Connection {
         return .nothing
     }
 
-    /// Marks the request as abandoned by its caller; its response will be dropped.
+    /// Marks the request as abandoned by its caller.
+    ///
+    /// Its response will be dropped.
     func abandon(_ request: Request) {
         _ = pipeline.abandon { $0 === request }
     }
 
-    /// Returns the requests that still wait when the connection is lost, with the errors of those that were refused.
+    /// Returns the requests without a response when the connection is lost.
+    ///
+    /// A refused request has the server's error.
     func orphans() -> [Pipeline.Orphan] {
         var orphans = pipeline.lost()
         if let script {

@@ -8,8 +8,8 @@ extension PostgresConfiguration {
     /// The libpq keywords and values for a connection to `host`.
     ///
     /// Every keyword that an environment variable could fill in is set here, since libpq silently takes the variable
-    /// for an unset keyword. `addresses` is empty for a socket. For all other hosts libpq must not resolve the name
-    /// itself, which would block the loop.
+    /// for an unset keyword. `addresses` is empty for a socket. For every other host `addresses` is needed: if libpq
+    /// resolved the name itself, it would block the loop.
     func keywords(host: DatabaseHost, addresses: [String]) -> [(keyword: String, value: String)] {
         let times = max(1, addresses.count)
         var keywords: [(keyword: String, value: String)] = [
@@ -45,8 +45,9 @@ extension PostgresConfiguration {
         if let password { keywords.append(("password", password.text)) }
         var startup = options.isEmpty ? [] : [options]
         if effectiveSessionSettings == .startupOptions {
-            // The statements here are short. PostgreSQL compiles a statement that it estimates as long, as it does
-            // while a table has no statistics, and spends a second on a statement of a millisecond.
+            // All statements here are short, so compilation (JIT) never pays. While a table has no statistics,
+            // PostgreSQL may estimate a statement of a millisecond as long, and then spends a second on its
+            // compilation.
             let ours =
                 ["jit=off"] + Self.texts + serverKeepalives + settings.map { "\($0.name)=\($0.value)" }
                 + sessionLimits.map { "\($0.name)=\($0.milliseconds)" }
@@ -56,7 +57,7 @@ extension PostgresConfiguration {
         return keywords
     }
 
-    /// The settings of the text formats in which Citus gets values (`Shards.Text`).
+    /// The text formats in which values are sent to Citus (`Shards.Text`).
     ///
     /// PostgreSQL reads values in these formats back unchanged, whatever formats the database or the role has set.
     private static let texts = ["datestyle=ISO", "extra_float_digits=1"]

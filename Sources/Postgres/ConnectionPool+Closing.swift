@@ -2,8 +2,9 @@
 extension ConnectionPool {
     /// Lets the connection take no more statements.
     ///
-    /// A server that has become a standby (25006) refuses writes on all its connections. Then every unleased connection
-    /// is closed once it is idle, and the next ones look for another server.
+    /// A server that has become a standby (25006) refuses writes on all its connections. In this case all unleased
+    /// connections are retired. Each closes once it is idle, and the connections that replace them look for another
+    /// server.
     func retire(_ connection: Connection, slot index: Int, because error: PostgresError) {
         connection.isRetiring = true
         guard index < pipelined else { return }
@@ -18,7 +19,7 @@ extension ConnectionPool {
         listenElsewhere()
     }
 
-    /// Replaces a worn connection once it is idle, unless other connections are missing, too.
+    /// Replaces a worn connection once it is idle, unless another pipelined connection is closed or retiring.
     func renew(_ connection: Connection, slot index: Int) {
         guard index < pipelined, !connection.isRetiring, dispatch.open == pipelined else { return }
         connection.isRetiring = true

@@ -100,7 +100,7 @@ extension ConnectionPool {
     /// Continues an attempt whose socket is ready.
     func advance(_ attempt: ConnectionAttempt) {
         guard let handle = attempt.handle else { return }
-        // libpq may close this socket and open another with the same number: epoll has to forget it first.
+        // libpq may close this socket and open another one with the same number. So epoll must forget this one first.
         unwatch(attempt)
         switch PQconnectPoll(handle.pointer) {
         case PGRES_POLLING_READING: watch(attempt, handle, reading: true, writing: false)
@@ -153,7 +153,7 @@ extension ConnectionPool {
         case .place(let place):
             perform(leases.connected(place: place))
         case .listener(let listener):
-            // The listener's own state machine watches for its responses, under a limit of their own.
+            // The listener's state machine detects overdue responses itself, by a limit for LISTEN.
             connection.isWatched = false
             listenerConnected(listener)
         }
@@ -165,7 +165,9 @@ extension ConnectionPool {
         tryNextHost(attempt, after: ConnectFailure(libpq: message, hiding: configuration.password?.text))
     }
 
-    /// Gives up the current host and tries the next one; after the last host the attempt has failed.
+    /// Gives up the current host and tries the next one.
+    ///
+    /// After the last host the attempt has failed.
     func tryNextHost(_ attempt: ConnectionAttempt, after failure: ConnectFailure) {
         counters.connectFailures += 1
         counters.lastConnectFailure = failure.text

@@ -2,7 +2,9 @@
 extension ConnectionPool {
     /// A session that is being cleaned.
     struct Cleaning {
-        /// The use that the connection was leased for; cleaning a session also drops prepared statements.
+        /// The use that the connection was leased for.
+        ///
+        /// After the use as a session, prepared statements are dropped, too.
         let purpose: Lease.Purpose
         let statements: [Statement]
         var answered = 0
@@ -25,7 +27,7 @@ extension ConnectionPool {
 
     func cancelLease(_ request: LeaseRequest) {
         request.isCancelled = true
-        // A request that is not in the queue has its outcome, or its submission is still to come.
+        // A request that is not in the queue has its outcome already, or has not been submitted yet.
         if leases.cancel(where: { $0 === request }) { answer(request, .failure(.cancelled)) }
     }
 
@@ -49,7 +51,9 @@ extension ConnectionPool {
         }
     }
 
-    /// Takes a lease back, from a transaction that may still be open or a session that may have been changed.
+    /// Takes a lease back.
+    ///
+    /// Its transaction may still be open, or its session may have been changed.
     func returned(_ lease: Lease, _ purpose: Lease.Purpose, _ continuation: Continuation<Void>?) {
         let index = pipelined + lease.place
         var statements: [Statement] = []

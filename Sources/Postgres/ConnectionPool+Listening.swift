@@ -43,7 +43,9 @@ extension ConnectionPool {
         }
     }
 
-    /// Closes the connections of all listeners, so that they connect to another server: this one takes no more writes.
+    /// Closes the connections of all listeners, since their server takes no more writes.
+    ///
+    /// They connect to another server.
     func listenElsewhere() {
         for index in listeners.indices { lose(slot(ofListener: index)) }
     }

@@ -19,7 +19,9 @@ extension ConnectionPool {
         }
     }
 
-    /// Finishes a request with its outcome, unless it is finished, and counts callers' requests only.
+    /// Finishes a request with its outcome, unless it is finished already.
+    ///
+    /// Counts the outcome of a caller's request.
     func answer(_ request: Request, _ outcome: Request.Outcome) {
         if case .finished = request.place { return }
         if request.origin == .caller {
@@ -111,8 +113,8 @@ extension ConnectionPool {
             case .nothing:
                 switch owner(of: index) {
                 case .lane:
-                    // A statement has opened a transaction on a shared connection: the transaction must not swallow
-                    // later statements.
+                    // A statement has opened a transaction on a shared connection. Later statements must not become
+                    // part of that transaction.
                     if !connection.isBusy, !connection.isOutsideTransaction { lose(index) }
                 case .place: break
                 case .listener(let listener): deliver(from: connection, listener: listener)
@@ -134,8 +136,8 @@ extension ConnectionPool {
                 case .gone: connection.forget(statement, of: request)
                 case .outdated: connection.expire(statement, of: request)
                 }
-                // A shared connection is never inside a transaction, and libpq's transaction status counts only when
-                // nothing is in flight.
+                // libpq's transaction status is valid only when nothing is in flight. A shared connection needs no
+                // check, since it is never inside a transaction.
                 if index < pipelined || connection.isOutsideTransaction {
                     guard completion.isAbandoned else {
                         request.isUnnamed = true
@@ -205,7 +207,7 @@ extension ConnectionPool {
     func cancel(_ request: Request) {
         switch request.place {
         case .outside:
-            // The submission with the continuation is still to come.
+            // The message that submits the request has not been read yet. It has the continuation.
             request.place = .cancelled
             return
         case .cancelled, .finished:

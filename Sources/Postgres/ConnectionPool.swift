@@ -1,7 +1,7 @@
 /// The actor that owns every connection and carries out the decisions of the state machines.
 ///
-/// It runs only on the thread of its ``EventLoop``. Statements do not enter it as actor calls, which would switch
-/// executors twice for each, but as messages that the loop delivers in bulk, turn by turn.
+/// It runs only on the thread of its ``EventLoop``. Statements enter it as messages, which the loop delivers in bulk at
+/// each turn. As an actor call, each statement would switch executors twice.
 actor ConnectionPool {
     /// The state of a slot for one connection.
     ///
@@ -42,7 +42,9 @@ actor ConnectionPool {
     var slots: [Slot]
     var dispatch: DispatchStateMachine<Request>
     var leases: LeaseStateMachine<LeaseRequest>
-    /// The streams of notifications; an ended stream leaves nil, and the next stream takes its index.
+    /// The streams of notifications.
+    ///
+    /// The place of an ended stream is nil until a new stream takes it.
     var listeners: [Listener?] = []
     var gate = ReconnectGate()
     var life = Life.created
@@ -50,7 +52,9 @@ actor ConnectionPool {
     var parameters = ParameterBuffer()
     /// Sessions that are being cleaned, by slot.
     var cleanings: [Int: Cleaning] = [:]
-    /// The slots that wait for the address of a host, by the host's index; at most one thread resolves each host.
+    /// The slots that wait for the address of a host, by the host's index.
+    ///
+    /// At most one thread resolves each host.
     var resolutions: [Int: Set<Int>] = [:]
     /// The host of the last established connection, tried first.
     var preferredHost = 0
@@ -76,14 +80,18 @@ actor ConnectionPool {
         leases = LeaseStateMachine(places: exclusive, maxWaiting: max(1, configuration.maxQueued))
     }
 
-    /// Starts the loop of a new pool that opens no connection yet.
+    /// Creates a pool and starts its loop.
+    ///
+    /// The pool opens no connection yet.
     static func start(_ configuration: PostgresConfiguration) -> ConnectionPool {
         let pool = ConnectionPool(configuration)
         pool.loop.start(pool)
         return pool
     }
 
-    /// Runs on the loop: the last reference can be dropped anywhere, but a PGconn may be closed only on the loop.
+    /// Runs on the loop, since a PGconn may be closed only there.
+    ///
+    /// The last reference can be dropped on any thread.
     isolated deinit {
         for index in slots.indices { closeSlot(index) }
     }

@@ -165,7 +165,7 @@ struct DatabaseHost: Sendable, Hashable {
     /// Whether the host is the folder of a Unix socket.
     var isSocket: Bool { name.hasPrefix("/") }
 
-    /// Whether the host is an address, which needs no resolver.
+    /// Whether the host is an address and needs no resolver.
     var isAddress: Bool {
         var space = in6_addr()
         return inet_pton(AF_INET, name, &space) == 1 || inet_pton(AF_INET6, name, &space) == 1
@@ -173,7 +173,7 @@ struct DatabaseHost: Sendable, Hashable {
 
     /// Whether traffic to this host stays on this machine.
     ///
-    /// `localhost` counts; its resolved addresses are checked again.
+    /// `localhost` counts. Its addresses are checked once they are resolved.
     var staysHere: Bool { isSocket || name.lowercased() == "localhost" || Self.isLoopback(address: name) }
 
     /// Whether `address` is in 127.0.0.0/8 or is ::1.

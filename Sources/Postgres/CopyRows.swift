@@ -25,7 +25,9 @@ package struct CopyRows: Sendable {
         }
     }
 
-    /// Appends a value after its length, which is filled in once the value is written.
+    /// Appends the length of a value and the value.
+    ///
+    /// The length is filled in once the value is written.
     private mutating func append(_ value: Bind) {
         let place = bytes.count
         bytes.append(integer: Int32(0))

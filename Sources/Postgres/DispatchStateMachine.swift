@@ -1,7 +1,8 @@
 /// The assignment of statements to pipelined connections, and the queue of waiting statements.
 ///
-/// A *lane* is the place of one connection, counted from 0. Statements of an affinity keep to their own lanes
-/// (``LaneShares``), unless these are closed, full, stalled, or so much busier than others that a new plan costs less.
+/// A *lane* is the place of one connection. Lanes are numbered from 0. Statements with an affinity use the affinity's
+/// own lanes (``LaneShares``). They use another lane if the own lanes are closed, full, stalled or much busier. In the
+/// last case, a new plan on the other lane costs less than the wait.
 struct DispatchStateMachine<Request> {
     /// The decision about a new statement.
     enum Submission: Hashable {
@@ -38,12 +39,14 @@ struct DispatchStateMachine<Request> {
 
     /// The time without a response after which a lane counts as stalled, by a slow statement or a lock.
     ///
-    /// The statements behind are stalled, too: other lanes are preferred, however loaded. A lane whose last response
-    /// took as long also counts as stalled: if all statements are slow, each response would otherwise draw all new
-    /// statements to its lane.
+    /// The statements behind the slow one are stalled, too. So other lanes are preferred, however loaded they are. A
+    /// lane with statements in flight also counts as stalled if its last response took longer than this. Otherwise, if
+    /// all statements are slow, each response would draw all new statements to its lane.
     private static var stall: Duration { .milliseconds(20) }
 
-    /// The number of additional statements on the own lanes that costs more than a new plan on another lane.
+    /// How many more statements than another lane an own lane may have in flight.
+    ///
+    /// To wait for more statements would take longer than to make a new plan on the other lane.
     private static var imbalance: Int { 8 }
 
     private let depth: Int
@@ -68,7 +71,7 @@ struct DispatchStateMachine<Request> {
 
     /// Submits a new statement.
     ///
-    /// The statement may wait until `deadline`; later submissions must not have earlier deadlines.
+    /// The statement may wait until `deadline`. Later submissions must not have earlier deadlines.
     mutating func submit(
         _ request: Request,
         near affinity: Affinity? = nil,
@@ -86,7 +89,7 @@ struct DispatchStateMachine<Request> {
         return .wait
     }
 
-    /// Puts a statement that the lane could not send, not even in part, back at the front of the queue.
+    /// Puts a statement back at the front of the queue, since the lane could send no part of it.
     mutating func returned(
         _ request: Request,
         near affinity: Affinity? = nil,
@@ -140,7 +143,7 @@ struct DispatchStateMachine<Request> {
         queue.remove(where: { matches($0.request) }) != nil
     }
 
-    /// Removes all statements whose deadline has passed from the queue, and returns them with the reason.
+    /// Removes from the queue all statements whose deadline has passed, and returns them with the reason.
     mutating func expire(now: ContinuousClock.Instant) -> (requests: [Request], reason: Expiry) {
         var expired: [Request] = []
         while let first = queue.first, first.deadline <= now, let waiting = queue.popFirst() {
@@ -165,10 +168,11 @@ struct DispatchStateMachine<Request> {
         }
     }
 
-    /// Returns the lane for a statement: the open lane with the fewest statements in flight that is not stalled.
+    /// Returns the lane for a statement; nil if no open lane has room.
     ///
-    /// Of equal lanes, the first one is taken. The affinity's own lanes are preferred if they are not much worse. At
-    /// low load one connection does all the work, keeps its prepared statements warm and saves wake-ups.
+    /// Lanes that are not stalled come first. Among these, the lane with the fewest statements in flight is taken, and
+    /// of equal lanes the first one. So at low load one connection does all the work: its prepared statements stay
+    /// warm, and fewer wake-ups are needed. The affinity's own lanes are preferred if they are not much worse.
     private func lane(for affinity: Affinity?, now: ContinuousClock.Instant) -> Int? {
         guard let affinity else { return leastLoaded(now: now) { $0 }?.lane }
         let width = shares.width(of: affinity)
@@ -180,7 +184,9 @@ struct DispatchStateMachine<Request> {
         return own.lane
     }
 
-    /// Returns the best of the lanes for which `rank` is not nil; of equal lanes, the one of the lowest rank.
+    /// Returns the best lane with room for which `rank` is not nil.
+    ///
+    /// Of equal lanes, the one of the lowest rank is the best.
     private func leastLoaded(
         now: ContinuousClock.Instant,
         _ rank: (Int) -> Int?

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// One thread that waits on epoll and runs all code of a ``ConnectionPool``.
 ///
-/// The loop is the executor of that actor: jobs (`await pool.…`), messages and sockets take turns on one thread, so
-/// that no two threads use a PGconn. The thread lives as long as this object.
+/// The loop is the executor of that actor. Jobs (`await pool.…`), messages and sockets take turns on one thread, so no
+/// two threads use a PGconn at once. The thread lives as long as this object.
 final class EventLoop: SerialExecutor {
     let mailbox = Mailbox()
     let poller = Poller()
@@ -15,7 +15,7 @@ final class EventLoop: SerialExecutor {
     func start(_ pool: ConnectionPool) {
         let turns = Turns(loop: self, pool: pool)
         let started = Thread.start(name: "postgres") { turns.run() }
-        // Can happen only at the start of the process; without the thread no request would ever be answered.
+        // Can happen only at the start of the process. Without the thread, no request would ever be answered.
         precondition(started, "no thread for the loop of the PostgreSQL driver")
     }
 
@@ -31,7 +31,9 @@ final class EventLoop: SerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Checks the thread when the runtime assumes isolation outside of a job, as the thread does in each of its turns.
+    /// Checks that the caller is the loop's thread.
+    ///
+    /// The runtime calls this where isolation is assumed outside of a job. The thread assumes it in each of its turns.
     func checkIsolated() {
         precondition(mailbox.isLoop, "not on the loop of the PostgreSQL driver")
     }
@@ -89,7 +91,7 @@ private final class Turns: @unchecked Sendable {
     }
 
     private func runJobs() {
-        // The last job can destroy the pool, which releases the loop: the loop must outlive that job.
+        // The last job can destroy the pool, and with it the reference to the loop. The loop must outlive that job.
         guard !batch.jobs.isEmpty, let loop else { return }
         for job in batch.jobs { job.runSynchronously(on: loop.asUnownedSerialExecutor()) }
     }

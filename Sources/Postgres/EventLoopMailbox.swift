@@ -49,7 +49,9 @@ final class Mailbox: Sendable {
         if wasAsleep { wake() }
     }
 
-    /// Closes the mailbox, which ends the loop.
+    /// Closes the mailbox.
+    ///
+    /// This ends the loop.
     func close() {
         let wasAsleep = state.withLockedValue { state in
             state.batch.isClosed = true
@@ -58,7 +60,9 @@ final class Mailbox: Sendable {
         if wasAsleep { wake() }
     }
 
-    /// Returns whether the loop must be woken: only the first post while the loop sleeps costs a system call.
+    /// Returns whether the loop must be woken.
+    ///
+    /// Only the first post while the loop sleeps costs a system call.
     private static func awaken(_ state: inout State) -> Bool {
         defer { state.isAsleep = false }
         return state.isAsleep
@@ -70,7 +74,7 @@ final class Mailbox: Sendable {
 
     // The loop's side.
 
-    /// Makes the calling thread the loop's.
+    /// Makes the calling thread the thread of the loop.
     func adopt() {
         state.withLockedValue { $0.thread = pthread_self() }
     }
@@ -80,7 +84,9 @@ final class Mailbox: Sendable {
         return pthread_equal(thread, pthread_self()) != 0
     }
 
-    /// Takes all that was posted, in exchange for the emptied arrays of the last batch.
+    /// Moves everything that was posted into `batch`.
+    ///
+    /// The former arrays of `batch` are emptied and reused.
     func take(_ batch: inout Batch) {
         batch.messages.removeAll(keepingCapacity: true)
         batch.jobs.removeAll(keepingCapacity: true)
@@ -94,7 +100,7 @@ final class Mailbox: Sendable {
 
     /// Marks the loop as asleep.
     ///
-    /// Returns false if something was posted since: then the loop must not wait.
+    /// Returns false if something was posted since the last `take`. In this case the loop must not wait.
     func fallAsleep() -> Bool {
         state.withLockedValue { state in
             guard state.batch.messages.isEmpty, state.batch.jobs.isEmpty, !state.batch.isClosed else { return false }

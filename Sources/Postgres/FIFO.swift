@@ -1,4 +1,6 @@
-/// A queue on an array: removed elements are dropped in bulk, so that both ends cost the same.
+/// A queue on an array.
+///
+/// Removed elements are dropped in bulk, so removing the first element costs as little as appending.
 struct FIFO<Element> {
     private var storage: [Element?] = []
     private var head = 0
@@ -38,7 +40,7 @@ struct FIFO<Element> {
 
     mutating func updateFirst<Result>(_ body: (inout Element) -> Result) -> Result? {
         guard !isEmpty, var element = storage[head] else { return nil }
-        // The slot releases its reference meanwhile, so that the change copies nothing.
+        // Meanwhile the slot holds no reference, so the element has one owner and `body` changes it without a copy.
         storage[head] = nil
         defer { storage[head] = element }
         return body(&element)

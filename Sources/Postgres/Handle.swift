@@ -18,9 +18,9 @@ final class Handle {
         let pointer = PQconnectStartParams(names.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 0)
         guard let pointer else { return nil }
         self.pointer = pointer
-        // libpq prints notices to standard error by default; they can repeat values.
+        // By default libpq prints notices to standard error. Notices can repeat values.
         PQsetNoticeReceiver(pointer, { _, _ in }, nil)
-        // This verbosity adds the code to the message of a failed attempt; the text is in the server's language.
+        // This verbosity adds the code to the message of a failed attempt. The text alone is in the server's language.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
     }
 
@@ -28,7 +28,9 @@ final class Handle {
         PQfinish(pointer)
     }
 
-    /// The socket, which changes while the connection is being established; -1 if there is none.
+    /// The socket; -1 if there is none.
+    ///
+    /// It may change while the connection is being established.
     var socket: Int32 { PQsocket(pointer) }
 
     /// libpq's message for the failed attempt.

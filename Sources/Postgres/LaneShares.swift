@@ -1,11 +1,11 @@
 /// The number of lanes that the statements of each affinity may use.
 ///
-/// A rare affinity uses one lane. A more frequent one uses more lanes, in proportion to its share of the latest
-/// statements, and all lanes from a quarter on. So each of a thousand rare affinities is known to a single connection,
-/// while a frequent one is served as if there were no affinities.
+/// An affinity may use more lanes the larger its share of the latest statements is: one lane if it is rare, all lanes
+/// from a share of a quarter on. So a rare affinity takes memory on a single connection, even if there are a thousand
+/// of them, and a frequent one is served as if there were no affinities.
 struct LaneShares {
     private let lanes: Int
-    /// The affinities of the latest statements that have one; `counts` has the number of each.
+    /// The affinities of the latest statements that have one; `counts` has how often each affinity is among them.
     private var latest: [Affinity?]
     private var next = 0
     private var counts: [Affinity: Int] = [:]
@@ -26,7 +26,7 @@ struct LaneShares {
 
     /// Counts a statement.
     ///
-    /// The first lane of a new affinity is the one that is first for the fewest others.
+    /// A new affinity begins at the lane that is the first lane of the fewest other affinities.
     mutating func note(_ affinity: Affinity) {
         if homes[affinity] == nil, let home = population.indices.min(by: { population[$0] < population[$1] }) {
             homes[affinity] = home
@@ -38,7 +38,9 @@ struct LaneShares {
         next = (next + 1) % latest.count
     }
 
-    /// Returns the distance of the lane from the affinity's first lane; its own lanes are nearer than its `width`.
+    /// Returns the distance of a lane from the affinity's first lane.
+    ///
+    /// An own lane has a distance less than `width`.
     func distance(of lane: Int, from affinity: Affinity) -> Int {
         (lane + lanes - (homes[affinity] ?? 0)) % lanes
     }

@@ -1,6 +1,7 @@
-/// The state of the exclusive connections: which are leased, and who waits for a lease.
+/// The state of the exclusive connections: which are leased, and which callers wait for a lease.
 ///
-/// A *place* is the place of one connection, counted from 0. Connections are opened when a caller waits, and stay open.
+/// A *place* is the place of one connection. Places are numbered from 0. Connections are opened when a caller waits,
+/// and stay open.
 struct LeaseStateMachine<Waiter> {
     enum Action {
         case connect(place: Int)
@@ -102,7 +103,9 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Requests a lease for a waiter until `deadline`; later requests must not have earlier deadlines.
+    /// Requests a lease for a waiter until `deadline`.
+    ///
+    /// Later requests must not have earlier deadlines.
     mutating func request(_ waiter: Waiter, deadline: ContinuousClock.Instant) -> [Action] {
         if isShutDown { return [.fail(waiter, .shutDown)] }
         guard queue.count < maxWaiting else { return [.fail(waiter, .overloaded)] }
@@ -140,7 +143,9 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Closes the connection of the place if it is idle, and leaves a leased one alone.
+    /// Closes the connection of the place if it is idle.
+    ///
+    /// A leased connection stays open.
     mutating func retireIfIdle(place: Int) -> [Action] {
         guard case .idle = places[place] else { return [] }
         places[place] = .vacant
@@ -149,7 +154,7 @@ struct LeaseStateMachine<Waiter> {
 
     /// Takes a lease back.
     ///
-    /// A lease that is not out under that serial number is ignored.
+    /// Does nothing if the place is not leased under that serial number.
     mutating func returned(place: Int, serial: UInt64, as state: Return) -> [Action] {
         switch (isAlive(place: place, serial: serial), state) {
         case (nil, _):
@@ -199,7 +204,7 @@ struct LeaseStateMachine<Waiter> {
 
     /// Refuses all leases from now on.
     ///
-    /// Leases that are out stay valid until they are returned.
+    /// Existing leases stay valid until they are returned.
     mutating func shutDown() -> [Action] {
         isShutDown = true
         var actions: [Action] = queue.removeAll().map { .fail($0.waiter, .shutDown) }

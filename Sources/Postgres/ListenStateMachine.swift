@@ -1,7 +1,7 @@
 /// The state of one stream of notifications: when LISTEN is sent, and whether the connection still works.
 ///
-/// LISTEN is repeated again and again. In a session that listens already, the server only responds, which shows that
-/// the connection works.
+/// LISTEN is repeated at intervals. In a session that already listens, the server only responds. The response shows
+/// that the connection works.
 struct ListenStateMachine {
     enum Action: Hashable {
         /// Send LISTEN.
@@ -24,7 +24,9 @@ struct ListenStateMachine {
     private let pause: Duration
     private let timeout: Duration
     private var state = State.disconnected
-    /// Whether the session listens, so that no notification is missed, as far as is known.
+    /// Whether the server has accepted LISTEN on the present connection.
+    ///
+    /// Later notifications arrive, unless the connection is broken and this is not known yet.
     private(set) var isListening = false
 
     /// - Parameters:
@@ -51,7 +53,7 @@ struct ListenStateMachine {
 
     /// Notes that the server has answered LISTEN.
     ///
-    /// A refusal shows that the connection works, too, and leaves ``isListening`` unchanged.
+    /// A refusal also shows that the connection works. It leaves ``isListening`` unchanged.
     mutating func answered(isRefusal: Bool, now: ContinuousClock.Instant) -> Action? {
         guard case .asking = state else { return nil }
         state = .resting(until: now + pause)

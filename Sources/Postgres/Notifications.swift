@@ -2,7 +2,7 @@ internal import NIOConcurrencyHelpers
 
 /// An element of a stream of notifications.
 package enum PostgresNotification: Sendable, Hashable {
-    /// The session begins to listen, for the first time or again; earlier notifications may have been missed.
+    /// The session begins to listen, for the first time or again. Earlier notifications may have been missed.
     case listening
     /// A notification was sent and committed.
     case received(payload: String)
@@ -12,18 +12,18 @@ extension PostgresClient {
     /// Returns a stream of the notifications that are sent to a channel by `NOTIFY`.
     ///
     /// Every stream has a connection of its own, beside those for statements and leases. The connection is opened when
-    /// the stream is first read. It is closed, and the stream ends, when the reading task is cancelled, the stream is
-    /// dropped or the client shuts down. A broken connection is replaced like all others, and
-    /// ``PostgresNotification/listening`` says so.
+    /// the stream is first read. The stream ends, and its connection is closed, when the reading task is cancelled, the
+    /// stream is dropped or the client shuts down. A broken connection is replaced. After that the stream returns
+    /// ``PostgresNotification/listening`` again.
     ///
     /// `LISTEN` is repeated after each ``PostgresConfiguration/listenPause`` (10 s). The connection is closed when no
     /// response comes within ``PostgresConfiguration/listenTimeout`` (5 s), so a reader waits at most 15 s on a dead
     /// connection. After a refusal by the server, `LISTEN` is retried after the same pause.
     ///
-    /// A slow reader loses nothing unnoticed: when more than 256 notifications wait, all of them become one
-    /// ``PostgresNotification/listening``.
+    /// When more than 256 notifications wait for a slow reader, one ``PostgresNotification/listening`` replaces them
+    /// all. So the reader always learns of a loss.
     ///
-    /// Behind a pooler in transaction mode the stream receives nothing, since the session that listens is the pooler's.
+    /// Behind a pooler in transaction mode the stream receives nothing, since the pooler's own session listens.
     ///
     /// - Parameter channel: The channel's name, of at most 63 bytes, taken unchanged: upper case stays upper case.
     /// - Returns: A stream that begins with ``PostgresNotification/listening``; it can be read once.

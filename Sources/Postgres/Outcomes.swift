@@ -2,7 +2,7 @@
 package struct Outcomes: Sendable, Hashable {
     /// Requests that succeeded.
     package private(set) var done = 0
-    /// Requests that the server refused, or whose result was too large.
+    /// Requests that the server refused, that could not be sent, or whose result could not be read or was too large.
     package private(set) var failed = 0
     /// Requests whose connection broke.
     package private(set) var lost = 0
@@ -10,7 +10,7 @@ package struct Outcomes: Sendable, Hashable {
     package private(set) var timedOut = 0
     /// Requests that met a full queue.
     package private(set) var overloaded = 0
-    /// Requests whose caller went away, or that met the shutdown of the client.
+    /// Requests that were cancelled, that met the shutdown of the client, or whose client must not be used.
     package private(set) var abandoned = 0
 
     mutating func note<Success>(_ outcome: Result<Success, PostgresError>) {

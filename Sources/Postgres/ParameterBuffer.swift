@@ -20,7 +20,7 @@ struct ParameterBuffer {
     mutating func load(_ binds: [Bind]) -> Bool {
         if bytes.count > Self.keptBytes { bytes = [] }
         bytes.removeAll(keepingCapacity: true)
-        // An empty value at the very start needs an address, too: libpq reads a null pointer as SQL's NULL.
+        // An empty value at the very start needs an address, too, since libpq reads a null pointer as SQL's NULL.
         bytes.append(0)
         offsets.removeAll(keepingCapacity: true)
         lengths.removeAll(keepingCapacity: true)

@@ -2,8 +2,9 @@
 ///
 /// It tells which statement the next response belongs to, and when a response is complete.
 ///
-/// Every statement is followed by its own sync, so an error ends with it. The response to a statement counts only once
-/// its sync has arrived: the commit happens there, and may still fail (a deferred constraint).
+/// Every statement is followed by its own sync, so the effect of an error ends with its statement. The response to a
+/// statement counts only once its sync has arrived. The server commits at the sync, and the commit may still fail, by a
+/// deferred constraint.
 struct PipelineStateMachine<Request, Reply> {
     /// An event from libpq.
     enum Event {
@@ -34,9 +35,11 @@ struct PipelineStateMachine<Request, Reply> {
     struct Completion {
         let request: Request
         let outcome: Outcome
-        /// Whether the caller has cancelled, so that no caller waits for the outcome.
+        /// Whether the caller has cancelled and no longer waits for the outcome.
         let isAbandoned: Bool
-        /// Whether the statement failed while it was being prepared, so that its name does not exist.
+        /// Whether the preparation failed.
+        ///
+        /// The name of the prepared statement does not exist then.
         let failedToPrepare: Bool
     }
 
@@ -53,7 +56,7 @@ struct PipelineStateMachine<Request, Reply> {
     /// A request without a response when the connection broke.
     struct Orphan {
         let request: Request
-        /// The server's error, if it had refused the statement: then the statement certainly had no effect.
+        /// The server's error if it had refused the statement, which certainly had no effect in this case.
         let refusal: Reply?
     }
 
@@ -126,7 +129,7 @@ struct PipelineStateMachine<Request, Reply> {
 
     var isEmpty: Bool { slots.isEmpty }
 
-    /// Notes that a statement was handed to libpq, after its preparation if `preparing`.
+    /// Notes that a statement was handed to libpq; with `preparing`, its preparation was handed over before it.
     mutating func sent(_ request: Request, preparing: Bool) {
         slots.append(Slot(request: request, stage: preparing ? .preparing : .executing))
     }
@@ -152,7 +155,7 @@ struct PipelineStateMachine<Request, Reply> {
 
     /// Marks the request as abandoned by its caller.
     ///
-    /// The slot stays, so that the responses of its neighbours keep their order.
+    /// The slot stays, since the response still arrives and must not be taken for that of the next request.
     mutating func abandon(where matches: (Request) -> Bool) -> Bool {
         slots.update(where: { matches($0.request) }, { $0.isAbandoned = true })
     }

@@ -7,7 +7,7 @@ package final class PostgresClient: Sendable {
 
     /// Creates a client that connects as soon as ``run()`` is called.
     ///
-    /// Statements before that wait in the queue.
+    /// Statements that are submitted before that call wait in the queue.
     package init(configuration: PostgresConfiguration) {
         pool = .start(configuration)
     }
@@ -61,12 +61,15 @@ package final class PostgresClient: Sendable {
             .typeNames { question throws(PostgresError) in try await self.query(question) }
     }
 
-    /// Runs `body` inside a transaction, which is committed when it returns and rolled back when it throws.
+    /// Runs `body` inside a transaction, and commits when `body` returns.
+    ///
+    /// When `body` throws, the transaction is rolled back.
     ///
     /// The whole transaction is retried at most twice, after a short pause, when it conflicted with another one (40001,
-    /// 40P01) or a prepared statement was out of date (26000, 0A000). Nothing was written in these cases. So `body`
-    /// should have no effect outside of the database, and must let ``PostgresError`` through. No statement of `body`
-    /// may take longer than ``PostgresConfiguration/statementTimeout``.
+    /// 40P01) or a prepared statement was out of date (26000, 0A000). Nothing was written in these cases. Since `body`
+    /// may run several times, it should have no effect outside of the database. `body` must not catch
+    /// ``PostgresError``, since the error decides about the retry. No statement of `body` may take longer than
+    /// ``PostgresConfiguration/statementTimeout``.
     ///
     /// - Parameters:
     ///   - isRepeated: False if `body` has effects elsewhere: then the caller decides about a retry.
@@ -123,7 +126,9 @@ package final class PostgresClient: Sendable {
         return error.handling == .retryTransaction || error.sqlState == "26000" || error.sqlState == "0A000"
     }
 
-    /// Waits for a random time of up to 20 ms, then up to 40 ms, so that the same transactions do not conflict again.
+    /// Waits before a retry, so that the same transactions do not conflict again.
+    ///
+    /// The time is random: up to 20 ms before the first retry, and up to 40 ms before the second.
     private static func pause(_ repetition: Int) async throws(PostgresError) {
         do {
             try await Task.sleep(for: .milliseconds(20 * repetition) * Double.random(in: 0.1...1))

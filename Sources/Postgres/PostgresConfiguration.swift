@@ -15,7 +15,9 @@ package struct PostgresConfiguration: Sendable {
     package var pipelinedConnections = 4
     /// The most connections leased for transactions; opened on demand, then kept.
     package var exclusiveConnections = 4
-    /// The most statements in flight on one pipelined connection; further ones wait for any of the connections.
+    /// The most statements in flight on one pipelined connection.
+    ///
+    /// Further statements wait for any of the connections.
     package var pipelineDepth = 64
     /// The most statements in the queue, and the most callers in the queue for a lease.
     ///
@@ -25,7 +27,7 @@ package struct PostgresConfiguration: Sendable {
     package var leaseTimeout: Duration = .seconds(1)
     /// The longest run of a statement, set on every session; zero for no limit.
     ///
-    /// When a response is later than this by one second, the connection counts as lost.
+    /// If a response is overdue by one second, the connection counts as lost.
     package var statementTimeout: Duration = .seconds(2)
     /// The longest wait for a lock, set on every session; zero for no limit.
     package var lockTimeout: Duration = .seconds(1)
@@ -37,14 +39,16 @@ package struct PostgresConfiguration: Sendable {
     package var connectTimeout: Duration = .seconds(2)
     /// Whether callers that wait for a connection fail at once when all hosts have failed permanently.
     ///
-    /// A service waits all the same: the cause may be fixed meanwhile.
+    /// False for a service, since the cause may be fixed meanwhile.
     package var givesUpAtRefusals = false
     /// The pause after which a connection for notifications repeats `LISTEN`, as a check that it works.
     ///
     /// No other statement is sent on such a connection, and TCP alone does not notice that the peer of a silent
     /// connection is gone.
     package var listenPause: Duration = .seconds(10)
-    /// The longest wait for the response to `LISTEN`; after that the connection counts as lost.
+    /// The longest wait for the response to `LISTEN`.
+    ///
+    /// After that the connection counts as lost.
     package var listenTimeout: Duration = .seconds(5)
     /// The most bytes of one row.
     package var rowBytes = 16_777_216
@@ -56,15 +60,17 @@ package struct PostgresConfiguration: Sendable {
     package var preparedStatements = true
     /// The most bytes of statement texts that one connection keeps prepared.
     ///
-    /// At 0 every statement is planned for a single use. The server takes about a hundred times as much memory for the
-    /// texts.
+    /// At 0 every statement is planned for a single use. In the server's memory a prepared statement takes about a
+    /// hundred times as many bytes as its text.
     package var preparedBytes = 2_621_440
     /// The most bytes of statements that a connection may have had parsed without keeping them prepared.
     ///
-    /// Above that, the connection is replaced, since the server never frees its metadata of the statements' tables.
-    /// Without prepared statements, connections belong to a pooler and are not replaced.
+    /// Above that, the connection is replaced, since the server keeps metadata of the statements' tables until the
+    /// session ends. Without prepared statements, connections belong to a pooler and are not replaced.
     package var discardedBytes = 2_097_152
-    /// Server settings for every session besides its time limits, sent only if these are sent as startup options.
+    /// Further server settings for every session.
+    ///
+    /// They are sent only if the time limits are sent as startup options.
     package var settings: [(name: String, value: String)] = []
     /// The way in which the three time limits reach the server.
     ///
@@ -107,9 +113,10 @@ package struct PostgresConfiguration: Sendable {
     /// `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default,
     /// `primary` or `any`), `application_name`, `channel_binding`, `connect_timeout` in seconds, and `options`, such as
     /// the name of an endpoint. `sslnegotiation`, `gssencmode` and `client_encoding` are accepted only with the values
-    /// that apply anyway. No value comes from the environment; the default database is the one named like the user.
-    /// Unless every host is a loopback address or a socket, the server's certificate is verified, and a URL that asks
-    /// for less is refused.
+    /// that apply anyway. No value comes from the environment. The default database has the name of the user.
+    ///
+    /// The server's certificate is verified, and a URL that asks for less is refused. The only exception is a URL in
+    /// which every host is a loopback address or a socket.
     package init(url: String) throws(PostgresConfigurationError) {
         try self.init(url: url, environment: processEnvironment)
     }
@@ -147,7 +154,8 @@ package struct PostgresConfiguration: Sendable {
             throw .invalid(name, expected: "\(values.joined(separator: " or ")), or nothing")
         }
 
-        // libpq reads these variables when its own keyword is unset, and these keywords cannot be set to "nothing".
+        // libpq reads these variables when the keyword for the same thing is unset. No value of the keywords means
+        // "none".
         var decisive = ["PGSERVICE"]
         if hosts.contains(where: \.isSocket) { decisive += ["PGHOSTADDR", "PGREQUIREPEER"] }
         if password == nil { decisive.append("PGPASSWORD") }

@@ -1,6 +1,8 @@
 /// A rewriting of statements before they are sent, and of their errors.
 package struct StatementDetour: Sendable {
-    /// Returns the statement to send in place of the given one; columns can be asked for on the connection.
+    /// Returns the statement to send in place of the given one.
+    ///
+    /// The connection can be asked for columns meanwhile.
     package let rewrite: @Sendable (Statement, PostgresConnection) async throws(PostgresError) -> Statement
     /// Turns the error of the sent statement into one of the original statement.
     package let explain: @Sendable (PostgresError) -> PostgresError
@@ -65,7 +67,9 @@ package final class PostgresConnection: Sendable {
         )
     }
 
-    /// Copies rows into columns of a table: all of them, or none if it throws.
+    /// Copies rows into columns of a table.
+    ///
+    /// If the method throws, no row is copied.
     ///
     /// - Parameters:
     ///   - rows: The rows, each with a value for each column.

@@ -7,7 +7,7 @@ package enum PostgresError: Error, Sendable {
     case server(ServerError)
     /// The connection broke.
     ///
-    /// With `outcomeUnknown` the statement had been sent and may have been carried out; without, it certainly was not.
+    /// With `outcomeUnknown` the statement had been sent and may have been carried out. Otherwise it had no effect.
     case connectionLost(outcomeUnknown: Bool)
     /// No connection is open, and none was opened within the lease limit.
     ///
@@ -17,7 +17,7 @@ package enum PostgresError: Error, Sendable {
     case leaseTimeout
     /// The queue is full; nothing was sent.
     case overloaded
-    /// The task was cancelled; a statement that had been sent may be carried out all the same.
+    /// The task was cancelled. A statement that had been sent may still be carried out.
     case cancelled
     /// A column does not hold the expected type of value.
     case decoding(DecodingFailure)
@@ -45,7 +45,7 @@ package struct ConnectFailure: Sendable, Hashable {
     /// Whether the configuration is wrong, as opposed to a server that is down.
     package var isMisconfigured: Bool { isFinal && !isRefused }
 
-    /// Whether the server itself refused the connection.
+    /// Whether the server itself refused the connection, for a reason that will repeat.
     package var isOfServer: Bool { sqlState.map(Self.finalCodes.contains) ?? false }
 
     /// Whether nothing listens at the address.
@@ -101,11 +101,11 @@ package struct ConnectFailure: Sendable, Hashable {
 
 /// The reason why a statement was not sent.
 package enum InvalidStatement: Sendable, Hashable {
-    /// The text holds a NUL, which would truncate it.
+    /// The text holds a NUL. libpq would cut the text there.
     case nulInText
     /// More than 65,535 values, or a value of more than 1 GB.
     case tooManyOrTooLargeBinds
-    /// A script needs exclusive use of its connection, and a statement is in flight on it (or the reverse).
+    /// A script was submitted while a statement is in flight on its connection, or the reverse. A script must be alone.
     case scriptNotAlone
 }
 
@@ -121,7 +121,7 @@ package struct ServerError: Sendable, Hashable {
     package let row: Int?
     /// The server's primary message.
     ///
-    /// It may repeat a value that was sent (22P02 does): for a debugger, not for a log or a response.
+    /// It may repeat a value that was sent, as the message of 22P02 does. So it must not get into a log or a response.
     package let message: String
 }
 

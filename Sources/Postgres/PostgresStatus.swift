@@ -29,7 +29,7 @@ package struct PostgresStatus: Sendable, Hashable {
     /// libpq's message for the latest failed attempt: names host, port, user and database, never the password.
     package var lastConnectFailure: String?
 
-    /// Creates the status of no client.
+    /// Creates a status in which all counts are 0.
     package init() {}
 }
 

@@ -12,7 +12,9 @@ package protocol PostgresValue: RowValue {
 }
 
 extension Bind {
-    /// Creates a bind of a value that may be NULL, which has the value's type.
+    /// Creates a bind of an optional value.
+    ///
+    /// NULL gets the type of `Value`.
     package init<Value: PostgresValue>(_ value: Value?) { self = value?.bind ?? .null(Value.nullType) }
 }
 
@@ -125,7 +127,8 @@ extension Timestamp: PostgresValue {
 
     /// The value in PostgreSQL's binary format.
     ///
-    /// A time before PostgreSQL's range becomes the lowest number but one, which PostgreSQL refuses as out of range.
+    /// The lowest number stands for `-infinity`. So a time before PostgreSQL's range becomes the lowest number but one,
+    /// which PostgreSQL refuses as out of range.
     var wire: Int64 {
         if self == .infinity || self == .negativeInfinity { return microseconds }
         let (value, overflow) = microseconds.subtractingReportingOverflow(Timestamp.offset)
@@ -222,7 +225,7 @@ extension String: PostgresArrayElement {
         guard dimensions == 1 else { throw .malformed }
         let count = try reader.integer()
         _ = try reader.integer()
-        // Each element takes at least four bytes: so a false count cannot cause a large allocation.
+        // Each element takes at least four bytes. The check keeps a false count from causing a large allocation.
         guard count >= 0, count <= reader.rest.count / 4 else { throw .malformed }
         var texts: [String] = []
         texts.reserveCapacity(count)

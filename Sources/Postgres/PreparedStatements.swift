@@ -12,7 +12,9 @@ struct PreparedStatements {
         let name: Name
         let types: [UInt32]
         var lastUse: UInt64
-        /// Whether the tables of the plan have changed, so that it may not be used; the server still has the statement.
+        /// Whether the tables of the plan have changed.
+        ///
+        /// The plan may not be used, but the server still has the statement.
         var isStale = false
 
         func matches(_ binds: [Bind]) -> Bool {
@@ -85,8 +87,8 @@ struct PreparedStatements {
 
     /// Registers a statement that is being prepared, under a name that was never used before.
     ///
-    /// `evicted` are the names of the statements evicted for it. Nil if the statement is too long to be prepared: it is
-    /// parsed for a single use.
+    /// `evicted` are the names of the statements that were evicted to make room. Nil if the statement is too long to be
+    /// prepared; it is parsed for a single use then.
     mutating func add(_ statement: Statement, near affinity: Affinity? = nil) -> (name: Name, evicted: [Name])? {
         let text = Text(sql: statement.sql, affinity: affinity)
         guard text.weight <= capacity else {
@@ -115,12 +117,16 @@ struct PreparedStatements {
         return entry.name
     }
 
-    /// Forgets the statement, which the server does not have (any more).
+    /// Forgets the statement.
+    ///
+    /// The server has dropped the statement, or never prepared it.
     mutating func remove(_ statement: Statement, near affinity: Affinity? = nil) {
         _ = discard(Text(sql: statement.sql, affinity: affinity))
     }
 
-    /// Has the statement prepared anew at its next use, which also frees the current plan.
+    /// Has the statement prepared anew at its next use.
+    ///
+    /// This also frees the current plan.
     mutating func expire(_ statement: Statement, near affinity: Affinity? = nil) {
         entries[Text(sql: statement.sql, affinity: affinity)]?.isStale = true
     }

@@ -1,9 +1,9 @@
 /// The time of the next attempt to connect, for all connections of a client together.
 ///
-/// While the state of the server is unknown, one attempt at a time is made; once it succeeds, all connections may be
-/// opened at once. After a failure all connections wait. The backoff doubles each time, between 50 ms and 2 s, and is
-/// shortened by up to a half by chance. So a server that refuses gets at most one attempt at once and fewer than ten in
-/// its first second.
+/// While the state of the server is unknown, only one attempt is made at a time. Once an attempt succeeds, all
+/// connections may be opened at once. After a failure all connections wait for the backoff: 50 ms at first, then twice
+/// as long each time, up to 2 s. A random part of up to a half is subtracted from each wait. So a server that refuses
+/// gets one attempt at a time, and fewer than ten in the first second.
 struct ReconnectGate {
     private enum State {
         /// The state of the server is unknown. Can transition to: probing.
@@ -19,9 +19,9 @@ struct ReconnectGate {
 
     private static let shortest: Duration = .milliseconds(50)
     private static let longest: Duration = .seconds(2)
-    /// The shortest age at which a broken connection counts as a success.
+    /// If a connection breaks before this age, the break counts as a failed attempt.
     ///
-    /// A server that accepts and hangs up must not be hammered either.
+    /// A server that accepts connections and closes them at once would otherwise get attempts without a pause.
     private static let proof: Duration = .seconds(2)
 
     private var state = State.unproven
@@ -43,7 +43,7 @@ struct ReconnectGate {
         }
     }
 
-    /// The end of the wait after a failure, when to call ``begin(now:)`` again; nil if there is no wait.
+    /// The end of the wait after a failure, when ``begin(now:)`` should be called again; nil without a wait.
     var nextAttempt: ContinuousClock.Instant? {
         guard case .waiting(let until) = state else { return nil }
         return until

@@ -1,14 +1,14 @@
 /// A statement or script to run, and the caller who waits for its outcome.
 ///
-/// `@unchecked Sendable`: a request has one owner at a time, which the compiler cannot see. The caller fills the
-/// request in before posting it to the mailbox, whose lock transfers the ownership. After that only the loop's thread
-/// reads and writes the mutable parts.
+/// `@unchecked Sendable`: the compiler cannot see that a request has one owner at a time. The caller fills the request
+/// in before posting it to the mailbox. The mailbox's lock transfers the ownership to the loop. After that only the
+/// loop's thread reads and writes the mutable parts.
 final class Request: @unchecked Sendable {
     typealias Outcome = Result<ResultSet, PostgresError>
 
     enum Work {
         case statement(Statement)
-        /// Asks for the columns of the statement, which is not run.
+        /// Asks for the columns of the statement without running it.
         case description(Statement)
         /// Several statements in one text, by the simple protocol, without values.
         case script(String)
@@ -24,7 +24,7 @@ final class Request: @unchecked Sendable {
         case cleaning
         /// A stream of notifications subscribes to its channel.
         case listener
-        /// The connection frees a prepared statement; no caller waits, and no limit counts the request.
+        /// The connection frees a prepared statement. No caller waits, and the request counts for no limit.
         case housekeeping
     }
 
@@ -60,7 +60,9 @@ final class Request: @unchecked Sendable {
     let lease: Lease?
     /// The group of statements that share a connection's plans and metadata.
     let affinity: Affinity?
-    /// Whether the statement is inside a transaction, so that its effects are rolled back if the connection breaks.
+    /// Whether the statement is inside a transaction.
+    ///
+    /// Its effects are rolled back then if the connection breaks.
     let isInTransaction: Bool
 
     var place = Place.outside
@@ -90,7 +92,7 @@ final class Request: @unchecked Sendable {
         self.isInTransaction = isInTransaction
     }
 
-    /// Resumes the caller with the outcome, unless that has happened.
+    /// Resumes the caller with the outcome, unless the caller has been resumed already.
     func finish(_ outcome: Outcome) {
         place = .finished
         guard let continuation else { return }
@@ -136,7 +138,7 @@ final class LeaseRequest: @unchecked Sendable {
 
 /// A message of another thread to the pool.
 enum PoolMessage: Sendable {
-    /// Open connections; the continuation is resumed when the pool has shut down.
+    /// Starts the pool, which opens its connections. The continuation is resumed when the pool has shut down.
     case run(Continuation<Void>)
     case shutDown
     case submit(Request)
@@ -152,7 +154,7 @@ enum PoolMessage: Sendable {
     /// The addresses of the host with that index; empty if its name was not resolved.
     case resolved(host: Int, Resolver.Resolution)
 
-    /// Resumes the callers of the message with a failure, since the pool no longer exists.
+    /// Resumes the callers that wait for the message, with a failure, since the pool no longer exists.
     func fail() {
         switch self {
         case .run(let continuation): continuation.resume()

@@ -2,8 +2,8 @@ internal import CLibPQ
 
 /// The size limit that a result exceeds.
 ///
-/// libpq receives a whole row before the program can check it. So the limit bounds the result after libpq, and the
-/// connection is closed, since libpq never frees a receive buffer.
+/// libpq receives the whole result before the program can check it. So the limit bounds only what is kept after that.
+/// The connection is closed, since libpq frees the memory of its receive buffer only with the connection.
 package struct ResultExcess: Sendable, Hashable {
     /// The limit of a row or of the result, in bytes.
     package let limit: Int
@@ -21,7 +21,7 @@ extension ResultExcess: CustomStringConvertible {
 extension ResultSet {
     /// Returns the exceeded limit; nil if the result is within both limits.
     func excess(overRow rowBytes: Int, overAll resultBytes: Int) -> ResultExcess? {
-        // The memory of all rows; almost every result ends here.
+        // The memory of all rows. Almost every result is below the limits and needs no look at its rows.
         let memory = PQresultMemorySize(result)
         guard memory > min(rowBytes, resultBytes) else { return nil }
         for row in 0..<Int32(clamping: count) {

@@ -36,7 +36,9 @@ package final class ResultSet: Sendable {
 
     var columnTypes: [SQLType] { (0..<columnCount).map { SQLType(oid: PQftype(result, Int32($0))) } }
 
-    /// Returns the types of all columns as SQL writes them; asks the server, which alone knows their names.
+    /// Returns the types of all columns as SQL writes them.
+    ///
+    /// Asks the server for the names, since only the server has them.
     func typeNames(
         _ ask: (Statement) async throws(PostgresError) -> ResultSet
     ) async throws(PostgresError) -> [String] {

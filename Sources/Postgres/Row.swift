@@ -41,7 +41,9 @@ package struct Row: Sendable {
         try Value(from: &self)
     }
 
-    /// Reads one column that may be NULL, without the conformance of `Optional`, which is built at run time.
+    /// Reads one column that may be NULL.
+    ///
+    /// This overload avoids the conformance of `Optional`, which is built at run time.
     package mutating func next<Value: PostgresValue>(
         _: Value?.Type = Value?.self
     ) throws(PostgresError) -> Value? {
@@ -77,7 +79,7 @@ package struct Row: Sendable {
         set.failure(reason, column: column - 1, wanted: "\(Value.self)")
     }
 
-    /// Throws if a column is left unread: then the select list and the reading code differ.
+    /// Throws if a column is left unread: the select list and the reading code do not match.
     fileprivate func end() throws(PostgresError) {
         guard column == set.columnCount else { throw set.failure(.surplus, column: column, wanted: "nothing") }
     }
@@ -106,7 +108,9 @@ extension ResultSet {
         try all(by: { row throws(PostgresError) in make(repeat try row.next((each Column).self)) })
     }
 
-    /// Returns the results of `read` for all rows; rows for which it returns nil are left out.
+    /// Returns the results of `read` for all rows.
+    ///
+    /// A row for which `read` returns nil is left out.
     package func all<Value>(by read: (inout Row) throws(PostgresError) -> Value?) throws(PostgresError) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(count)
@@ -116,7 +120,9 @@ extension ResultSet {
         return values
     }
 
-    /// Returns the value of the first row, which has one column; nil if there is no row.
+    /// Returns the value of the first row; nil if there is no row.
+    ///
+    /// The row must have one column.
     package func first<Value: RowValue>(_: Value.Type) throws(PostgresError) -> Value? {
         try first(by: { row throws(PostgresError) in try row.next(Value.self) })
     }

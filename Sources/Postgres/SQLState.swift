@@ -3,7 +3,9 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     /// The five bytes, the first one most significant.
     private let packed: UInt64
 
-    /// Takes the first five bytes of `bytes`; missing bytes count as zero, which matches no code that a server sends.
+    /// Takes the first five bytes of `bytes`.
+    ///
+    /// Missing bytes count as zero, so the result matches no code of a server.
     init(bytes: some Sequence<UInt8>) {
         var packed: UInt64 = 0
         var count = 0
@@ -58,7 +60,9 @@ extension SQLState {
         }
     }
 
-    /// Whether the server has ended the session, so that the outcome of the statement is unknown.
+    /// Whether the server has ended the session.
+    ///
+    /// The outcome of the statement is unknown then.
     var endsSession: Bool {
         switch self {
         case "57P01", "57P02", "57P03", "57P05", "25P03": true

@@ -3,9 +3,9 @@ internal import CLibPQ
 extension ServerError {
     /// Reads the error from a result.
     ///
-    /// Nil for an error of libpq itself, which has no code: then the connection is broken.
+    /// Nil for an error of libpq itself, since such an error has no code. The connection is broken in this case.
     ///
-    /// DETAIL, HINT and CONTEXT are left out, since they repeat values; from CONTEXT only the row number is taken.
+    /// DETAIL, HINT and CONTEXT are left out, since they repeat values. Only the row number is taken from CONTEXT.
     init?(_ set: ResultSet) {
         guard let code = PQresultErrorField(set.result, Field.sqlState) else { return nil }
         sqlState = SQLState(bytes: String(cString: code).utf8)

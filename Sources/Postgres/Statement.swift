@@ -91,7 +91,9 @@ extension Statement: ExpressibleByStringInterpolation {
             self.statement.add(statement)
         }
 
-        /// Appends a quoted identifier (of a table, a column, …), so that it cannot be read as SQL.
+        /// Appends an identifier (of a table, a column, …) in quotes.
+        ///
+        /// The quotes keep it from being read as SQL.
         package mutating func appendInterpolation(identifier: String) {
             statement.sql += Statement.quoted(identifier: identifier)
         }
@@ -107,7 +109,9 @@ extension Statement: ExpressibleByStringInterpolation {
     /// Returns a name in double quotes, with its own quotes doubled.
     package static func quoted(identifier: String) -> String { quoted(identifier, by: "\"") }
 
-    /// Returns a text in single quotes, with its own quotes doubled; assumes that `standard_conforming_strings` is on.
+    /// Returns a text in single quotes, with its own quotes doubled.
+    ///
+    /// This is safe only if `standard_conforming_strings` is on.
     package static func quoted(literal: String) -> String { quoted(literal, by: "'") }
 
     private static func quoted(_ text: String, by quote: Unicode.Scalar) -> String {

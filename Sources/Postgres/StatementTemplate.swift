@@ -132,12 +132,16 @@ extension SQL: ExpressibleByStringInterpolation {
             }
         }
 
-        /// Appends a quoted identifier (of a table, a column, …), so that it cannot be read as SQL.
+        /// Appends an identifier (of a table, a column, …) in quotes.
+        ///
+        /// The quotes keep it from being read as SQL.
         package mutating func appendInterpolation(identifier: String) {
             sql.pieces.append(.verbatim(Statement.quoted(identifier: identifier)))
         }
 
-        /// Appends a quoted string literal, so that it cannot be read as SQL.
+        /// Appends a string literal in quotes.
+        ///
+        /// The quotes keep it from being read as SQL.
         package mutating func appendInterpolation(literal: String) {
             sql.pieces.append(.verbatim(Statement.quoted(literal: literal)))
         }

@@ -4,7 +4,9 @@ internal import NIOConcurrencyHelpers
 final class Subscription: Sendable {
     private struct State: Sendable {
         var queue = NotificationQueue()
-        /// The readers that wait because the queue is empty; one, unless several tasks read the same stream.
+        /// The readers that wait because the queue is empty.
+        ///
+        /// There is one, unless several tasks read the same stream.
         var readers = FIFO<Continuation<PostgresNotification?>>()
         var isEnded = false
     }
@@ -16,7 +18,9 @@ final class Subscription: Sendable {
         self.channel = channel
     }
 
-    /// Whether the subscription has ended, so that no reader waits now or later.
+    /// Whether the subscription has ended.
+    ///
+    /// No reader waits after that.
     var isEnded: Bool { state.withLockedValue(\.isEnded) }
 
     /// Passes the notification to the waiting reader, or queues it for the next one.
@@ -56,8 +60,8 @@ final class Subscription: Sendable {
 
 /// The notifications of a stream that its reader has not read yet.
 ///
-/// A reader who is told that notifications may have been missed has to read the data itself. So ``listening`` replaces
-/// all notifications queued before it, and takes the place of those beyond the capacity.
+/// After ``listening`` the reader must read the data itself, since notifications may have been missed. So ``listening``
+/// replaces all notifications queued before it. When the queue is full, one ``listening`` replaces the whole queue.
 struct NotificationQueue: Sendable {
     /// The most notifications in the queue.
     static let capacity = 256

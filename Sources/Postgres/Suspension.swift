@@ -2,9 +2,11 @@ internal import NIOConcurrencyHelpers
 
 // How a caller waits for the loop.
 //
-// Continuations are checked in every build: the check that each one is resumed exactly once is worth its fraction of a
-// microsecond, and tests run the code that ships. The lock orders the resuming thread before the resumed task. When the
-// resumption comes before the caller is suspended, the runtime orders them in a way that ThreadSanitizer does not see.
+// Continuations are checked in every build, so tests run the code that ships. The check that each continuation is
+// resumed exactly once costs a fraction of a microsecond.
+//
+// The lock orders the resuming thread before the resumed task. The runtime does so, too. But if a caller is resumed
+// before it is suspended, ThreadSanitizer does not see the runtime's order.
 
 struct Continuation<Value: Sendable>: Sendable {
     fileprivate let checked: CheckedContinuation<Value, Never>

@@ -25,7 +25,7 @@ struct TransportSecurity: Sendable, Hashable {
         } else {
             mode = asked ?? "disable"
         }
-        // libpq treats `require` with a file of authorities as `verify-ca`: so only the verifying modes get one by
+        // With a file of authorities, libpq treats `require` as `verify-ca`. So only the verifying modes get a file by
         // default.
         let roots = url.parameters["sslrootcert"] ?? (mode.hasPrefix("verify") ? "system" : nil)
         rootCertificates = roots == "system" ? Self.systemCertificates : roots
@@ -33,7 +33,9 @@ struct TransportSecurity: Sendable, Hashable {
         key = url.parameters["sslkey"]
     }
 
-    /// Whether the client may connect to an address: without a verified certificate, only to this machine.
+    /// Whether the client may connect to an address.
+    ///
+    /// Without a verified certificate it may connect only to this machine.
     func permits(address: String) -> Bool {
         mode == "verify-full" || DatabaseHost.isLoopback(address: address)
     }

@@ -1,6 +1,8 @@
-/// What the login dialog asks of a user who has logged in before: Facebook's `auth_type`.
+/// What the login dialog asks of a user who has logged in before.
+///
+/// Facebook calls it `auth_type`.
 package enum DialogAuthType: String, Sendable, CaseIterable {
-    /// Ask again for declined permissions.
+    /// Ask again for the permissions that the user declined.
     case rerequest
     /// Ask for the password again.
     case reauthenticate

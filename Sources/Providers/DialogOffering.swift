@@ -1,59 +1,63 @@
 package import Domain
 
-/// A provider with a login dialog in the browser that ends with an authorization code.
+/// A provider with a login dialog for browsers.
+///
+/// The dialog ends with an authorization code.
 package protocol DialogOffering: CredentialVerifying {
     /// The provider kind.
     var kind: ProviderName { get }
-    /// The addresses that a browser may return to after a login through the server, compared as bytes.
+    /// The addresses to which a browser may return after a login through the server, compared as bytes.
     ///
     /// The first one is the default.
     var returnURLs: [String] { get }
-    /// Whether dialogs are opened with a challenge of PKCE.
+    /// Whether dialogs have a PKCE challenge.
     var dialogChallenge: DialogChallenge { get }
 
     /// Returns the address of a dialog.
     func address(of dialog: Dialog) -> String
 
-    /// Checks a client's parameters for the dialog.
+    /// Checks the parameters that a client sent for a dialog.
     ///
     /// - Throws: `malformed_request`.
-    func check(_ wishes: DialogWishes) throws(Failure)
+    func check(_ wishes: DialogParameters) throws(Failure)
 
-    /// Returns the error in the dialog's redirect; nil when the redirect has none.
+    /// Returns the error that the redirect reports; nil if it reports none.
     func failure(in answer: DialogAnswer) -> Failure?
 
-    /// Returns the permissions that the user declined; nil when the dialog does not tell.
+    /// Returns the permissions that the user declined; nil if the redirect does not list them.
     func declinedScopes(in answer: DialogAnswer) -> [String]?
 
-    /// Exchanges the single-use code of the dialog, and verifies the token that it gives.
+    /// Exchanges the single-use code of a dialog, and verifies the token in the response.
     ///
     /// - Parameters:
-    ///   - code: The code, with the parameters that the dialog was opened with.
-    ///   - question: The parameters of the verification; `appID` is the app of the dialog.
+    ///   - code: The code, with the parameters of the dialog.
+    ///   - question: The parameters of the verification. `appID` is the app of the dialog.
     ///   - claim: As in `CredentialVerifying.authenticate`.
     /// - Returns: The verified user, or that the provider has lost the dialog's challenge.
     /// - Throws: The reason why there is neither.
     func finish(
         _ code: DialogCode,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> FinishedDialog
 }
 
-/// The setting for a dialog's `code_challenge` (RFC 7636), which a provider may forget, or demand.
+/// The option for the `code_challenge` of dialogs (RFC 7636).
+///
+/// Some providers forget challenges, and some require them.
 package enum DialogChallenge: String, Sendable, CaseIterable {
-    /// With a challenge; without one for a while after the provider has forgotten a challenge.
+    /// With a challenge. If the provider has forgotten a challenge, then without one for a while.
     case auto
     case on
     case off
 }
 
-/// A client's parameters for a dialog, not checked yet.
-package struct DialogWishes: Sendable {
-    /// The permissions to ask for; nil for the operator's choice.
+/// The parameters that a client sent for a dialog, not checked yet.
+package struct DialogParameters: Sendable {
+    /// The permissions to ask for; nil for those that the operator chose.
     package var permissions: [String]?
     package var authType: DialogAuthType?
-    /// The configuration at the provider to follow; nil for the app's configuration, if it has one.
+    /// The configuration at the provider that the dialog follows; nil for the configuration of the app, if it has one.
     package var configID: String?
 
     package init(permissions: [String]? = nil, authType: DialogAuthType? = nil, configID: String? = nil) {
@@ -63,21 +67,21 @@ package struct DialogWishes: Sendable {
     }
 }
 
-/// The parameters of a dialog to open.
+/// The parameters with which a dialog is opened.
 package struct Dialog: Sendable {
     package let app: ProviderApp
-    /// The redirect URI, to which the provider sends the browser.
+    /// The address to which the provider redirects the browser.
     package let redirectURI: String
     package let state: Secret
-    package let wishes: DialogWishes
-    /// The challenge of PKCE, S256; nil for a dialog without a challenge.
+    package let wishes: DialogParameters
+    /// The PKCE challenge (S256); nil for a dialog without a challenge.
     package let codeChallenge: String?
 
     package init(
         app: ProviderApp,
         redirectURI: String,
         state: Secret,
-        wishes: DialogWishes,
+        wishes: DialogParameters,
         codeChallenge: String?
     ) {
         self.app = app
@@ -88,7 +92,9 @@ package struct Dialog: Sendable {
     }
 }
 
-/// The code of a dialog, with the parameters of the dialog, which must match the code.
+/// The code of a dialog, with parameters of that dialog.
+///
+/// The provider checks that they match the code.
 package struct DialogCode: Sendable {
     package let code: Secret
     package let redirectURI: String
@@ -101,11 +107,11 @@ package struct DialogCode: Sendable {
     }
 }
 
-/// The outcome of exchanging a dialog's code.
+/// The outcome of a dialog whose code was exchanged.
 package enum FinishedDialog: Sendable {
     case authenticated(AuthenticationResult)
-    /// The provider has not kept the dialog's challenge at this app, so the code is worthless.
+    /// The provider has lost the dialog's challenge at this app, so the code is worthless.
     ///
-    /// A code from another dialog without a challenge is accepted.
+    /// The provider accepts a code from another dialog that has no challenge.
     case challengeLost(ProviderAppID, Failure)
 }

@@ -2,11 +2,13 @@ package import Domain
 import Encodings
 package import Mapping
 
-/// A provider of one application: a value made from its configuration and its clients.
+/// A provider of one application.
 ///
-/// The protocols that the value conforms to tell its capabilities.
+/// It is made from the provider's settings and from clients for the provider's API.
+///
+/// The protocols that a provider conforms to are its capabilities.
 package protocol Provider: Sendable {
-    /// The operator's name for the provider, which is part of identities.
+    /// The operator's name for the provider. It is part of each identity.
     var name: ProviderName { get }
     /// The display name.
     var title: String { get }
@@ -14,16 +16,20 @@ package protocol Provider: Sendable {
     var fields: ProfileFields { get }
     /// Whether users can log in with the provider.
     var isEnabled: Bool { get }
-    /// The application's apps at the provider with a decryptable secret, in the order in which they are tried.
+    /// The application's apps at the provider, in the order in which they are tried. Apps whose secret cannot be
+    /// decrypted are left out.
     var apps: [ProviderApp] { get }
-    /// The members of a failure's details that are logged: the provider's error codes and types, never a user's data.
+    /// The names of those members of a failure's details that are logged. They are error codes and types of the
+    /// provider, never a user's data.
     var loggedDetails: [String] { get }
 }
 
 extension Provider {
     package var loggedDetails: [String] { [] }
 
-    /// Returns the apps that a credential may be for: the app that the client names, or all in the operator's order.
+    /// Returns the apps that a credential may be for.
+    ///
+    /// If the client names an app, it is this app, otherwise all apps in the operator's order.
     ///
     /// - Throws: `provider_not_configured`.
     package func apps(named appID: String?) throws(Failure) -> [ProviderApp] {
@@ -35,7 +41,7 @@ extension Provider {
         return named
     }
 
-    /// Returns the one app to use where several apps cannot be tried in turn.
+    /// Returns the one app to use if several apps cannot be tried in turn: the app that the client names, or the first.
     ///
     /// - Throws: `provider_not_configured`, `provider_misconfigured`.
     package func app(named appID: String?) throws(Failure) -> ProviderApp {
@@ -47,11 +53,14 @@ extension Provider {
 }
 
 extension Failure {
-    /// Returns the failure of logins while the configuration cannot be used.
+    /// Returns the failure of a login to an application whose configuration cannot be used.
     package static func unusableConfiguration(cause: String) -> Failure {
         Failure(
             .providerMisconfigured,
-            "This application's configuration cannot be used. Its operator finds the cause in the service's log.",
+            """
+            The configuration of this application is not usable. The operator must look up the cause in the service's \
+            log.
+            """,
             retryAfter: 60,
             cause: cause
         )
@@ -62,32 +71,35 @@ extension Failure {
 
 /// A provider that verifies credentials.
 package protocol CredentialVerifying: Provider {
-    /// Verifies the one credential of a request.
+    /// Verifies the only credential of a request.
     ///
     /// - Parameters:
     ///   - credential: The members of the request that may hold a credential.
     ///   - question: The parameters of the verification.
-    ///   - claim: Marks a single-use credential as used, just before it is sent to the provider. The arguments are the
-    ///     SHA-256 of the credential and the seconds in which it could be used again. Returns whether this is the first
-    ///     use.
+    ///   - claim: Marks a single-use credential as used, just before the credential is sent to the provider. The
+    ///     arguments are the SHA-256 of the credential and the seconds for which the mark must last. Returns whether
+    ///     this is the first use.
     /// - Returns: The verified user.
-    /// - Throws: The reason why the credential is refused; `mapping_invalid` with `field` in its details for a field
-    ///   that the provider does not know.
+    /// - Throws: The reason why the credential is refused. If the provider does not know a field, `mapping_invalid`
+    ///   with `field` in its details.
     func authenticate(
         by credential: CredentialFields,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult
 
-    /// Verifies a credential for a preview, which does not use it up.
-    func preview(_ credential: CredentialFields, _ question: ProviderQuestion) async throws(Failure) -> VerifiedPerson
+    /// Verifies a credential for a preview. The preview does not use up the credential.
+    func preview(_ credential: CredentialFields, _ question: VerificationRequest) async throws(Failure)
+        -> VerifiedIdentity
 }
 
 /// The parameters of a verification.
-package struct ProviderQuestion: Sendable {
+package struct VerificationRequest: Sendable {
     /// The app that the credential is for; nil when the client names none.
     package let appID: String?
-    /// The fields that the mapping reads, in Graph's syntax; evaluated only once the form of the credential is valid.
+    /// The fields that the mapping reads, in Graph's syntax.
+    ///
+    /// Called only after the form of the credential has been checked.
     package let fields: @Sendable () throws(Failure) -> String
     /// The moment at which the verification must be done.
     package let deadline: ContinuousClock.Instant
@@ -105,38 +117,40 @@ package struct ProviderQuestion: Sendable {
 
 /// A verified user, and the properties of the credential.
 ///
-/// A class, since a suspended login would hold a copy in the frame of each function.
+/// A class, since a suspended login would otherwise hold a copy in the frame of each waiting function.
 package final class AuthenticationResult: Sendable {
-    package let person: VerifiedPerson
-    /// The valid part of the user's profile.
+    package let verified: VerifiedIdentity
+    /// The part of the user's profile that is valid.
     package let profile: AdmittedProfile
-    /// The token that the profile was read with, for an application that keeps tokens.
+    /// The token by which the profile was read.
+    ///
+    /// Applications that keep tokens store it.
     package let token: ProviderToken?
-    /// The single-use credential that the login consumes; nil for a credential that may be used again.
+    /// The single-use credential that the login must use up; nil for a credential that may be used again.
     package let singleUse: SingleUseCredential?
-    /// Whether the provider can verify the credential again.
+    /// Whether the provider can verify the credential once more.
     package let isRepeatable: Bool
 
     package init(
-        person: VerifiedPerson,
+        verified: VerifiedIdentity,
         profile: AdmittedProfile,
         token: ProviderToken? = nil,
         singleUse: SingleUseCredential? = nil,
         isRepeatable: Bool = true
     ) {
-        self.person = person
+        self.verified = verified
         self.profile = profile
         self.token = token
         self.singleUse = singleUse
         self.isRepeatable = isRepeatable
     }
 
-    /// Returns a copy with the permissions that the user declined in the dialog of the login.
+    /// Returns a copy that has the permissions that the user declined in the dialog.
     package func declining(_ scopes: [String]?) -> AuthenticationResult {
-        var person = person
-        person.declinedScopes = scopes
+        var verified = verified
+        verified.declinedScopes = scopes
         return AuthenticationResult(
-            person: person,
+            verified: verified,
             profile: profile,
             token: token,
             singleUse: singleUse,
@@ -145,15 +159,15 @@ package final class AuthenticationResult: Sendable {
     }
 }
 
-/// A single-use credential that is verified without asking the provider.
+/// A single-use credential that is verified without a request to the provider.
 package struct SingleUseCredential: Sendable {
-    /// SHA-256 of the part that identifies the credential.
+    /// The SHA-256 of the part that identifies the credential.
     package let digest: [UInt8]
-    /// Unix seconds at which the provider issued it.
+    /// The time, in Unix seconds, at which the provider issued the credential.
     package let issuedAt: Int64
-    /// Seconds until the credential expires.
+    /// The seconds until the credential expires.
     package let seconds: Int64
-    /// The nonce that must be one that the service issued; nil when no nonce is required.
+    /// The nonce in the credential, if the service must have issued it; nil if the service need not.
     package let serverNonce: Secret?
 
     package init(
@@ -169,10 +183,10 @@ package struct SingleUseCredential: Sendable {
     }
 }
 
-/// A provider with a kind of credential that a client can bind to a nonce that the service issued.
+/// A provider with ID tokens that can contain a nonce of the service.
 package protocol NonceBinding: CredentialVerifying {}
 
-/// A provider that lets a client obtain a token of its account, for which the app's secret is needed.
+/// A provider at which a client can get a token for its account, by a request that needs the app's secret.
 package protocol ReverseAuthorizing: Provider {
     /// Fetches the parameters that the client sends to the provider.
     ///
@@ -185,21 +199,21 @@ package protocol ReverseAuthorizing: Provider {
 
 // MARK: Checks
 
-/// A provider that can check the id and the secret of an app.
+/// A provider that can check an app's id and secret.
 package protocol AppChecking: Provider {
     func check(_ app: ProviderApp, deadline: ContinuousClock.Instant) async -> AppVerdict
 }
 
-/// A provider that can check whether the fields exist that a mapping reads.
+/// A provider that can check whether the fields that a mapping reads exist.
 package protocol FieldChecking: Provider {
-    /// Requests fields of a user who has logged in with an app, and discards their values.
+    /// Requests fields of a user, and discards their values. The user must have logged in with the app.
     ///
     /// - Parameters:
-    ///   - fields: The fields in the form of `ProviderQuestion`.
+    ///   - fields: The fields in the form of `VerificationRequest`.
     ///   - subject: A user of the app.
     ///   - app: The app whose credentials are used.
     ///   - deadline: The moment at which the check must be done.
-    /// - Returns: The fields that the provider says do not exist.
+    /// - Returns: The fields that do not exist, as the provider says.
     /// - Throws: The reason why the check failed.
     func unknownFields(
         among fields: String,
@@ -212,11 +226,11 @@ package protocol FieldChecking: Provider {
 /// The result of checking an app's id and secret.
 package struct AppVerdict: Sendable {
     package var name: String?
-    /// The problem, as a text for the operator and as a reason; nil when all is well.
+    /// The problem, as a text for the operator and as a reason; nil if there is none.
     package var problem: (text: String, reason: Failure.Reason)?
-    /// The version of the provider's API that responded.
+    /// The version of the provider's API that sent the response.
     package var answeredVersion: String?
-    /// Warnings for the operator although id and secret are right.
+    /// Warnings for the operator about an app whose id and secret are right.
     package var warnings: [String] = []
 
     package init(
@@ -230,10 +244,10 @@ package struct AppVerdict: Sendable {
     }
 }
 
-/// A provider whose settings can deserve a warning although they are valid.
+/// A provider that can warn about settings that are valid.
 package protocol SettingsReviewing: Provider {
-    /// Returns texts about settings that have ended at the provider, end soon, or whose end is unknown.
+    /// Returns texts about settings that have ended at the provider, end soon, or end on an unknown day.
     func endings(on day: CalendarDate) -> [String]
-    /// Returns warnings about the settings, by the calendar and by the responses to this instance.
+    /// Returns warnings about the settings. They depend on the calendar and on the responses to this instance.
     func warnings(on day: CalendarDate) -> [String]
 }

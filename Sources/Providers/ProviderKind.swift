@@ -3,11 +3,13 @@ package import Domain
 package import Encodings
 package import Mapping
 
-/// A provider kind: the settings of its providers, and the factory for them.
+/// A provider kind.
 ///
-/// An application may have several providers of one kind, under names that its operator chooses.
+/// It has the rules for the settings of its providers, and it makes the providers.
+///
+/// An application may have several providers of one kind. The operator chooses their names.
 package protocol ProviderKind: Sendable {
-    /// The name of the kind, and the default name of a provider of this kind.
+    /// The name of the kind. It is also the default name of a provider of this kind.
     var name: ProviderName { get }
     /// The display name.
     var title: String { get }
@@ -15,43 +17,45 @@ package protocol ProviderKind: Sendable {
     var fields: ProfileFields { get }
     /// The form and the scope of subjects.
     var subjects: SubjectRule { get }
-    /// The terms for the application's apps in documents.
+    /// The terms for an app of this kind, in documents.
     var appTerms: AppTerms { get }
-    /// The options of the kind: its settings without `enabled`, the apps and the secret options.
+    /// The options of the kind. They are the settings without `enabled`, the apps and the secret options.
     var optionShape: ObjectShape { get }
-    /// The options that are secrets; they stand behind the other options.
+    /// The options that are secrets. They follow the other options.
     var secretOptions: [SecretOption] { get }
-    /// Options that an exported document names even when they have their default, which a later version may change.
+    /// The options that an exported document contains even with their default values. A later version may have other
+    /// defaults.
     var exportedOptions: [String] { get }
-    /// The addresses that an operator enters in the provider's console for callbacks.
+    /// The addresses for callbacks that an operator enters in the provider's console.
     var callbacks: [EnteredAddress] { get }
-    /// The redirect URI of the dialog that an operator enters in the console; nil for a kind without a dialog.
+    /// The redirect URI of the dialog, which an operator enters in the provider's console; nil for a kind without a
+    /// dialog.
     var dialogReturn: EnteredAddress? { get }
 
-    /// Reads the options among the members of an object; an absent option has its default.
+    /// Reads the options among the members of an object. An absent option has its default.
     ///
     /// Other members are ignored.
     func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue
-    /// Checks the combination of options that are each valid; secret options are not checked.
+    /// Checks that valid options also fit each other. Secret options are not checked.
     func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems)
     /// Creates the provider of an application.
     ///
-    /// - Throws: `DocumentProblems` for options that another version wrote.
+    /// - Throws: `DocumentProblems` if another version wrote the options and this version cannot read them.
     func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider
 }
 
 extension ProviderKind {
-    /// Subjects are texts of any form, and differ between apps, as in OpenID Connect.
+    /// Subjects may have any form, and one user has different subjects at different apps, as in OpenID Connect.
     package var subjects: SubjectRule { SubjectRule() }
-    /// The members of a provider's settings except its kind and its apps.
+    /// The members of a provider's settings, except its kind and its apps.
     package var settingFields: [FieldDescription] { Self.settingFields(optionShape, secretOptions) }
 
-    /// Returns the members of a provider's settings except its kind and its apps, from the options of the kind.
+    /// Returns the members of a provider's settings, except its kind and its apps, for these options.
     package static func settingFields(_ options: ObjectShape, _ secrets: [SecretOption]) -> [FieldDescription] {
         let enabled = FieldDescription(
             name: "enabled",
-            title: "Logins are accepted",
-            meaning: "Whether logins are accepted.",
+            title: "Accept logins",
+            meaning: "Whether logins with this provider are accepted.",
             shape: .flag,
             defaultValue: .bool(true)
         )
@@ -64,17 +68,21 @@ extension ProviderKind {
     package var dialogReturn: EnteredAddress? { nil }
 }
 
-/// The settings of a provider, decrypted and validated.
+/// The settings of a provider.
+///
+/// They are decrypted and valid.
 package struct ProviderSetup: Sendable {
     /// The operator's name for the provider.
     package let name: ProviderName
     package let application: ApplicationID
     /// Whether users can log in with the provider.
     package let isEnabled: Bool
-    /// The application's apps at the provider with a decryptable secret, in the order in which they are tried.
+    /// The application's apps at the provider, in the order in which they are tried.
+    ///
+    /// Apps whose secret cannot be decrypted are left out.
     package let apps: [ProviderApp]
     package let options: JSONValue
-    /// The secret options that are set, by name.
+    /// The secret options that have a value, by name.
     package let secrets: [String: Secret]
 
     package init(
@@ -94,13 +102,15 @@ package struct ProviderSetup: Sendable {
     }
 }
 
-/// An address of the service that an operator enters in the provider's console.
+/// An address of the service.
+///
+/// The operator enters it in the provider's console.
 package struct EnteredAddress: Sendable {
-    /// The page of the console.
+    /// The page of the console that has the form field.
     package let place: String
-    /// The page's name for the address.
+    /// The name that the console has for the form field.
     package let title: String
-    /// The last part of the address, such as `webhook`.
+    /// The last segment of the address, such as `webhook`.
     package let name: String
 
     package init(place: String, title: String, name: String) {
@@ -108,20 +118,22 @@ package struct EnteredAddress: Sendable {
     }
 }
 
-/// The terms for an app at a provider, in documents and for display.
+/// The terms for a provider's app, in documents and on pages.
 package struct AppTerms: Sendable {
     /// The id of the app at the provider.
     package let idField: FieldDescription
     /// The secret that the app shares with the provider.
     package let secretField: FieldDescription
-    /// The configuration at the provider that the login dialog follows; nil for a kind without configurations.
+    /// The configuration at the provider that login dialogs follow; nil for a kind without configurations.
     package let configIDField: FieldDescription?
-    /// The term for the secret within a sentence.
+    /// The words for the secret within a sentence.
     package let secretTitle: String
-    /// The form of an app's id, and of a configuration's id.
+    /// The rule for the form of an app's id and of a configuration's id.
     package let idRule: TextRule
 
-    /// Creates the terms; each member has a name in documents, a display name, and a meaning.
+    /// Creates the terms.
+    ///
+    /// Each has a name in documents, a display name, and a meaning.
     package init(
         id: (name: String, title: String, meaning: String),
         _ rule: TextRule,
@@ -154,7 +166,7 @@ package struct AppTerms: Sendable {
     package var configID: String? { configIDField?.name }
     package var fields: [FieldDescription] { [idField, secretField] + [configIDField].compactMap(\.self) }
 
-    /// Writes the id of an app's configuration, if it has one, into the app's object.
+    /// Writes the id of the app's configuration, if any, into the object of the app.
     package func write(configID: String?, into app: inout JSONObject) {
         if let configID, let name = self.configID { app.append(name, .string(configID)) }
     }

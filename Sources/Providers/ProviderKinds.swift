@@ -8,16 +8,16 @@ package struct ProviderKinds: Sendable {
         self.all = all
     }
 
-    /// Returns the kind with a name; nil when there is none.
+    /// Returns the kind with a name; nil if no kind has this name.
     package func named(_ name: ProviderName) -> (any ProviderKind)? {
         all.first { $0.name == name }
     }
 
     package var names: [ProviderName] { all.map(\.name) }
 
-    /// Returns the failure for a name of neither a kind nor a provider of the application.
+    /// Returns the failure for a name that neither a kind nor a provider of the application has.
     package func unknown(_ name: ProviderName, beside names: some Sequence<ProviderName>) -> Failure {
         let known = Set(self.names).union(names).map(\.text).sorted().joined(separator: ", ")
-        return Failure(.notFound, "There is no such login provider. Known are: \(known).")
+        return Failure(.notFound, "This login provider does not exist. Known providers: \(known).")
     }
 }

@@ -1,19 +1,23 @@
 package import Description
 import Encodings
 
-/// The rule for redirects that carry a client's secrets: a page, or an app with a URL scheme of its own.
+/// The rule for redirects that contain a client's secrets.
+///
+/// The target is a web page, or an app with a URL scheme of its own.
 package enum RedirectTarget {
-    /// The codec of a list of at most 20 such URLs.
-    package static let list = Codec.list(of: .text(rule), most: 20)
+    /// The codec for a list of such URLs.
+    ///
+    /// The list has at most 20.
+    package static let list = Codec.list(of: .text(rule), max: 20)
 
     private static let rule = TextRule(
-        "must be a whole URL, like https://app.example.com/done",
+        "must be a complete URL, like https://app.example.com/done",
         schema: schema,
         example: "https://app.example.com/done",
         problem: problem
     )
 
-    /// The rule of `problem` as JSON Schema: https; http on the device itself; an app's own scheme.
+    /// The rule of `problem` as JSON Schema: https, http only to the device itself, or an app's own scheme.
     private static let schema: JSONObject = {
         let path = #"(?:[/?][A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*)?"#
         let port = "(?::[0-9]{1,5})?"
@@ -26,49 +30,53 @@ package enum RedirectTarget {
         ]
         return [
             "description": .string(
-                "https://…, http:// on the device itself, or an app's own scheme; without fragment and user."
+                "https://…, http:// for localhost only, or an app's own scheme. No fragment, no user name."
             ),
-            "maxLength": .integer(Int64(mostBytes)),
+            "maxLength": .integer(Int64(maxBytes)),
             "pattern": .string(patterns.joined(separator: "|")),
         ]
     }()
 
-    /// Returns what is wrong with a URL, as a text for operators; nil when it is valid.
+    /// Returns a text for operators that says what is wrong with a URL; nil if the URL is valid.
     package static func problem(with text: String) -> String? {
-        guard (1...mostBytes).contains(text.utf8.count), text.utf8.allSatisfy(isAllowed) else {
-            return "must be a URL of at most \(mostBytes) bytes, in the characters of RFC 3986 and without fragment"
+        guard (1...maxBytes).contains(text.utf8.count), text.utf8.allSatisfy(isAllowed) else {
+            return "must be a URL of at most \(maxBytes) bytes, in the characters of RFC 3986, without a fragment"
         }
         let bytes = text.utf8
         let scheme = bytes.prefix { $0 != UInt8(ascii: ":") }
         let rest = bytes.dropFirst(scheme.count + 1)
         guard isScheme(scheme), rest.first == UInt8(ascii: "/") else {
             return """
-                must be a whole URL with its scheme in lower case, like https://app.example.com/done, fb1234567890://authorize or \
-                com.example.app:/done
+                must be a complete URL with its scheme in lower case, like https://app.example.com/done, \
+                fb1234567890://authorize or com.example.app:/done
                 """
         }
         let authority = rest.starts(with: "//".utf8) ? rest.dropFirst(2).prefix { !$0.isOne(of: "/?") } : nil
-        guard authority?.contains(UInt8(ascii: "@")) != true else { return "must not hold a user's name or password" }
+        guard authority?.contains(UInt8(ascii: "@")) != true else { return "must not contain a user name or password" }
         switch String(decoding: scheme, as: UTF8.self) {
         case "https":
             return authority.flatMap(host) == nil ? "must name a host, like https://app.example.com/done" : nil
         case "http":
             return authority.flatMap(host).map(isLoopback) == true
-                ? nil : "must begin with https://; http:// is for localhost, 127.0.0.1 and [::1] only"
+                ? nil : "must begin with https://; http:// is only for localhost, 127.0.0.1 and [::1]"
         case let name where takenByBrowsers.contains(name):
-            return "must not have the scheme \(name), which a browser deals with itself"
+            return "must not have the scheme \(name), which browsers handle themselves"
         default: return nil
         }
     }
 
-    private static let mostBytes = 2048
-    /// Schemes that no app can register; some of them execute their content.
+    private static let maxBytes = 2048
+    /// Schemes that browsers handle themselves.
+    ///
+    /// No app can register them, and some of them execute their content.
     private static let takenByBrowsers: Set = [
         "about", "blob", "data", "file", "filesystem", "ftp", "intent", "javascript", "vbscript", "view-source", "ws",
         "wss",
     ]
 
-    /// Returns whether a byte is one of the characters of RFC 3986 §2, except `#`, which would begin a fragment.
+    /// Returns whether a byte is a character of RFC 3986 §2 other than `#`.
+    ///
+    /// A `#` would begin a fragment.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         byte.isASCIIAlphanumeric || byte.isOne(of: "-._~:/?[]@!$&'()*+,;=%")
     }
@@ -100,7 +108,7 @@ package enum RedirectTarget {
         return host
     }
 
-    /// Returns whether requests to a host never leave the user's device (RFC 8252 §7.3).
+    /// Returns whether requests to a host stay on the user's device (RFC 8252 §7.3).
     private static func isLoopback(_ host: Substring.UTF8View) -> Bool {
         ["localhost", "127.0.0.1", "[::1]"].contains { host.elementsEqual($0.utf8) }
     }

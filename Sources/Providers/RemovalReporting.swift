@@ -1,14 +1,14 @@
 package import Domain
 package import Encodings
 
-/// A provider at which consent can be revoked.
+/// A provider at which the service can revoke a user's permissions.
 package protocol PermissionRevoking: Provider {
-    /// Revokes all permissions that a user granted to an app, as if the user had removed the app.
+    /// Revokes all permissions that a user granted to an app. It has the same effect as if the user removes the app.
     ///
     /// - Parameters:
     ///   - token: A token of the user for that app.
-    ///   - identity: The identity, with the user's subject and the app.
-    ///   - deadline: The moment at which the removal must be done.
+    ///   - identity: The identity. It names the user's subject and the app.
+    ///   - deadline: The moment at which the revocation must be done.
     /// - Returns: The outcome.
     func revokePermissions(
         by token: ProviderToken,
@@ -17,28 +17,28 @@ package protocol PermissionRevoking: Provider {
     ) async -> PermissionRemoval
 }
 
-/// The outcome of revoking an app's permissions.
+/// The outcome of revoking the permissions that a user granted to an app.
 package enum PermissionRemoval: Sendable {
     /// The provider has revoked the permissions.
     case removed
     /// The token is no longer valid.
     ///
-    /// Either its revocation has ended the permissions as well, or nobody can revoke them in the user's name.
+    /// Either the permissions ended together with the token, or the service can no longer act for the user.
     case tokenIsDead(Failure)
-    /// The provider could not be asked, or its response does not tell.
+    /// The provider could not be asked, or its response does not show the outcome.
     case failed(Failure)
 }
 
-/// A provider with callbacks for a removed app, a request for data deletion, or changed permissions.
+/// A provider that sends callbacks: a user removed the app, requests data deletion, or changed permissions.
 ///
-/// These duties continue after logins have ended: callbacks of a disabled provider are served, too.
+/// The callbacks of a disabled provider are served, too: the duty to act on them outlasts logins.
 package protocol RemovalReporting: Provider {
-    /// Whether the sessions of an identity end when the provider says that the identity is revoked.
+    /// Whether the sessions of an identity end if the provider says that the identity is revoked.
     var endsSessionsWhenRevoked: Bool { get }
-    /// Days between a user's request for deletion and the erasure; 0 erases at once.
+    /// The days from a user's request for deletion to the erasure. With 0, the erasure is immediate.
     var eraseAfterDays: Int64 { get }
 
-    /// Reads the form of a callback about one user, after verifying that the provider sent it.
+    /// Verifies that the provider sent a callback, and reads what it reports about one user.
     ///
     /// - Throws: `malformed_request` when the provider did not send it.
     func removal(in form: FormFields) throws(Failure) -> ReportedRemoval
@@ -47,16 +47,16 @@ package protocol RemovalReporting: Provider {
     ///
     /// - Parameters:
     ///   - code: The confirmation code of the request.
-    ///   - statusURL: The page that shows the user the progress of the deletion.
+    ///   - statusURL: The page that shows the progress of the deletion to the user.
     /// - Returns: The response in the provider's form.
     func receipt(code: String, statusURL: String) -> JSONObject
 
-    /// Reads the body of a webhook, after verifying that the provider sent it.
+    /// Verifies that the provider sent a webhook, and reads the webhook's body.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
-    ///   - header: Returns the value of the header of a name, in any case; nil when it is absent.
-    /// - Returns: The changes in the order of the report.
+    ///   - header: Returns the value of a header, whose name may be in any case; nil if the header is absent.
+    /// - Returns: The changes in the order of the body.
     /// - Throws: `malformed_request` when the provider did not send it.
     func changes(in body: [UInt8], header: (_ name: String) -> String?) throws(Failure) -> [ReportedChange]
 
@@ -65,18 +65,20 @@ package protocol RemovalReporting: Provider {
     /// - Throws: `callback_refused`, `malformed_request`.
     func confirmWebhook(_ question: FormFields) throws(Failure) -> String
 
-    /// The largest size of a webhook's body in bytes.
+    /// The maximum size of a webhook's body in bytes.
     var webhookLimit: Int { get }
-    /// Whether the provider's query about the webhook's address can be answered.
+    /// Whether the settings suffice to respond when the provider verifies the webhook's address.
     var hasWebhook: Bool { get }
 }
 
-/// A callback that reports a removed app or requests data deletion.
+/// A callback that reports the removal of an app or requests data deletion.
 package struct ReportedRemoval: Sendable {
     package let identity: IdentityKey
-    /// Unix seconds at which the provider issued the callback.
+    /// The time, in Unix seconds, at which the provider issued the callback.
     package let issuedAt: Int64
-    /// SHA-256 of the callback's content: equal for the same callback.
+    /// The SHA-256 of the callback's content.
+    ///
+    /// A repeated callback has the same hash.
     package let hash: [UInt8]
 
     package init(identity: IdentityKey, issuedAt: Int64, hash: [UInt8]) {
@@ -86,14 +88,14 @@ package struct ReportedRemoval: Sendable {
     }
 }
 
-/// The changes of one user in a webhook.
+/// The changes that a webhook reports about one user.
 package struct ReportedChange: Sendable {
     package let identity: IdentityKey
-    /// Unix seconds.
+    /// The time of the changes in Unix seconds.
     package let time: Int64
     /// Whether the user has removed the app.
     package let isRemoval: Bool
-    /// Granted and revoked permissions, in the order of the report.
+    /// The permissions that the user granted or revoked, in the order of the body.
     package let permissions: [(name: String, isGranted: Bool)]
 
     package init(identity: IdentityKey, time: Int64, isRemoval: Bool, permissions: [(name: String, isGranted: Bool)]) {

@@ -2,13 +2,15 @@ package import Description
 package import Domain
 package import Encodings
 
-/// A secret option of a provider: written and never read, like an app's secret.
+/// A secret option of a provider.
+///
+/// An operator can write it but never read it.
 package struct SecretOption: Sendable {
     /// The description of the option in documents and pages.
     package let field: FieldDescription
-    /// The term for the option within a sentence.
+    /// The words for the option within a sentence.
     package let title: String
-    /// The suffix of its environment variable in an exported document.
+    /// The suffix of the environment variable that stands for the option in an exported document.
     package let variable: String
     /// The allowed sizes in bytes.
     package let bytes: ClosedRange<Int>
@@ -16,10 +18,10 @@ package struct SecretOption: Sendable {
     /// Creates an option.
     ///
     /// - Parameters:
-    ///   - name: The name among the options.
+    ///   - name: The name of the option.
     ///   - label: The display name.
     ///   - meaning: The purpose of the secret, in whole sentences.
-    ///   - title: The term for the secret within a sentence.
+    ///   - title: The words for the secret within a sentence.
     ///   - variable: The suffix of the environment variable.
     ///   - bytes: The allowed sizes in bytes.
     package init(
@@ -36,14 +38,14 @@ package struct SecretOption: Sendable {
 
     package var name: String { field.name }
 
-    /// Returns what is wrong with a secret, as a text for operators; nil when it is valid.
+    /// Returns a text for operators that says what is wrong with a secret; nil if the secret is valid.
     package func problem(of secret: Secret, from source: String = "") -> String? {
         secret.problem(as: title + source, bytes: bytes)
     }
 }
 
 extension Secret {
-    /// Returns what is wrong with a secret that is sent in headers and forms; nil when it is valid.
+    /// Returns what is wrong with a secret that requests contain in headers or forms; nil if the secret is valid.
     package func problem(as title: String, bytes: ClosedRange<Int>) -> String? {
         let isVisible = reveal().utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard !isVisible || !bytes.contains(byteCount) else { return nil }
@@ -53,16 +55,20 @@ extension Secret {
 }
 
 extension ProviderKind {
-    /// The names of all options, secret or not.
+    /// The names of all options, including secret ones.
     package var allOptionNames: [String] { optionShape.names + secretOptions.map(\.name) }
 
-    /// Returns all options, the secret ones behind the others; an absent secret is `null`.
+    /// Returns all options.
+    ///
+    /// The secret options follow the others. An absent secret is `null`.
     package func options(_ options: JSONValue, with secrets: (SecretOption) -> JSONValue?) -> JSONValue {
         let secrets = secretOptions.map { JSONObject.Member($0.name, secrets($0) ?? .null) }
         return .object(JSONObject((options.object?.members ?? []) + secrets))
     }
 
-    /// The options of a provider with all defaults.
+    /// The options of a provider.
+    ///
+    /// All have their defaults.
     package var defaultOptions: JSONValue {
         var problems = DocumentProblems()
         return options(options(in: [:], at: JSONPointer(), problems: &problems)) { _ in nil }

@@ -1,20 +1,21 @@
 package import Domain
 package import Encodings
 
-/// A provider whose tokens can be kept with identities and checked in background work.
+/// A provider whose tokens the service can keep with identities and check in the background.
 package protocol TokenChecking: Provider {
-    /// The operator's policy for kept tokens; nil when tokens are not kept.
+    /// The operator's policy for kept tokens; nil if no tokens are kept.
     var tokenPolicy: TokenPolicy? { get }
 
-    /// Returns how fast background requests of an app may be sent; `none` while the circuit breaker refuses logins.
+    /// Returns how fast background requests for an app may be sent. While the circuit breaker refuses logins, it is
+    /// `none`.
     func backgroundPace(of app: ProviderAppID) -> BackgroundPace
 
-    /// Checks whether a kept token is valid, in background work.
+    /// Checks in the background whether a kept token is valid.
     ///
     /// - Parameters:
     ///   - token: The token.
     ///   - identity: The identity that the token was kept for.
-    ///   - fields: The fields of the profile to read if the token is valid; nil for none.
+    ///   - fields: The fields of the profile to read if the token is valid; nil to read no profile.
     ///   - deadline: The moment at which the check must be done.
     /// - Returns: The verdict.
     func verdict(
@@ -24,7 +25,8 @@ package protocol TokenChecking: Provider {
         deadline: ContinuousClock.Instant
     ) async -> TokenVerdict
 
-    /// Checks whether a kept token is valid, and reads the profile, for a waiting client: with the requests of a login.
+    /// Checks whether a kept token is valid, and reads the profile. A client waits, so the requests are those of a
+    /// login.
     func reading(
         by token: Secret,
         of identity: IdentityKey,
@@ -34,8 +36,7 @@ package protocol TokenChecking: Provider {
 
     /// Exchanges a token for a long-lived token of the same user.
     ///
-    /// - Returns: The new token, which is not verified yet; nil when there is none, and then the first token stays
-    ///   valid.
+    /// - Returns: The new token, which is not verified yet. Nil if there is none: then the first token remains valid.
     func exchangeForLongLived(
         _ token: Secret,
         of identity: IdentityKey,
@@ -49,7 +50,7 @@ package struct TokenPolicy: Sendable, Equatable {
     package var isExchanged: Bool
     /// Whether a client may retrieve the kept token of its user.
     package var isReturned: Bool
-    /// Hours after which the profile is fetched again, by the stored mapping; nil for never.
+    /// The hours after which the profile is fetched again, by the stored mapping; nil for never.
     package var refreshHours: Int64?
 
     package init(isExchanged: Bool = false, isReturned: Bool = false, refreshHours: Int64? = nil) {
@@ -66,25 +67,25 @@ package enum BackgroundPace: Sendable, Equatable {
     case none
 }
 
-/// The meaning of a provider's responses about a kept token for its identity.
+/// What the provider's responses about a kept token mean for the identity.
 package enum TokenVerdict: Sendable {
     /// The token is valid.
     case stands(TokenFacts, ProfileReading)
-    /// The provider has revoked the token, or no longer knows it: the identity is revoked.
+    /// The provider has revoked the token, or no longer knows it. Therefore the identity is revoked.
     case revoked(Failure)
-    /// The token has expired, or is worthless without the user's doing; the identity stays as it is.
-    case worthless(Failure)
-    /// The state of the token is unknown; a retry makes sense.
+    /// The token has expired, or has become worthless without an act of the user. The identity does not change.
+    case invalid(Failure)
+    /// The provider did not show the state of the token. A later retry may show it.
     case unknown(Failure)
 }
 
 /// The properties of a valid token.
 package struct TokenFacts: Sendable {
-    /// The permissions that the token carries.
+    /// The permissions that the token has.
     package let scopes: [String]
-    /// Unix seconds; nil when never or unknown.
+    /// The time, in Unix seconds, at which access to the user's data expires; nil for never, or if unknown.
     package let dataAccessExpiresAt: Int64?
-    /// Unix seconds; nil when never or unknown.
+    /// The time, in Unix seconds, at which the token expires; nil for never, or if unknown.
     package let expiresAt: Int64?
 
     package init(scopes: [String], dataAccessExpiresAt: Int64?, expiresAt: Int64?) {

@@ -4,8 +4,8 @@ import Hummingbird
 
 /// A middleware that lets browser pages of other origins call the public API.
 ///
-/// Nothing that a browser sends by itself authorizes a call of the API: cookies count only for pages, which no other
-/// origin can read. So every origin may call unless the operator listed origins.
+/// Nothing that a browser sends on its own authorizes a call of the API. Cookies are valid only for pages, and no other
+/// origin can read these. So every origin may call the API unless the operator has listed the allowed origins.
 struct CORSMiddleware: RouterMiddleware {
     private let protocols: ClientProtocols
 
@@ -42,7 +42,7 @@ struct CORSMiddleware: RouterMiddleware {
         return Response(status: .noContent, headers: headers)
     }
 
-    /// Returns the value of `Access-Control-Allow-Origin`; nil when the application does not allow the origin.
+    /// Returns the value of `Access-Control-Allow-Origin`; nil if the application does not allow the origin.
     private static func allowed(_ origin: String, by listed: [String]?) -> String? {
         guard let listed, !listed.isEmpty else { return "*" }
         return listed.contains { $0.utf8.elementsEqual(origin.utf8) } ? origin : nil

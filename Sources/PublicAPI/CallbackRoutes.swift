@@ -8,7 +8,7 @@ import HTTPTypes
 import Hummingbird
 import Pages
 
-/// The routes of providers' callbacks, and the page that providers send users to.
+/// The routes of providers' callbacks, and the page to which providers send users after a deletion request.
 ///
 /// The routes have no rate limit (docs/limits.md).
 struct CallbackRoutes {
@@ -22,7 +22,9 @@ struct CallbackRoutes {
         address = useCases.address
     }
 
-    /// The largest form in bytes: every signed request fits, in any encoding.
+    /// The maximum number of bytes in a form.
+    ///
+    /// Every signed request fits, in any encoding.
     private static let formLimit = 65_536
 
     func mount(on routes: ApplicationRoutes) {
@@ -53,7 +55,7 @@ struct CallbackRoutes {
         }
         routes.on(.get, "users/oauth/:provider/deletion/:code", .deletionStatus) { request, context, application in
             let page = DeletionPage(WebPage(of: application.application, for: request.headers))
-            // A person looks at it, so what can be no provider's is a page, too.
+            // The response to a text that cannot be a provider's name is also a page, since a human reads it.
             guard (try? context.provider()) != nil else { return page.unknown() }
             let code = context.parameters.get("code") ?? ""
             return page.response(to: try await deletions.deletionStatus(of: code, in: application))
@@ -92,10 +94,10 @@ extension Operation {
     fileprivate static let deauthorize = Operation(
         "deauthorize",
         under: "facebook",
-        "Facebook's deauthorize callback: a person has removed the app.",
+        "Facebook's deauthorize callback: a user has removed the app.",
         more: """
-            Marks the identity as revoked and forgets its kept token; its sessions end if the application says so. \
-            Answers the same whether the person is known or not, and however often it comes.
+            Marks the identity as revoked and deletes its stored token. Its sessions are revoked if the application is \
+            configured so. The response is always the same, even for unknown users and repeated callbacks.
             """,
         body: .signedRequest,
         .success("Taken.", .anyObject)
@@ -104,16 +106,16 @@ extension Operation {
     fileprivate static let requestDeletion = Operation(
         "requestDeletion",
         under: "facebook",
-        "Facebook's data deletion callback: a person wants their data deleted.",
+        "Facebook's data deletion callback: a user requests deletion.",
         more: """
-            Erases at once, or after the application's eraseAfterDays. The same signed_request has the same code for \
-            ever and erases nothing twice.
+            Erases at once, or after the application's eraseAfterDays. The same signed_request always returns the same \
+            code and erases nothing twice.
             """,
         body: .signedRequest,
         .success(
-            "Written down; what Facebook shows the person.",
+            "Stored. Facebook shows the response to the user.",
             .object([
-                "url": .string.format("uri").described("Where the person sees how far it is."),
+                "url": .string.format("uri").described("The status page of the deletion."),
                 "confirmation_code": .string.pattern("^[A-Z2-7]{26}$"),
             ])
         )
@@ -122,16 +124,16 @@ extension Operation {
     fileprivate static let deletionStatus = Operation(
         "deletionStatus",
         under: "facebook",
-        "A page for a person: how far the deletion of their data is. It names nobody.",
+        "The status page of a deletion, for the user. It contains no names.",
         parameters: [Parameter("code", in: .path, .string, "The confirmation_code.")],
         Reply(200, "The page.", headers: [.requestID], [.html]),
-        or: [Reply(404, "A page that says that there is no such request.", headers: [.requestID], [.html])]
+        or: [Reply(404, "A page that says that this request does not exist.", headers: [.requestID], [.html])]
     )
 
     fileprivate static let confirmWebhook = Operation(
         "confirmWebhook",
         under: "facebook",
-        "The handshake with which Facebook makes sure of the webhook's address.",
+        "The handshake with which Facebook verifies the address of the webhook.",
         parameters: [
             Parameter("hub.mode", in: .query, .oneOf("subscribe"), "`subscribe`.", isRequired: true),
             Parameter("hub.challenge", in: .query, .string.pattern("^[0-9]{1,32}$"), "The reply.", isRequired: true),
@@ -157,9 +159,9 @@ extension Operation {
         under: "facebook",
         "Facebook's webhook of the object permissions.",
         more: """
-            Permissions of identities come and go with it; the field connected with the verb revoked is a \
-            deauthorization. Other objects and fields are taken and ignored. Of the events of one permission the \
-            newest counts, however often and in whatever order they come.
+            Updates the permissions of identities. The field connected with the verb revoked is a deauthorization. \
+            Other objects and fields are accepted and ignored. For each permission the newest event counts, in any \
+            order of arrival.
             """,
         parameters: [
             Parameter(
@@ -171,6 +173,6 @@ extension Operation {
             )
         ],
         body: Content(.anyObject, takesAnyType: true),
-        .success("Taken; the body is empty.")
+        .success("Accepted. The body is empty.")
     )
 }

@@ -3,23 +3,29 @@ package import Encodings
 package import HTTP
 package import Hummingbird
 
-/// A protocol that clients speak, as the public listener sees it: base paths, failures, CORS rules and routes.
+/// A protocol of clients, as the public listener sees it: base paths, failures, CORS rules and routes.
 ///
-/// A listener may have several protocols. Each has its own module; all call the same use cases.
+/// A listener may have several protocols. Each has its own module, and all call the same use cases.
 package protocol ClientProtocol: Sendable {
-    /// The fixed first segments of the protocol's paths, which no other protocol has.
+    /// The fixed first segments of the protocol's paths.
+    ///
+    /// No other protocol has these.
     var firstSegments: [String] { get }
-    /// The base paths of applications in this protocol, beside the service's own.
+    /// The base paths of applications in this protocol, in addition to the service's own.
     var bases: [ApplicationBase] { get }
     var errors: any ErrorTable { get }
-    /// Names of headers that browser pages of other origins may read.
+    /// The names of the response headers that browser pages of other origins may read.
     var exposedHeaders: String { get }
-    /// The security schemes of the OpenAPI document: how requests send a session.
+    /// The security schemes of the OpenAPI document.
+    ///
+    /// They describe how requests send a session token.
     var securitySchemes: JSONObject { get }
-    /// Path parameters that have only one value, which replaces them in the paths of the OpenAPI document.
+    /// Path parameters that have only one value.
+    ///
+    /// In the OpenAPI document, the value replaces the parameter.
     var fixedParameters: [String: String] { get }
 
-    /// Returns the origins whose pages may send a request; nil or empty where its application lists none.
+    /// Returns the origins whose pages may send a request; nil or empty if the application lists none.
     func allowedOrigins(of request: Request) -> [String]?
 
     /// Returns the session token of a request, as received.
@@ -47,7 +53,7 @@ package struct ClientProtocols: Sendable {
 
     package var all: [any ClientProtocol] { [first] + others }
 
-    /// The protocol of a request, whether the request matches a route or not.
+    /// The protocol to which a request belongs, even if the request matches no route.
     package subscript(request: Request) -> any ClientProtocol {
         guard !others.isEmpty else { return first }
         let segment = request.uri.path.split(separator: "/", maxSplits: 1).first ?? ""
@@ -56,8 +62,8 @@ package struct ClientProtocols: Sendable {
 
     /// The first segments of paths that name an application and belong to no protocol.
     ///
-    /// Below a fixed segment the router tries no parameter, so an application whose id equals a fixed segment needs
-    /// the routes there, too.
+    /// The router tries no parameter below a fixed segment. If an application's id equals a fixed segment, its routes
+    /// must be mounted below this segment, too.
     package var applicationSegments: [String] {
         ["{applicationId}", ApplicationBase.hostBound]
             + all.flatMap(\.firstSegments).filter { ApplicationID($0) != nil }

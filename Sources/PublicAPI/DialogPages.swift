@@ -12,27 +12,27 @@ import Providers
 
 /// The pages of a login through the server.
 ///
-/// They are the redirect to the provider's dialog, the address to which the dialog redirects the browser back, and the
-/// page that asks for a second factor. The client gets the result of the dialog in the protocol in which the client
-/// asked for the dialog.
+/// The first redirects to the provider's dialog. The second is the address to which the dialog redirects the browser
+/// back. The third asks for a second factor. The client gets the result in the protocol by which it requested the
+/// dialog.
 package struct DialogPages {
     private let dialog: LoginDialog
     private let factors: DialogFactors
     private let address: PublicAddress
     private let errors: any ErrorTable
     private let code: @Sendable (Failure.Reason) -> String
-    private let user: @Sendable (SignedIn) -> [UInt8]
+    private let user: @Sendable (LoginResult) -> [UInt8]
 
     /// - Parameters:
     ///   - useCases: The use cases.
-    ///   - errors: The table of failures, for pages and for the page that opened a popup.
+    ///   - errors: The table of failures, for the pages and for the page that opened a popup.
     ///   - code: Returns the value of `error` in a redirect to the client's address.
-    ///   - user: Returns the user object of a login for the page that opened a popup.
+    ///   - user: Returns the user object of a login, for the page that opened a popup.
     package init(
         _ useCases: UseCases,
         errors: any ErrorTable,
         code: @escaping @Sendable (Failure.Reason) -> String,
-        user: @escaping @Sendable (SignedIn) -> [UInt8]
+        user: @escaping @Sendable (LoginResult) -> [UInt8]
     ) {
         (dialog, factors, address) = (useCases.dialog, useCases.dialogFactors, useCases.address)
         (self.errors, self.code, self.user) = (errors, code, user)
@@ -42,8 +42,8 @@ package struct DialogPages {
     ///
     /// - Parameters:
     ///   - routes: The routes of applications.
-    ///   - further: Further paths to which providers redirect browsers back, as operators registered them there, each
-    ///     with the prefix of its operations' names.
+    ///   - further: Further paths to which providers redirect browsers back. Operators have registered these paths at
+    ///     the providers. Each has the prefix for the names of its operations.
     package func mount(on routes: ApplicationRoutes, andReturnsTo further: [(path: String, name: String)]) {
         let refusals = routes.refusals
         routes.on(.get, "users/oauth/:provider/start", .startDialog) { request, context, application in
@@ -52,10 +52,10 @@ package struct DialogPages {
         let returns = further.map { path, name in
             (
                 path,
-                Operation.authorize.again("\(name)Authorize", "The same, by a path of older clients."),
+                Operation.authorize.again("\(name)Authorize", "The same, at a path of older clients."),
                 Operation.answerDialogFactor.again(
                     "\(name)AnswerDialogFactor",
-                    "The same, beside the path of older clients."
+                    "The same, next to the path of older clients."
                 )
             )
         }
@@ -77,10 +77,10 @@ package struct DialogPages {
     ///   - request: The client's request for the dialog.
     ///   - provider: The provider whose dialog is opened.
     ///   - loaded: The application.
-    ///   - base: Returns the base path of the pages; called last.
+    ///   - base: Returns the base path of the pages. It is called last.
     /// - Returns: The address.
-    /// - Throws: The failure by which the provider or the application refuses the dialog, and
-    ///   `provider_not_configured` where the service has no public URL.
+    /// - Throws: The failure for which the provider or the application refuses the dialog. `provider_not_configured` if
+    ///   the service has no public URL.
     package func open(
         _ request: DialogRequest,
         of provider: ProviderName,
@@ -91,7 +91,7 @@ package struct DialogPages {
             guard let url = try base().url(at: address, for: loaded) else {
                 throw Failure(
                     .providerNotConfigured,
-                    "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL)."
+                    "This service has no public URL. The operator must set FEDERATION_PUBLIC_URL."
                 )
             }
             let pages = "\(url)/users/oauth/\(provider)"
@@ -101,7 +101,7 @@ package struct DialogPages {
 
     /// Redirects a browser to the provider's dialog.
     ///
-    /// A user sees every response of this method and of `close`, so failures are pages.
+    /// A user sees every response of this method and of `close`. So failures are pages, too.
     private func start(
         _ request: Request,
         _ context: APIContext,
@@ -203,7 +203,9 @@ package struct DialogPages {
         }
     }
 
-    /// Returns an address with parameters appended to its query; operators' addresses have no fragment.
+    /// Returns an address with parameters appended to its query.
+    ///
+    /// The address must have no fragment; operators' addresses have none.
     static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
         var url = url
         for (name, value) in parameters {
@@ -219,10 +221,10 @@ extension Operation {
     fileprivate static let startDialog = Operation(
         "startDialog",
         under: "login",
-        "Sends a browser on to Facebook's login dialog, with a cookie without which the login cannot end.",
+        "Redirects a browser to Facebook's login dialog and sets the cookie that the login needs.",
         more: """
-            The address comes whole from request_url. Of a browser that brings the cookie already, its value stays. \
-            Query members that are not named here are ignored.
+            The complete address comes from request_url. An existing cookie keeps its value. Other query parameters \
+            are ignored.
             """,
         parameters: [.ticket],
         .dialogRedirect,
@@ -232,12 +234,12 @@ extension Operation {
     fileprivate static let authorize = Operation(
         "authorize",
         under: "login",
-        "Where Facebook's login dialog sends the browser back to.",
+        "The redirect URI of Facebook's login dialog.",
         more: """
-            Ends the login as it was begun: a redirect to the return URL with loginCode, or with error and reason; or \
-            a page that posts the user object, or an object with fault, to the page that opened it. A login that was \
-            begun without a codeChallenge ends in the browser that has its cookie; in another one this is an error \
-            page, and nothing is used up. Query members that are not named here are ignored.
+            Ends the login: with a redirect to the return URL with loginCode, or with error and reason; or with a page \
+            that posts the user object, or an object with fault, to the page that opened it. A login without a \
+            codeChallenge must end in the browser with its cookie. Another browser gets an error page, and the login \
+            stays valid. Other query parameters are ignored.
             """,
         parameters: [
             .dialogState, .dialogCode, .dialogError, .dialogErrorReason, .dialogErrorCode, .dialogErrorMessage,
@@ -250,14 +252,14 @@ extension Operation {
     fileprivate static let answerDialogFactor = Operation(
         "answerDialogFactor",
         under: "login",
-        "Takes the second factor that the page at the end of a dialog asks for.",
+        "Accepts the second factor from the page at the end of a dialog.",
         more: """
-            What the page sends that stands in place of the dialog's end where the login needs a second factor; no \
-            client builds such a request. Answers with the next page, or with the end of the login as authorize does.
+            The request of the page that asks for a second factor at the end of a dialog. Clients do not send it. The \
+            response is the next page, or the end of the login as for authorize.
             """,
         body: Content(
             .anyObject.adding(
-                ["login": .string.described("The login that waits, sealed, as the page had it.")],
+                ["login": .string.described("The pending login, encrypted, from the page.")],
                 optional: [
                     "factor": .string,
                     "code": .string,
@@ -286,14 +288,14 @@ extension Parameter {
         "dialog",
         in: .query,
         .string,
-        "What request_url put there; good for ten minutes."
+        "The state from request_url, valid for ten minutes."
     )
 
     fileprivate static let dialogState = Parameter(
         "state",
         in: .query,
         .string,
-        "What the dialog was opened with; counts once, for ten minutes."
+        "The state with which the dialog was opened. Single-use, valid for ten minutes."
     )
 
     fileprivate static let dialogCode = Parameter("code", in: .query, .string, "The authorization code.")
@@ -303,7 +305,7 @@ extension Parameter {
         in: .query,
         as: "DialogError",
         .string,
-        "`access_denied` when the person cancelled."
+        "`access_denied` if the user cancelled."
     )
 
     fileprivate static let dialogErrorReason = Parameter(
@@ -311,7 +313,7 @@ extension Parameter {
         in: .query,
         as: "DialogErrorReason",
         .string,
-        "`user_denied` when the person cancelled."
+        "`user_denied` if the user cancelled."
     )
 
     fileprivate static let dialogErrorCode = Parameter(
@@ -327,7 +329,7 @@ extension Parameter {
         in: .query,
         as: "DialogErrorMessage",
         .string,
-        "Its text, which is repeated nowhere."
+        "Its text, which is not shown."
     )
 
     fileprivate static let deniedScopes = Parameter(
@@ -335,7 +337,7 @@ extension Parameter {
         in: .query,
         as: "DeniedScopes",
         .string,
-        "The permissions that the person declined, with commas between them."
+        "The permissions that the user declined, separated by commas."
     )
 }
 
@@ -356,7 +358,7 @@ extension Reply {
         Reply(
             status,
             as: "LoginPage",
-            "A page that tells a person why the login does not go on: login_state_invalid or internal.",
+            "An error page for the user: login_state_invalid or internal.",
             headers: [.requestID],
             [.html]
         )
@@ -366,7 +368,7 @@ extension Reply {
         Reply(
             status,
             as: "LoginPageLater",
-            "The same for store_unavailable and overloaded; the address can be opened again.",
+            "The same for store_unavailable and overloaded. The address can be opened again.",
             headers: [.requestID, .retryAfter],
             [.html]
         )

@@ -7,19 +7,20 @@ import HTTP
 import Hummingbird
 import Logins
 
-/// The files under `/.well-known/` that name a host's origins, apps and password page.
+/// The files under `/.well-known/` by which a host names its origins, its apps and its password page.
 ///
-/// Several applications may share the domain of their passkeys. The host of no application has none of the files.
+/// Several applications may have passkeys for the same domain. A host that belongs to no application has none of the
+/// files.
 struct PasskeyFiles {
     let directory: ApplicationDirectory
     let links: AccountLinks
 
-    /// Every device fetches the files, and the settings behind them change rarely.
+    /// Devices and caches keep a file for an hour: every device fetches the files, and their settings change rarely.
     private static let cacheControl = "public, max-age=3600"
 
     func mount(on routes: DescribedRouter) {
         file("webauthn", .readRelatedOrigins, on: routes) { (policies) throws(Failure) in
-            // Browsers ask for addresses alone, and an app's origin is none (WebAuthn level 3 §5.11).
+            // Browsers accept only web addresses here. The origin of an app is no web address (WebAuthn level 3 §5.11).
             let origins = policies.flatMap(\.origins).filter { $0.utf8.starts(with: "https://".utf8) }
             return .object(["origins": Self.texts(origins)])
         }
@@ -28,12 +29,12 @@ struct PasskeyFiles {
                 let digests = Self.texts(policy.certificateDigests.map(Self.fingerprint))
                 return Set(policy.androidPackages).sorted().map { Self.statement($0, digests) }
             }
-            guard !statements.isEmpty else { throw Self.nothing("apps for Android") }
+            guard !statements.isEmpty else { throw Self.nothing("Android apps") }
             return .array(statements)
         }
         file("apple-app-site-association", .readAppleAppSiteAssociation, on: routes) { (policies) throws(Failure) in
             let apps = policies.flatMap(\.appleApps)
-            guard !apps.isEmpty else { throw Self.nothing("apps for Apple's systems") }
+            guard !apps.isEmpty else { throw Self.nothing("Apple apps") }
             return .object(["webcredentials": .object(["apps": Self.texts(apps)])])
         }
         routes.get("/.well-known/change-password", .openChangePassword) { request, _ in
@@ -52,7 +53,7 @@ struct PasskeyFiles {
             let policies = directory.applications.map(\.application.settings.secondFactor.passkeys)
                 .filter { $0.relyingPartyID?.utf8.elementsEqual(host.utf8) == true }
             guard !policies.isEmpty else {
-                throw Failure(.notFound, "No application has passkeys for this host.")
+                throw Failure(.notFound, "No application uses passkeys on this host.")
             }
             var response = Response.json(Array(try content(policies).text.utf8))
             response.headers[.cacheControl] = Self.cacheControl
@@ -65,7 +66,7 @@ struct PasskeyFiles {
         .seeOther(try links.page(of: try application(at: host)) + "/password")
     }
 
-    /// Returns the application of the host name, or the only application whose passkeys are for the host.
+    /// Returns the application that has the host name, or else the only application that has passkeys for the host.
     private func application(at host: Substring) throws(Failure) -> LoadedApplication {
         if let named = try? directory.application(host: host) { return named }
         let found = directory.applications.filter { loaded in
@@ -74,18 +75,20 @@ struct PasskeyFiles {
                 && settings.secondFactor.passkeys.relyingPartyID?.utf8.elementsEqual(host.utf8) == true
         }
         guard let application = found.first, found.count == 1 else {
-            throw Failure(.notFound, "No application has its account page at this host.")
+            throw Failure(.notFound, "No application has its account page on this host.")
         }
         return application
     }
 
     private static func nothing(_ apps: String) -> Failure {
-        Failure(.notFound, "No application with passkeys for this host names its \(apps) among its settings.")
+        Failure(.notFound, "No application with passkeys on this host lists its \(apps) in its settings.")
     }
 
     private static func texts(_ texts: [String]) -> JSONValue { .array(Set(texts).sorted().map(JSONValue.string)) }
 
-    /// Returns the statement that shares the host's passkeys with an app; mailed links still open the browser.
+    /// Returns the statement that lets an app use the host's passkeys.
+    ///
+    /// It does not let the app open mailed links.
     private static func statement(_ package: String, _ digests: JSONValue) -> JSONValue {
         .object([
             "relation": .array([.string("delegate_permission/common.get_login_creds")]),
@@ -106,9 +109,9 @@ extension Operation {
     fileprivate static let readRelatedOrigins = Operation(
         "readRelatedOrigins",
         under: "login",
-        "Where the passkeys of the host are used besides it (WebAuthn level 3, 5.11).",
+        "The related origins of the host's passkeys (WebAuthn level 3, 5.11).",
         .success(
-            "The https origins of the applications whose passkeys are for this host.",
+            "The https origins of the applications with passkeys on this host.",
             .object(["origins": .strings])
         ),
         or: [.notFound]
@@ -117,9 +120,9 @@ extension Operation {
     fileprivate static let readAssetLinks = Operation(
         "readAssetLinks",
         under: "login",
-        "The apps for Android that use the passkeys of the host (Digital Asset Links).",
+        "The Android apps that use the passkeys of the host (Digital Asset Links).",
         .success(
-            "A statement for each package.",
+            "One statement per package.",
             .array(
                 of: .anyObject.adding([
                     "relation": .strings,
@@ -137,7 +140,7 @@ extension Operation {
     fileprivate static let readAppleAppSiteAssociation = Operation(
         "readAppleAppSiteAssociation",
         under: "login",
-        "The apps for Apple's systems that use the passkeys of the host.",
+        "The Apple apps that use the passkeys of the host.",
         .success("The apps, by team and bundle.", .object(["webcredentials": .anyObject.adding(["apps": .strings])])),
         or: [.notFound]
     )
@@ -145,7 +148,7 @@ extension Operation {
     fileprivate static let openChangePassword = Operation(
         "openChangePassword",
         under: "login",
-        "Leads to where a person changes the password (W3C, A Well-Known URL for Changing Passwords).",
+        "Redirects to the page for changing the password (W3C, A Well-Known URL for Changing Passwords).",
         .redirect,
         or: [.notFound]
     )

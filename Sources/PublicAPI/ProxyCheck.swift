@@ -5,8 +5,9 @@ import Hummingbird
 
 /// A middleware that warns of requests through proxies that the deployment has not declared.
 ///
-/// All clients behind such a proxy are one source: a thousand wrong passwords from one of them lock out all. Any client
-/// can write the header fields of proxies, so the warning may be wrong, and no request is refused for it.
+/// All clients behind such a proxy count as one source. So a thousand wrong passwords of one client lock out all of
+/// them. The warning may be wrong, since any client can send the headers of proxies. So no request is refused because
+/// of it.
 struct ProxyCheck: RouterMiddleware {
     let trustedProxies: PeerAddress.TrustedProxies
     let warnings: Warnings
@@ -24,11 +25,12 @@ struct ProxyCheck: RouterMiddleware {
     static func warning(_ trustedProxies: PeerAddress.TrustedProxies) -> String {
         let found =
             trustedProxies == 0
-            ? "Requests come with X-Forwarded-For or Forwarded, and FEDERATION_TRUSTED_PROXIES is 0"
-            : "Requests come with more addresses in X-Forwarded-For or Forwarded than FEDERATION_TRUSTED_PROXIES says, \(trustedProxies)"
+            ? "Requests have X-Forwarded-For or Forwarded, but FEDERATION_TRUSTED_PROXIES is 0"
+            : "Requests have more addresses in X-Forwarded-For or Forwarded than FEDERATION_TRUSTED_PROXIES, "
+                + "\(trustedProxies)"
         return found
-            + ". If they come through a proxy that is not counted, all its callers are one source, and the wrong passwords of one of them "
-            + "lock out all: set how many proxies there are. If not, a client has written them, and nothing comes of it."
+            + ". If a proxy is not counted, all its clients count as one source, and wrong passwords of one client "
+            + "lock out all: set the number of proxies. If there is no such proxy, ignore this: a client wrote them."
     }
 
     private static func entries(of name: HTTPField.Name, in request: Request) -> Int {

@@ -1,12 +1,12 @@
 // PublicAPI — the public listener: everything that clients and users call.
 //
 // This module owns the router with the client protocols side by side, the requirements of a protocol
-// (`ClientProtocol`), and the way from a request to its application (`ApplicationRoutes`). It also owns the routes
-// that belong to no protocol: callbacks of providers, pages of login dialogs and of users, published keys, and the
-// files by which a domain names its apps.
+// (`ClientProtocol`), and the way from a request to its application (`ApplicationRoutes`). It also owns the routes that
+// belong to no protocol: callbacks of providers, pages of login dialogs and of users, published keys, and the files by
+// which a domain names its apps.
 //
-// The module must not know a client protocol, SQL, Graph or the administration. It sees HTTP, pages and the use cases,
-// and gets the protocols from outside.
+// It must not know a client protocol, SQL, Graph or the administration. It sees HTTP, pages and the use cases, and gets
+// the protocols from its caller.
 
 package import Accounts
 package import Applications
@@ -23,13 +23,14 @@ package struct PublicListener {
 
     package var router: Router<APIContext> { routes.router }
 
-    /// Mounts the routes, wired to the use cases.
+    /// Mounts the routes and connects them to the use cases.
     ///
     /// - Parameters:
-    ///   - protocols: The client protocols. The first protocol also gets pages, and paths that no other protocol has.
+    ///   - protocols: The client protocols. The first one also gets pages, and paths that belong to no other protocol.
     ///   - useCases: The use cases.
     ///   - directory: The applications.
-    ///   - trustedProxies: The number of proxies in front. Their `X-Forwarded-For` names the source of a request.
+    ///   - trustedProxies: The number of proxies in front of the service. Their `X-Forwarded-For` names the source of a
+    ///     request.
     package init(
         of protocols: ClientProtocols,
         useCases: UseCases,
@@ -40,7 +41,7 @@ package struct PublicListener {
         router.add(middleware: RequestMetrics<APIContext>(listener: "public"))
         router.add(middleware: RequestSpans<APIContext>(listener: "public"))
         router.add(middleware: PeerMiddleware<APIContext>(trustedProxies: trustedProxies))
-        // In front of everything that responds, so that pages of other origins can read errors, too.
+        // This middleware precedes everything that responds, so that pages of other origins can read errors, too.
         router.add(middleware: CORSMiddleware(protocols: protocols))
         router.add(middleware: ReplyMiddleware<APIContext> { protocols[$0].errors })
         router.add(middleware: RequestCheck<APIContext>())

@@ -4,7 +4,9 @@ import HTTP
 import HTTPTypes
 
 extension PublicListener {
-    /// Returns the OpenAPI document of the listener, made of the routes, with the version of the service.
+    /// Returns the OpenAPI document of the listener.
+    ///
+    /// It contains the described routes and the version of the service.
     package func document(version: String) -> JSONValue {
         let servers = protocols.applicationBases.compactMap(\.server?.json)
         let security = protocols.all.flatMap(\.securitySchemes.members)
@@ -26,7 +28,7 @@ extension PublicListener {
         return document.json
     }
 
-    /// Returns a path of the router as the document writes it, with braces around parameters.
+    /// Returns a path of the router in OpenAPI's notation, with braces around parameters.
     private func path(_ path: String) -> String {
         path.split(separator: "/").reduce(into: "") { written, segment in
             let name = segment.hasPrefix(":") ? String(segment.dropFirst()) : nil
@@ -38,11 +40,11 @@ extension PublicListener {
     private static func info(_ version: String) -> JSONObject {
         [
             "title": .string("Federation service, public API"), "version": .string(version),
-            "summary": .string("Accounts by password, Facebook and Twitter in a users table of your own."),
+            "summary": .string("Accounts with password, Facebook and Twitter in your own users table."),
             "description": .string(
                 """
-                The public listener. Words and rules are explained in api.md. Any request can be answered 400 \
-                malformed_request or 414 target_too_long before its operation is looked for.
+                The public listener. See docs/api for terms and rules. Any request can fail with 400 malformed_request \
+                or 414 target_too_long before its operation is determined.
                 """
             ),
             "license": .object(["name": .string("Apache-2.0"), "identifier": .string("Apache-2.0")]),
@@ -53,7 +55,7 @@ extension PublicListener {
         .object(["name": .string("login")]), .object(["name": .string("session")]),
         .object([
             "name": .string("secondFactor"),
-            "description": .string("The second step of logins, passkeys, and the factors of a user."),
+            "description": .string("Second factors of logins, passkeys, and the factors of a user."),
         ]),
         .object(["name": .string("user")]), .object(["name": .string("server")]),
         .object(["name": .string("facebook")]), .object(["name": .string("document")]),

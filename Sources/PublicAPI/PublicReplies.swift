@@ -9,8 +9,8 @@ extension Reply {
     /// - Parameters:
     ///   - description: The meaning.
     ///   - status: The status.
-    ///   - component: The name in `components` of a response that several operations have.
-    ///   - headers: Headers beside the request's id.
+    ///   - component: The name in `components`, if several operations have this response.
+    ///   - headers: The headers, in addition to the request's id.
     ///   - schema: The schema; nil for a response without a body.
     /// - Returns: The description.
     package static func success(
@@ -27,7 +27,7 @@ extension Reply {
     package static let redirect = Reply(
         303,
         as: "Redirect",
-        "The browser goes on to `Location`.",
+        "A redirect to `Location`.",
         headers: [.requestID, .location]
     )
 
@@ -46,7 +46,7 @@ extension Reply {
         """
         malformed_request, query_invalid, provider_not_configured, credential_missing, credential_ambiguous, \
         credential_wrong_kind, guest_invalid, property_undeclared, property_undeclared_in_update, mapping_invalid or \
-        mapping_target_not_allowed; factor_not_offered and passkey_invalid of second factors.
+        mapping_target_not_allowed; for second factors factor_not_offered and passkey_invalid.
         """
     )
 
@@ -55,8 +55,8 @@ extension Reply {
         "Unauthorized",
         """
         unknown_application, credential_invalid, credential_expired, credential_revoked, credential_replayed, \
-        user_action_required or session_invalid; of logins second_factor_required and \
-        second_factor_enrolment_required, of their second step second_factor_invalid and pending_sign_in_invalid.
+        user_action_required or session_invalid; for logins second_factor_required and \
+        second_factor_enrolment_required, for their second factor second_factor_invalid and pending_login_invalid.
         """
     )
 
@@ -65,8 +65,8 @@ extension Reply {
         "Forbidden",
         """
         permission_missing, account_disabled, reauthentication_required or second_factor_reauthentication_required; \
-        not_own_record, new_users_closed, invitation_required, invitation_invalid, registration_disabled, \
-        email_unconfirmed and those of server keys, where they apply.
+        where they apply, not_own_record, new_users_closed, invitation_required, invitation_invalid, \
+        registration_disabled, email_unconfirmed and the errors of server keys.
         """
     )
 
@@ -75,14 +75,14 @@ extension Reply {
     static let methodNotAllowed = problem(
         405,
         "MethodNotAllowed",
-        "method_not_allowed, to any other method of the path.",
+        "method_not_allowed, for other methods.",
         headers: [.allow]
     )
 
     package static let conflict = problem(
         409,
         "Conflict",
-        "login_taken, login_taken_by_other, identity_taken, last_way_in, too_many_factors, last_factor or conflict."
+        "login_taken, login_taken_by_other, identity_taken, last_login_method, too_many_factors, last_factor or conflict."
     )
 
     static let payloadTooLarge = problem(413, "PayloadTooLarge", "payload_too_large.")
@@ -107,7 +107,7 @@ extension Reply {
         "Unavailable",
         """
         provider_misconfigured, provider_rate_limited, provider_unavailable, provider_bad_reply, store_unavailable or \
-        overloaded; code_not_delivered and mail_off of codes that are sent.
+        overloaded; for sent codes code_not_delivered and mail_off.
         """,
         headers: [.retryAfter]
     )
@@ -125,17 +125,17 @@ extension Schema {
                 user's.
                 """
             ),
-            "rule": .string.described("With password_not_allowed: the rule that it breaks."),
-            "missing": .strings.described("Of the simple register contract: the fields that are missing."),
+            "rule": .string.described("With password_not_allowed: the violated rule."),
+            "missing": .strings.described("Of the simple register contract: the missing fields."),
             "pending": .string.described(
-                "With second_factor_required and second_factor_enrolment_required: the pending sign-in."
+                "With second_factor_required and second_factor_enrolment_required: the pending login."
             ),
             "factors": .array(of: .offeredFactor).described(
-                "With the same: what can be shown, or of an enrolment the kinds that can be enrolled."
+                "With the same: the factors that can be used, or the kinds that can be enrolled."
             ),
-            "expires": .moment.described("With the same: when it ends, in milliseconds since 1970 UTC."),
+            "expires": .moment.described("With the same: the expiry, in milliseconds since 1970 UTC."),
             "passkey": .string.described(
-                "With second_factor_invalid and passkey_invalid: why the passkey does not count."
+                "With second_factor_invalid and passkey_invalid: why the passkey is not accepted."
             ),
         ],
         each: .object(["reason": .reason, "message": .string], optional: ["entry": .mappingEntry])
@@ -144,8 +144,10 @@ extension Schema {
     package static let offeredFactor = object(
         ["kind": .factorKind],
         optional: [
-            "id": .uuid.described("Not of kinds that are to be enrolled."),
-            "hint": .string.examples("+41 •••• 67", "a•••@e•••.com").described("Where a code is sent, masked."),
+            "id": .uuid.described("Absent for kinds to enroll."),
+            "hint": .string.examples("+41 •••• 67", "a•••@e•••.com").described(
+                "The masked address or number that gets codes."
+            ),
         ]
     ).named("OfferedFactor")
 

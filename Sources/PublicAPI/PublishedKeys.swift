@@ -7,8 +7,9 @@ import HTTPTypes
 import Hummingbird
 import Logins
 
-/// The key sets with which other services verify signed tokens, below the issuer of the tokens: the public URL and the
-/// application's id.
+/// The key sets with which other services verify signed tokens.
+///
+/// The issuer of the tokens is the public URL with the application's id. The key sets are below it.
 struct PublishedKeys {
     let tokens: TokenIssuer
     let directory: ApplicationDirectory
@@ -23,7 +24,8 @@ struct PublishedKeys {
         ServerAddress(ServerAddress.local, "The keys of all applications."),
     ]
 
-    /// Mounts the routes: one for all applications, and one for each application below each first segment.
+    /// Mounts the routes: one for all applications, and one for each application below each of the given first
+    /// segments.
     func mount(on routes: DescribedRouter, below segments: [String]) {
         routes.get("/" + Self.path, .readTokenKeys, at: Self.servers) { _, _ in try await keySet(of: nil) }
         for first in segments {
@@ -47,11 +49,11 @@ extension Operation {
     fileprivate static let readTokenKeys = Operation(
         "readTokenKeys",
         under: "session",
-        "The keys by which signed tokens are checked.",
+        "The keys to verify signed tokens.",
         .success(
             """
-            A JWK set, which may be kept for as long as `Cache-Control` says: five minutes, one minute while keys are \
-            being replaced, an empty one not at all.
+            A JWK set. Cache it as `Cache-Control` says: five minutes, one minute during a rotation, and not at all if \
+            it is empty.
             """,
             .object([
                 "keys": .array(

@@ -1,14 +1,15 @@
 import HTTPTypes
 
-/// The header fields that a page wants to send, as a preflight names them.
+/// The headers that a page wants to send.
 ///
-/// Fields that the service does not know have no effect, and a page that adds one for tracing or for a library must not
-/// be refused. So all fields are allowed except those by which a proxy in front, or this service, takes the request for
-/// another one. No page can send the browser's own fields, such as `Cookie` and `Host`.
+/// A preflight names them. A header that the service does not know has no effect. A page that adds such a header for
+/// tracing or for a library must not be refused. So all headers are allowed, except those by which a proxy, or this
+/// service, could take the request for another one. No page can send the browser's own headers, such as `Cookie` and
+/// `Host`.
 struct RequestedHeaders {
-    /// Name prefixes of the fields in which proxies send the source of a request and its original target.
+    /// The beginnings of the headers in which proxies send the source of a request and its original target.
     private static let refusedBeginnings = ["x-forwarded-", "x-original-", "x-rewrite-", "proxy-", "sec-"]
-    /// Fields that some servers take for the method, the target or the source of a request.
+    /// Headers that some servers read for the method, the target or the source of a request.
     private static let refused: Set<String> = [
         "forwarded", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-remote-ip", "x-remote-addr",
         "true-client-ip", "cf-connecting-ip", "fastly-client-ip", "x-http-method", "x-http-method-override",
@@ -24,7 +25,7 @@ struct RequestedHeaders {
             .map(\.canonicalName)
     }
 
-    /// The fields that may be sent, separated by commas; nil when there are none.
+    /// The headers that may be sent, separated by commas; nil if there are none.
     var allowed: String? {
         let allowed = names.filter { name in
             !Self.refused.contains(name) && !Self.refusedBeginnings.contains { name.hasPrefix($0) }

@@ -6,31 +6,33 @@ package import Store
 
 /// A master key of the installation: encrypts secrets with AES-256-GCM (decision D15).
 ///
-/// The secrets are app secrets, kept tokens, the contents of login codes, and mails to be sent. The place of a value is
-/// its associated data: a ciphertext that is moved to another row, application or column cannot be decrypted there.
+/// `Place` names the kinds of secrets. The place of a value is the associated data of its encryption: a ciphertext that
+/// is moved to another row, application or column cannot be decrypted there.
 package struct MasterKey: Sendable {
-    /// The id of the key, which is stored with every ciphertext: the first 8 bytes of its SHA-256 in hex.
+    /// The id of the key: the first 8 bytes of its SHA-256 in hex.
     ///
-    /// The same key has the same id everywhere.
+    /// Each ciphertext is stored with the id of its key.
     package let id: String
-    private let sealing: SealingKey
+    private let encryption: EncryptionKey
 
     /// Creates a key from 32 bytes as base64.
     ///
-    /// - Throws: `InvalidMasterKey` with the problem; the text itself is never repeated.
+    /// - Throws: `InvalidMasterKey` with the problem, but without the text.
     package init(base64 text: Secret) throws(InvalidMasterKey) {
         let trimmed = text.reveal().filter { !$0.isWhitespace }
         guard let bytes = Data(base64Encoded: trimmed) else { throw InvalidMasterKey(problem: "is not base64") }
         guard bytes.count == 32 else {
             throw InvalidMasterKey(problem: "holds \(bytes.count) bytes instead of 32")
         }
-        sealing = SealingKey(key: SymmetricKey(data: bytes))
+        encryption = EncryptionKey(key: SymmetricKey(data: bytes))
         id = Hexadecimal.encode(SHA256.hash(data: bytes).prefix(8))
     }
 
-    /// Returns a derived key for one purpose, which does not reveal this key (HKDF with SHA-256).
+    /// Returns a key derived for one purpose (HKDF with SHA-256).
+    ///
+    /// The derived key does not reveal this key.
     package func derivedKey(for purpose: String) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(inputKeyMaterial: sealing.key, info: Array(purpose.utf8), outputByteCount: 32)
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: encryption.key, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
     /// A place in the database to which a ciphertext is bound.
@@ -41,7 +43,7 @@ package struct MasterKey: Sendable {
         let column: String
 
         /// Creates the place of a value in a column, from the values of the column's key.
-        private init(_ column: SealedColumn, of application: ApplicationID?, _ key: [String]) {
+        private init(_ column: EncryptedColumn, of application: ApplicationID?, _ key: [String]) {
             table = column.table
             self.application = application?.text ?? ""
             row = column.row(key)
@@ -49,7 +51,7 @@ package struct MasterKey: Sendable {
         }
 
         /// Creates the place at which a value was read.
-        package init(of value: SealedValue) { self.init(value.column, of: value.application, value.key) }
+        package init(of value: EncryptedValue) { self.init(value.column, of: value.application, value.key) }
 
         private init(option: String, at provider: ProviderName, of application: ApplicationID) {
             (table, self.application) = ("provider_settings", application.text)
@@ -71,7 +73,9 @@ package struct MasterKey: Sendable {
             Place(.providerTokens, of: application, [identity.provider.text, identity.app.text, identity.subject.text])
         }
 
-        /// Returns the place of the content of a login code, under the hash of the code.
+        /// Returns the place of the content of a login code.
+        ///
+        /// The hash of the code names the row.
         package static func loginCode(application: ApplicationID, hash: [UInt8]) -> Place {
             Place(.loginCodes, of: application, ["loginCode", Base64URL.encode(hash)])
         }
@@ -81,7 +85,9 @@ package struct MasterKey: Sendable {
             Place(.passwordHashes, of: application, [user.description])
         }
 
-        /// Returns the place of the secret of a second factor; without an application, of an operator's factor.
+        /// Returns the place of the secret of a user's second factor.
+        ///
+        /// Without an application, the factor is an operator's.
         package static func factor(application: ApplicationID?, user: ObjectID, id: ObjectID) -> Place {
             Place(
                 application == nil ? .operatorFactors : .factors,
@@ -95,26 +101,32 @@ package struct MasterKey: Sendable {
             Place(.mails, of: application, [id.description])
         }
 
-        /// The place of the key for hashes of banned identities, which belongs to the whole service.
+        /// The place of the key for the hashes of banned identities.
+        ///
+        /// The installation has one such key for all applications.
         package static let banKey = Place(.banKey, of: nil, [])
 
-        /// Returns the place of a private key of signed tokens; without an application, of the key of all applications.
+        /// Returns the place of a private key that signs tokens.
+        ///
+        /// Without an application, it is the key for all applications.
         package static func tokenKey(id: String, application: ApplicationID?) -> Place {
             Place(.tokenKeys, of: application, [id])
         }
 
-        /// The parts joined by a separator, which no part contains, since all are printable ASCII.
+        /// The parts, joined by line feeds.
+        ///
+        /// No part contains a line feed, since all are printable ASCII.
         var associatedData: [UInt8] { Array([table, application, row, column].joined(separator: "\n").utf8) }
     }
 
     /// Returns nonce, ciphertext and tag of the encrypted secret, bound to the place.
-    package func seal(_ secret: Secret, for place: Place) -> [UInt8] {
-        sealing.seal(secret, authenticating: place.associatedData)
+    package func encrypt(_ secret: Secret, for place: Place) -> [UInt8] {
+        encryption.encrypt(secret, authenticating: place.associatedData)
     }
 
     /// Decrypts a secret; nil when the bytes were encrypted with another key, for another place, or were changed.
-    package func open(_ sealed: [UInt8], at place: Place) -> Secret? {
-        sealing.open(sealed, authenticating: place.associatedData)
+    package func open(_ encrypted: [UInt8], at place: Place) -> Secret? {
+        encryption.open(encrypted, authenticating: place.associatedData)
     }
 }
 

@@ -6,8 +6,8 @@ extension Store {
     ///
     /// - Parameters:
     ///   - keys: The master keys of this process.
-    ///   - registering: Whether the encrypting key becomes known if one of the former ones is, as at the start of a
-    ///     rotation.
+    ///   - registering: Whether to register the encrypting key if the database knows one of the former keys, as at the
+    ///     start of a rotation.
     /// - Throws: `provider_misconfigured` when the database does not know the key; `store_unavailable` and similar.
     package func admit(_ keys: MasterKeys, registering: Bool) async throws(Failure) {
         let held = keys.previous.map(\.id)
@@ -16,7 +16,9 @@ extension Store {
         throw .unknownMasterKey(keys.current.id, known: known)
     }
 
-    /// Ensures that the database knows the encrypting master key, or no key yet; writes nothing.
+    /// Ensures that the database knows the encrypting master key, or knows no key yet.
+    ///
+    /// Writes nothing.
     ///
     /// - Throws: As ``admit(_:registering:)``.
     package func requireKnown(_ keys: MasterKeys) async throws(Failure) {

@@ -5,7 +5,7 @@ package import Store
 package struct MasterKeys: Sendable {
     /// The key that encrypts all new values.
     package let current: MasterKey
-    /// The keys of values encrypted before the current key was introduced; empty except during a rotation.
+    /// The former keys, under which older values are still encrypted; empty except during a rotation.
     package let previous: [MasterKey]
 
     package init(current: MasterKey, previous: [MasterKey] = []) {
@@ -17,12 +17,12 @@ package struct MasterKeys: Sendable {
     package var ids: [String] { [current.id] + previous.map(\.id) }
 
     /// Encrypts a secret with the current key, bound to the place.
-    package func seal(_ secret: Secret, for place: MasterKey.Place) -> SealedSecret {
-        SealedSecret(bytes: current.seal(secret, for: place), keyID: current.id)
+    package func encrypt(_ secret: Secret, for place: MasterKey.Place) -> EncryptedSecret {
+        EncryptedSecret(bytes: current.encrypt(secret, for: place), keyID: current.id)
     }
 
-    /// Decrypts a secret; nil when its key is not among these or the bytes cannot be decrypted at the place.
-    package func open(_ sealed: SealedSecret, at place: MasterKey.Place) -> Secret? {
-        ([current] + previous).first { $0.id == sealed.keyID }?.open(sealed.bytes, at: place)
+    /// Decrypts a secret; nil if its key is not among these, or if the bytes cannot be decrypted at the place.
+    package func open(_ encrypted: EncryptedSecret, at place: MasterKey.Place) -> Secret? {
+        ([current] + previous).first { $0.id == encrypted.keyID }?.open(encrypted.bytes, at: place)
     }
 }

@@ -1,13 +1,15 @@
 package import Domain
 import Encodings
 
-/// A single-use token of 256 random bits as 43 characters of base64url; the database has its hash only.
+/// A single-use token: 256 random bits as 43 characters of base64url.
+///
+/// The database contains only its hash.
 package struct OneTimeToken: Sendable {
     package let secret: Secret
 
     package init(_ random: RandomSource) { secret = Secret(Base64URL.encode(random.bytes(32))) }
 
-    /// Parses a received text; nil when it cannot be such a token, which saves a database query.
+    /// Parses a received text; nil if the text cannot be such a token, which saves a database query.
     package init?(received text: String) {
         guard text.utf8.count == 43, text.utf8.allSatisfy(Base64URL.isCharacter) else { return nil }
         secret = Secret(text)

@@ -2,10 +2,13 @@ import Crypto
 package import Domain
 import Encodings
 
-/// The pseudonyms of login names, tokens and keys in the log: equal for the same text, without revealing it.
+/// The pseudonyms that the log contains in place of login names, tokens and keys.
 ///
-/// A pseudonym is an HMAC with a key derived from the master key, so that nobody without the master key can try
-/// addresses. Pseudonyms differ between applications, so that the log does not reveal users of two applications.
+/// Equal texts have equal pseudonyms.
+///
+/// A pseudonym is an HMAC with a key derived from the master key. Without the master key, an attacker cannot find the
+/// text of a pseudonym by trying addresses. Pseudonyms differ between applications, so that the log does not show that
+/// two applications have the same user.
 package struct Pseudonyms: Sendable {
     private let key: SymmetricKey
 
@@ -24,12 +27,15 @@ package struct Pseudonyms: Sendable {
         return Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: message, using: key).prefix(8))
     }
 
-    /// Returns the pseudonym of a login name; an e-mail address has the same one in any case, other texts as they are.
+    /// Returns the pseudonym of a login name.
+    ///
+    /// The case of letters matters, except in e-mail addresses.
     package func pseudonym(ofLogin text: String, in application: ApplicationID) -> String {
         pseudonym(of: EmailAddress(text)?.login ?? text, in: application)
     }
 
-    /// Returns the pseudonym of a credential, which identifies a login with a provider; nil when the request has none.
+    /// Returns the pseudonym of the token or code in a request for a login with a provider; nil if the request has
+    /// neither.
     package func pseudonym(of credential: CredentialFields, in application: ApplicationID) -> String? {
         (credential.accessToken ?? credential.idToken ?? credential.code ?? credential.loginCode)
             .map { pseudonym(of: $0, in: application) }

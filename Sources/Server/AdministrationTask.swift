@@ -11,19 +11,21 @@ import Providers
 import Secrets
 import Store
 
-/// A command that works on the database as an owner: whoever runs it has the database's password.
+/// A command that works on the database with the rights of an owner, since its user has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
     /// How the command uses the master key.
     var masterKeyUse: MasterKeyUse { get }
 
-    /// The files that the command reads; the command ends before it connects to the database when one is unreadable.
+    /// The files that the command reads.
+    ///
+    /// If a file is unreadable, the command ends before it connects to the database.
     var inputFiles: [String] { get }
 
-    func run(_ administration: Administration, by actor: Actor) async throws
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws
 }
 
 extension AdministrationCommand {
-    var masterKeyUse: MasterKeyUse { .seals }
+    var masterKeyUse: MasterKeyUse { .encrypts }
 
     var inputFiles: [String] { [] }
 
@@ -33,14 +35,17 @@ extension AdministrationCommand {
     }
 }
 
-/// How a command uses the master key, which decides with which keys it runs (decision D26).
+/// How a command uses the master key.
+///
+/// The use decides with which keys the command runs (decision D26).
 enum MasterKeyUse {
     /// The command shows or changes the registered master keys, and runs with every key.
     case any
-    /// The command encrypts nothing. A database with registered keys must have this one.
+    /// The command encrypts nothing. If the database has registered keys, this key must be one of them.
     case reads
-    /// The command may encrypt. The key must be registered in the database; a database without keys registers it.
-    case seals
+    /// The command may encrypt. The key must be registered in the database. If the database has no key, it registers
+    /// this one.
+    case encrypts
 }
 
 /// Runs one command of an operator and ends.
@@ -48,16 +53,16 @@ enum AdministrationTask {
     /// Opens the resources of the use cases while the closure runs, and turns errors into an exit code.
     ///
     /// - Parameters:
-    ///   - limit: The timeout of statements and locks, where that is longer than for other calls of operators.
+    ///   - limit: The timeout of statements and locks, if it is longer than that of other calls of operators.
     ///   - masterKeyUse: How the command uses the master key.
     ///   - requiringDatabase: Whether an unreachable database ends the command before it begins.
     ///   - body: The command.
     /// - Throws: An exit code.
     static func run(
         statementsWithin limit: Duration = .zero,
-        masterKey masterKeyUse: MasterKeyUse = .seals,
+        masterKey masterKeyUse: MasterKeyUse = .encrypts,
         requiringDatabase: Bool = true,
-        _ body: @Sendable @escaping (Administration, Actor) async throws -> Void
+        _ body: @Sendable @escaping (Administration, ChangeAuthor) async throws -> Void
     ) async throws {
         let configuration: AdministrationConfiguration
         do { configuration = try ConfigurationReader.readAdministration() } catch let problems
@@ -93,17 +98,17 @@ enum AdministrationTask {
             )
             switch masterKeyUse {
             case .any: break
-            case .reads: try await administration.requireMasterKey(sealing: false)
-            case .seals: try await administration.requireMasterKey()
+            case .reads: try await administration.requireMasterKey(encryption: false)
+            case .encrypts: try await administration.requireMasterKey()
             }
             try await body(administration, actor())
         }
     }
 
     /// Returns the author for the audit log: the user who ran sudo, or the user of the process.
-    private static func actor() -> Actor {
+    private static func actor() -> ChangeAuthor {
         let environment = ProcessInfo.processInfo.environment
         let user = environment["SUDO_USER"] ?? getpwuid(getuid()).map { String(cString: $0.pointee.pw_name) }
-        return Actor(name: "cli:" + (user ?? String(getuid())), source: ProcessInfo.processInfo.hostName)
+        return ChangeAuthor(name: "cli:" + (user ?? String(getuid())), source: ProcessInfo.processInfo.hostName)
     }
 }

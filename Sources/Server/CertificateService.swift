@@ -30,13 +30,13 @@ struct CertificateService: Service {
     }
 }
 
-/// The warnings raised about the certificates, so that they can be withdrawn.
+/// Raises the warnings about the certificates, and withdraws those that no longer apply.
 private actor CertificateWatch {
     private let certificates: [(listener: String, certificate: ListenerCertificate)]
     private let warnings: Warnings
     private let logger: Logger
     private var raised: Set<String> = []
-    /// The problem with the files of a listener that keeps its former certificate.
+    /// The problem with the new files of each listener that keeps its former certificate, by the listener's name.
     private var kept: [String: String] = [:]
 
     init(
@@ -59,8 +59,8 @@ private actor CertificateWatch {
                 logger.info("certificate read", metadata: ["listener": "\(listener)"])
             case .kept(let problem):
                 kept[listener] =
-                    "The \(listener) listener goes on with its former certificate, since \(problem)."
-                    + " Put a certificate and the key that fits it in place."
+                    "The \(listener) listener still uses its former certificate, because \(problem)."
+                    + " Install a certificate and its matching key."
             }
             texts += certificate.warnings(now: time(nil))
             if let text = kept[listener] { texts.append(text) }

@@ -3,10 +3,10 @@ import Encodings
 import FoundationEssentials
 import Providers
 
-/// The JSON file of `FEDERATION_CONFIG_FILE`, with values that the environment does not set.
+/// The JSON file of `FEDERATION_CONFIG_FILE`, whose values count where the environment sets none.
 ///
-/// Its values are read as the texts of variables. Each value counts as a secret, which the configuration's own log
-/// leaves out.
+/// The values are read as the texts of variables. Each value counts as a secret, so the configuration library does not
+/// log it.
 struct ConfigurationFile {
     let provider: InMemoryProvider
     /// A problem for each name in the file that is no variable.
@@ -23,7 +23,7 @@ struct ConfigurationFile {
         do { json = try JSONParser.parse([UInt8](data), limits: .request) } catch {
             throw Self.problems(["in \(path) \(error)"])
         }
-        guard case .object(let object) = json else { throw Self.problems(["\(path) must hold an object"]) }
+        guard case .object(let object) = json else { throw Self.problems(["\(path) must contain a JSON object"]) }
         var levels = Levels()
         levels.read(object, below: [])
         guard levels.wrong.isEmpty else {
@@ -40,7 +40,9 @@ struct ConfigurationFile {
         ConfigurationProblems(texts: texts.map { ListeningVariables.configFile.name + ": " + $0 })
     }
 
-    /// The values of nested objects, whose names may also be joined by dots.
+    /// The values of nested objects.
+    ///
+    /// A name in the file may also consist of several names, joined by dots.
     private struct Levels {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         /// The places of members that are no value.

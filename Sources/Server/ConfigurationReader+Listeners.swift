@@ -17,10 +17,10 @@ extension ConfigurationReader {
         let authorities = clients.flatMap { value($0) }
         guard let certificatePath = value(certificate), let keyPath = value(key) else {
             for (given, missing) in [(certificate, key), (key, certificate)] where isSet(given) {
-                problem(given, "is set, and \(missing.name) is not; TLS needs both")
+                problem(given, "is set, and \(missing.name) is not; set both for TLS")
             }
             if let clients, authorities != nil, !isSet(certificate), !isSet(key) {
-                problem(clients, "is set, and the listener has no TLS; set \(certificate.name), too")
+                problem(clients, "is set, and the listener has no TLS; set \(certificate.name) too")
             }
             return nil
         }
@@ -31,9 +31,9 @@ extension ConfigurationReader {
         )
         do { return try ListenerCertificate(files) } catch {
             switch error.file {
-            case .certificate: problem(certificate, "is of no use: \(error)")
-            case .key: problem(key, "is of no use: \(error)")
-            case .clientAuthorities: problem(clients ?? certificate, "is of no use: \(error)")
+            case .certificate: problem(certificate, "cannot be used: \(error)")
+            case .key: problem(key, "cannot be used: \(error)")
+            case .clientAuthorities: problem(clients ?? certificate, "cannot be used: \(error)")
             }
             return nil
         }

@@ -23,21 +23,21 @@ extension ConfigurationReader {
         switch (server, folder, mode) {
         case (let server?, nil, _): destination = .server(server)
         case (_, _?, _) where hasServer:
-            problem(MailVariables.folder, "and \(MailVariables.server.name) are both set; set one of them")
+            problem(MailVariables.folder, "and \(MailVariables.server.name) are both set; set only one of them")
             return nil
         case (nil, _?, .production):
             problem(
                 MailVariables.folder,
                 """
-                is for \(ListeningVariables.mode.name)=development: mails hold links that let people in, and would lie \
-                there to be read
+                is only for \(ListeningVariables.mode.name)=development, because mails contain links that give access \
+                to accounts
                 """
             )
             return nil
         case (nil, _, .development) where !hasServer:
             let mails = MailFolder(path: folder ?? Self.developmentMailFolder, clock: .system, random: .system)
             guard mails.isWritable else {
-                problem(MailVariables.folder, "names a folder that mails cannot be written to: \(mails.path)")
+                problem(MailVariables.folder, "is a folder that mails cannot be written to: \(mails.path)")
                 return nil
             }
             destination = .folder(mails)
@@ -57,7 +57,7 @@ extension ConfigurationReader {
     private mutating func mailSender(isNeeded: Bool) -> Mailbox? {
         guard !isSet(MailVariables.sender) else { return value(MailVariables.sender) }
         if isNeeded {
-            problem(MailVariables.sender, "is not set; mails need a sender, like: The Shop <no-reply@shop.example>")
+            problem(MailVariables.sender, "is not set; set the sender of mails, like: The Shop <no-reply@shop.example>")
         }
         return try? Mailbox("no-reply@localhost")
     }
@@ -66,14 +66,14 @@ extension ConfigurationReader {
         var files: [String: String] = [:]
         if let folder = value(MailVariables.templates) {
             guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-                problem(MailVariables.templates, "names a folder that cannot be read: \(folder)")
+                problem(MailVariables.templates, "is a folder that cannot be read: \(folder)")
                 return nil
             }
             for name in names where !name.hasPrefix(".") && name != "README.md" {
                 guard let file = try? Data(contentsOf: URL(filePath: folder).appending(path: name)),
                     file.count <= MailTemplates.maxFileBytes, let text = String(validating: file, as: UTF8.self)
                 else {
-                    problem(MailVariables.templates, "has a file that is no UTF-8 text of at most 64 KiB: \(name)")
+                    problem(MailVariables.templates, "has a file that is not UTF-8 text of at most 64 KiB: \(name)")
                     continue
                 }
                 files[name] = text
@@ -91,7 +91,7 @@ extension ConfigurationReader {
         guard let templates else { return nil }
         guard templates.isComplete(in: language) else {
             let languages = templates.languages.joined(separator: ", ")
-            problem(MailVariables.language, "must be a language that all templates are there in: \(languages)")
+            problem(MailVariables.language, "must be a language with all templates: \(languages)")
             return nil
         }
         return language

@@ -10,7 +10,7 @@ extension ConfigurationReader {
         let limits = SMSLimits(call: value(TimeVariables.smsCall), connect: value(TimeVariables.smsConnect))
         switch (isSet(SMSVariables.gateway), isSet(SMSVariables.secret)) {
         case (false, true):
-            problem(SMSVariables.gateway, "is not set, but \(SMSVariables.secret.name) is; a gateway needs both")
+            problem(SMSVariables.gateway, "is not set, but \(SMSVariables.secret.name) is; set both")
         case (true, false):
             problem(
                 SMSVariables.secret,

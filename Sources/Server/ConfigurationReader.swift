@@ -12,7 +12,7 @@ import Secrets
 struct ConfigurationProblems: Error, CustomStringConvertible {
     var texts: [String]
     var description: String {
-        "federation: the configuration is wrong\n" + texts.map { "  \($0)" }.joined(separator: "\n")
+        "federation: the configuration is not valid\n" + texts.map { "  \($0)" }.joined(separator: "\n")
     }
 }
 
@@ -62,7 +62,7 @@ struct ConfigurationReader: UpstreamSettings {
         limits.searches = Limits.Searches(
             atOnce: reader.value(NumberVariables.concurrentSearches),
             time: reader.value(TimeVariables.search),
-            patience: postgres?.leaseTimeout ?? limits.searches.patience
+            timeout: postgres?.leaseTimeout ?? limits.searches.timeout
         )
         let loginLogDays = reader.value(ListeningVariables.loginLogDays)
         let loginRowsPerSecond = reader.value(NumberVariables.loginLogRowsPerSecond)
@@ -95,10 +95,7 @@ struct ConfigurationReader: UpstreamSettings {
         if trustedProxies > 0, proxies != nil {
             reader.problem(
                 ListeningVariables.proxies,
-                """
-                is set, and \(NeededVariables.trustedProxies.name) is not 0; where a request comes from can have one \
-                source only
-                """
+                "is set, and \(NeededVariables.trustedProxies.name) is not 0; set only one of them"
             )
         }
         let mail = reader.mail(mode: mode)
@@ -216,7 +213,7 @@ struct ConfigurationReader: UpstreamSettings {
         guard isSet(NeededVariables.databaseURL) else {
             problem(
                 NeededVariables.databaseURL,
-                "is not set; it looks like postgres://user:password@host:5432/database"
+                "is not set; set it like postgres://user:password@host:5432/database"
             )
             return nil
         }
@@ -243,7 +240,7 @@ struct ConfigurationReader: UpstreamSettings {
         if !isSet(NeededVariables.masterKey), !isSet(NeededVariables.masterKeyFile) {
             problem(
                 NeededVariables.masterKey,
-                "is not set, nor \(NeededVariables.masterKeyFile.name); make one with: openssl rand -base64 32"
+                "is not set, nor \(NeededVariables.masterKeyFile.name); create a key with: openssl rand -base64 32"
             )
         }
         let current = masterKey(NeededVariables.masterKey, orIn: NeededVariables.masterKeyFile)
@@ -254,7 +251,7 @@ struct ConfigurationReader: UpstreamSettings {
     /// Reads a master key from its variable or a file; nil when there is none.
     private mutating func masterKey(_ direct: Variable<MasterKey?>, orIn file: Variable<MasterKey?>) -> MasterKey? {
         guard !isSet(direct) || !isSet(file) else {
-            problem(direct, "and \(file.name) are both set; set one of them")
+            problem(direct, "and \(file.name) are both set; set only one of them")
             return nil
         }
         return value(direct) ?? value(file)
@@ -272,8 +269,8 @@ struct ConfigurationReader: UpstreamSettings {
     private mutating func curl(_ providers: [UpstreamSetup]) -> CurlConfiguration {
         CurlConfiguration(
             maxInFlight: value(NumberVariables.concurrentCalls),
-            // HTTP/2 needs few connections, and libcurl would open one for nearly every call of a burst; a plain-text
-            // stand-in on loopback needs one for each concurrent call.
+            // HTTP/2 needs few connections, but in a burst libcurl would open one for nearly every call. A plain-text
+            // stand-in on loopback needs a connection for each concurrent call.
             maxConnectionsPerHost: providers.allSatisfy(\.usesTLS) ? 64 : 4096,
             caFile: value(ProviderVariables.authorities),
             userAgent: "federation/" + FederationCommand.version
@@ -295,8 +292,8 @@ struct ConfigurationReader: UpstreamSettings {
             let connections = postgres.pipelinedConnections
             // Two writes for each connection keep it busy.
             settings.writes = 2 * connections...postgres.pipelineDepth * connections
-            settings.patience = postgres.leaseTimeout
-            settings.mostWaiting = postgres.maxQueued
+            settings.timeout = postgres.leaseTimeout
+            settings.maxWaiting = postgres.maxQueued
         }
         return settings
     }
@@ -309,29 +306,34 @@ struct ConfigurationReader: UpstreamSettings {
 
     /// Reads the number of trusted proxies, which production requires.
     ///
-    /// Behind a forgotten proxy all clients would be one source.
+    /// If the operator forgot a proxy, all its clients would be one source.
     private mutating func trustedProxies(mode: ServerConfiguration.Mode?) -> Int {
         if mode == .production, !isSet(NeededVariables.trustedProxies) {
             problem(
                 NeededVariables.trustedProxies,
-                "is not set; it is how many proxies in front of the public listener add to X-Forwarded-For, 0 for none"
+                """
+                is not set; set it to the number of proxies in front of the public listener that add to \
+                X-Forwarded-For, or 0
+                """
             )
         }
         return value(NeededVariables.trustedProxies)
     }
 
-    /// The default number of concurrent password hashes; the other cores serve requests that must not wait.
+    /// The default number of concurrent password hashes.
+    ///
+    /// The other cores serve requests that must not wait for hashes.
     private static var onePerTwoCores: Int { max(ProcessInfo.processInfo.activeProcessorCount / 2, 1) }
 
     /// Reads the settings of background work; nil when it is disabled.
     private mutating func maintenance(loginLogDays: Int) -> Maintenance.Settings? {
         let settings = Maintenance.Settings(
-            interval: value(TimeVariables.upkeepInterval),
-            lease: value(TimeVariables.upkeepLease),
-            checksPerSecond: value(NumberVariables.upkeepChecksPerSecond),
+            interval: value(TimeVariables.maintenanceInterval),
+            lease: value(TimeVariables.maintenanceLease),
+            checksPerSecond: value(NumberVariables.maintenanceChecksPerSecond),
             loginLogDays: loginLogDays
         )
-        return value(ListeningVariables.upkeepEnabled) ? settings : nil
+        return value(ListeningVariables.maintenanceEnabled) ? settings : nil
     }
 
     /// Reads the URL of the collector's OTLP receiver, and the share of exported traces.
@@ -355,7 +357,9 @@ struct ConfigurationReader: UpstreamSettings {
 
     func isSet(_ variable: any DeclaredVariable) -> Bool { text(variable) != nil }
 
-    /// Returns the text of a variable; a secret is left out of the configuration's own log.
+    /// Returns the text of a variable.
+    ///
+    /// The configuration library does not log the text of a secret.
     private func text(_ variable: any DeclaredVariable) -> String? {
         let text = config.string(forKey: ConfigKey("federation." + variable.key), isSecret: variable.isSecret)
         return text.flatMap { $0.isEmpty ? nil : $0 }

@@ -11,7 +11,7 @@ enum DatabaseTask {
     ///
     /// - Parameters:
     ///   - configuration: The connection to the database.
-    ///   - limit: The timeout of statements, where that is longer than for other calls of operators.
+    ///   - limit: The timeout of statements, if it is longer than that of other calls of operators.
     ///   - requiringDatabase: Whether an unreachable database ends the task before it begins.
     ///   - body: The task.
     /// - Throws: An exit code.
@@ -23,7 +23,8 @@ enum DatabaseTask {
     ) async throws {
         var configuration = configuration
         configuration.limitToAdministration()
-        // One operator waits for a command, not many users for a login: a starting server gets the time to come up.
+        // One operator waits for the command, and no users wait for logins. So a server that starts gets the time to
+        // come up.
         configuration.leaseTimeout = .seconds(10)
         // A wait does not help against a wrong password or a refused connection.
         configuration.givesUpAtRefusals = true
@@ -43,7 +44,7 @@ enum DatabaseTask {
             case let code as ExitCode: throw code
             case let failure as Failure: throw Exit.saying(failure)
             case let problems as DocumentProblems: throw Exit.saying("\(problems)", Exit.dataError)
-            // `ArgumentParser` would end with 1, which means that two things differ.
+            // `ArgumentParser` would end with 1. Here, that code means that two things differ.
             default: throw Exit.saying("federation: \(error)", Exit.software)
             }
         }
@@ -66,10 +67,11 @@ enum DatabaseTask {
 }
 
 extension PostgresConfiguration {
-    /// Limits the pool to few connections with a long timeout: queries of operators are rare and may read many rows.
+    /// Limits the pool to few connections with a long timeout, since queries of operators are rare and may read many
+    /// rows.
     ///
-    /// The same holds for background work, for one application after the other. Each query is planned anew, so that its
-    /// plan fits the tables as they are; no plan is kept.
+    /// Background work has the same limits, since it handles one application after the other. No plan is kept. Each
+    /// query is planned anew, so its plan fits the tables as they are.
     mutating func limitToAdministration() {
         pipelinedConnections = 1
         exclusiveConnections = 4
@@ -85,6 +87,6 @@ extension PostgresConfiguration {
         exclusiveConnections = searches.atOnce
         preparedBytes = 0
         statementTimeout = searches.time
-        resultBytes = UserQuery.mostBytes
+        resultBytes = UserQuery.maxBytes
     }
 }

@@ -37,7 +37,9 @@ enum Exit {
         return saying(text + cause(of: failure), code(of: failure.reason))
     }
 
-    /// Returns the cause of a failure, which the command's user has to find when the database or the service fails.
+    /// Returns the cause of a failure of the database or the service.
+    ///
+    /// The user of the command has to find this cause.
     private static func cause(of failure: Failure) -> String {
         switch failure.reason {
         case .internal, .storeUnavailable: failure.cause.map { " (\($0))" } ?? ""

@@ -18,10 +18,10 @@ struct FederationCommand: AsyncParsableCommand {
         abstract:
             "A self-hosted user service: logins with Facebook, Twitter and passwords into your own PostgreSQL users table.",
         discussion: """
-            Applications live in the database. Describe one in a document under version control and use check, diff, apply and \
-            export; or change it bit by bit with get, list, set, patch and delete, which take the paths, the names and the \
-            values of the administration API. Either way every change is checked before it takes effect \
-            and noted in the audit log, and running instances follow within a second.
+            Applications are stored in the database. Describe an application in a document under version control, with \
+            check, diff, apply and export. Or change single resources with get, list, set, patch and delete, which use \
+            the paths, names and values of the administration API. Either way each change is checked first and written \
+            to the audit log, and running instances follow within a second.
 
             A first set-up, from an empty database to a running service:
 
@@ -31,36 +31,36 @@ struct FederationCommand: AsyncParsableCommand {
               federation apply shop.json
               federation serve
 
-            federation help COMMAND shows a command with examples. What commands print is for people; --json prints what the \
-            administration API answers, and nothing else, on standard output. A secret is taken from a file or from standard \
-            input, never from an argument. Commands that remove something for good ask on a terminal, and need --confirm \
-            elsewhere.
+            federation help COMMAND shows a command with examples. --json prints only the response of the \
+            administration API, for programs. A secret is read from a file or from standard input, never from an \
+            argument. Commands that delete something permanently ask for confirmation on a terminal, and need \
+            --confirm elsewhere.
 
             ENVIRONMENT
-            A JSON file that FEDERATION_CONFIG_FILE names may hold all of it; docs/configuration.md has every variable. These \
-            are needed:
+            All variables can also be set in a JSON file, which FEDERATION_CONFIG_FILE names. See \
+            docs/configuration.md. Required variables:
 
               FEDERATION_DATABASE_URL       postgres://user:password@host:5432/database
               FEDERATION_MASTER_KEY         32 bytes as base64 (openssl rand -base64 32),
-                or FEDERATION_MASTER_KEY_FILE, a file that holds them
-              FEDERATION_TRUSTED_PROXIES    for serve: how many proxies are in front, 0 for none
+                or FEDERATION_MASTER_KEY_FILE, a file with the key
+              FEDERATION_TRUSTED_PROXIES    for serve: the number of proxies in front, or 0
 
             EXIT CODES
-               0  it is done
-               1  diff, mapping diff: something differs; doctor: something should be changed
-              64  the command was called in a wrong way, or a removal is not confirmed
-              65  what was given is wrong, conflicts with what there is, or was changed
-                  by somebody else meanwhile
-              66  a file cannot be read, or there is no such application, user, …
+               0  success
+               1  diff, mapping diff: there are differences; doctor: there are findings
+              64  wrong usage, or a removal without confirmation
+              65  the input is not valid, conflicts with the stored state, or the resource
+                  was changed meanwhile
+              66  a file cannot be read, or an application, user, … does not exist
               69  the database or a provider cannot be reached
               70  the service itself failed
-              73  a file cannot be made
+              73  a file cannot be created
               74  output cannot be written
-              78  the configuration is wrong
+              78  the configuration is not valid
 
             COMPLETION
-            federation --generate-completion-script bash (or zsh, fish) prints what the shell needs to complete commands; \
-            docs/cli.md says where to put it.
+            federation --generate-completion-script bash (or zsh, fish) prints the script for command completion. \
+            docs/cli.md says where to install it.
             """,
         version: version,
         groupedSubcommands: [
@@ -101,7 +101,8 @@ struct FederationCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Returns the message about the first argument that should be a command and is none; nil when there is none.
+    /// Returns the message about an argument that stands in the place of a command and names none; nil if every one is
+    /// valid.
     static func unknownCommand(in arguments: [String]) -> String? {
         var command: any ParsableCommand.Type = FederationCommand.self
         var path = ""
@@ -113,7 +114,7 @@ struct FederationCommand: AsyncParsableCommand {
                 let names = below.map { $0._commandName }
                 let hint = NearestName.hint(for: word, among: names)
                 return """
-                    there is no command\(path) \(word)\(hint); federation help\(path) lists those that there are
+                    unknown command\(path) \(word)\(hint); federation help\(path) lists the commands
                     Usage: federation\(path) <subcommand>
                     """
             }
@@ -125,8 +126,8 @@ struct FederationCommand: AsyncParsableCommand {
 
     /// Runs the command, prints its outcome as ArgumentParser would, and ends the process.
     ///
-    /// It ends without exit handlers: those of libpq's and libcurl's libraries free memory that their threads, which
-    /// are not joined, may be about to free as well.
+    /// The process ends without exit handlers. The threads of libpq's and libcurl's libraries are not joined. An exit
+    /// handler of such a library could free memory that a thread is about to free as well.
     static func main() async {
         var code = ExitCode.success
         do {

@@ -3,8 +3,8 @@ import Glibc
 
 /// The limit of open files of this process, and the share of each part.
 ///
-/// The process must never reach the limit. Dispatch, on which Swift's tasks run, checks its threads once a second by
-/// opening files, and ends the process when it cannot (`_dispatch_workq_count_runnable_workers`).
+/// The process must never reach the limit. Swift's tasks run on Dispatch, which opens files once a second to check its
+/// threads. If it cannot open a file, it ends the process (`_dispatch_workq_count_runnable_workers`).
 struct FileLimit {
     /// The least limit with which the service starts.
     static let least = 256
@@ -39,8 +39,9 @@ struct FileLimit {
 extension ServerConfiguration {
     /// Reduces the limits of connections to the available files.
     ///
-    /// The limit of one source stays: where it exceeds the limit of all connections, the source's clients wait for a
-    /// free connection as all others do. A lower limit would disconnect clients that could be served a moment later.
+    /// The limit of one source stays, even if it exceeds the limit of all connections. The source's clients then wait
+    /// for a free connection, as all others do. A lower limit would disconnect clients that could be served a moment
+    /// later.
     ///
     /// - Returns: Whether a limit was reduced.
     mutating func fit(_ limit: FileLimit) -> Bool {

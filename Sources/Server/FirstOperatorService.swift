@@ -4,8 +4,8 @@ import ServiceLifecycle
 
 /// Logs how to create the first operator, when there is none.
 ///
-/// The log does not contain the link: logs are read by more people, and kept for longer, than the terminal of an
-/// operator who has the database's password.
+/// The log does not contain the link. A log has more readers, and is kept for longer, than the terminal of an operator
+/// who has the database's password.
 struct FirstOperatorService: Service {
     let operators: OperatorAdministration
     let logger: Logger
@@ -27,7 +27,7 @@ struct FirstOperatorService: Service {
                 }
                 try? await Task.sleep(for: Self.pause)
             }
-            // The process ends when the first of its services ends.
+            // The service must not end by itself, since the process ends with the first of its services.
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         }
     }

@@ -14,19 +14,19 @@ struct ListenerProblem: Error, CustomStringConvertible {
     init(_ variable: String, _ address: ListenAddress, errno code: Int32) {
         let text =
             switch code {
-            case EADDRINUSE: "it is in use: stop the process that listens there, or choose another port"
-            case EADDRNOTAVAIL: "this is no address of this machine"
+            case EADDRINUSE: "the address is in use: stop the process that listens there, or choose another port"
+            case EADDRNOTAVAIL: "not an address of this machine"
             case EACCES:
                 address.isSocket
-                    ? "this process may not make a file there"
-                    : "this process may not listen there; ports below 1024 need the capability CAP_NET_BIND_SERVICE"
+                    ? "no permission to create a file there"
+                    : "no permission to listen there; ports below 1024 need the capability CAP_NET_BIND_SERVICE"
             default: String(cString: strerror(code))
             }
         self.init(variable, address, text)
     }
 }
 
-/// Checks the listeners' addresses before anything else begins, so that a failure is one line.
+/// Checks the listeners' addresses before anything else begins, so that a failure is reported in one line.
 enum ListenerCheck {
     /// - Throws: `ListenerProblem` for the first address that cannot be used.
     static func run(
@@ -72,7 +72,7 @@ enum ListenerCheck {
         defer { freeaddrinfo(first) }
         let descriptor = socket(first.pointee.ai_family, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1
-        // As the listener does: closed connections of a former process do not make the address used.
+        // The listener sets this, too. With it, closed connections of a former process do not keep the address in use.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         // Only `listen` shows whether another process listens there.
         guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0, listen(descriptor, 1) == 0 else {
@@ -84,7 +84,9 @@ enum ListenerCheck {
     }
 }
 
-/// A listener whose error names its variable, when its address was taken after the check.
+/// A listener whose error names its variable.
+///
+/// Its address may have been taken after the check.
 struct ListenerService: Service {
     let variable: String
     let address: ListenAddress

@@ -18,7 +18,7 @@ struct MailConfiguration: Sendable {
     var limits: MailLimits
     var curl: CurlConfiguration
 
-    /// How long after an unfinished attempt to send a mail it counts as lost.
+    /// The time after which an unfinished attempt to send a mail counts as lost.
     var lostAfter: Duration { max(.seconds(600), limits.call * 2) }
 
     /// Creates the mailer; connections to a mail server have a thread of their own.

@@ -3,9 +3,9 @@ import ServiceLifecycle
 
 /// Returns free memory to the system after a burst of requests.
 ///
-/// The allocator keeps freed memory, and keeps it for good where a small live object lies behind it: an instance that
-/// was once flooded would stay at the size of the flood. No cheap test tells when a burst is over, so the memory is
-/// returned at every interval. That takes 0.1 ms for each MB of a heap of which half is free.
+/// The allocator keeps freed memory. If a small live object lies behind the memory, the allocator keeps it for good. So
+/// an instance that was once flooded would stay at the size of the flood. No cheap test tells when a burst is over, so
+/// the memory is returned at every interval. That takes 0.1 ms for each MB of a heap of which half is free.
 struct MemoryService: Service {
     private static let interval = Duration.seconds(20)
 

@@ -17,7 +17,9 @@ extension ProviderKinds {
     /// The variables of all provider kinds.
     static var variables: [any DeclaredVariable] { wired.flatMap { $0.variables } }
 
-    /// Reads the setup of each provider kind; one with a problem is left out.
+    /// Reads the setup of each provider kind.
+    ///
+    /// Kinds with a problem are left out.
     static func setups(from settings: inout some UpstreamSettings) -> [UpstreamSetup] {
         wired.compactMap { $0.setup(&settings) }
     }

@@ -12,16 +12,16 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the service until SIGTERM.",
         discussion: """
-            Serves the public API on FEDERATION_LISTEN (127.0.0.1:8080), health and the administration on FEDERATION_MANAGEMENT_LISTEN \
-            (127.0.0.1:8081). Logs one JSON object a line to standard output.
+            Serves the public API on FEDERATION_LISTEN (127.0.0.1:8080), and health checks and the administration on \
+            FEDERATION_MANAGEMENT_LISTEN (127.0.0.1:8081). Logs to standard output, one JSON object per line.
 
-            With FEDERATION_TLS_CERTIFICATE_FILE and FEDERATION_TLS_KEY_FILE the public listener speaks TLS; the files are read again \
-            when they change, and on SIGHUP.
+            With FEDERATION_TLS_CERTIFICATE_FILE and FEDERATION_TLS_KEY_FILE the public listener uses TLS. The files \
+            are read again when they change, and on SIGHUP.
 
-            On SIGTERM or SIGINT it stops listening, finishes the requests in flight within FEDERATION_DRAIN_MILLISECONDS \
-            and exits with 0. It starts and stays up without a database; GET /health/ready says when it can work, and \
-            what should be changed. A database that refuses the role, the password or the name of the database at the \
-            start ends it with 78.
+            On SIGTERM or SIGINT it stops listening, finishes running requests within FEDERATION_DRAIN_MILLISECONDS, \
+            and exits with 0. It starts and keeps running without a database: GET /health/ready reports when it can \
+            serve, and what to change. If the database refuses the role, the password or the database name at the \
+            start, it exits with 78.
 
             Example:
               FEDERATION_DATABASE_URL=postgres://federation@127.0.0.1/federation \\
@@ -40,8 +40,8 @@ struct ServeCommand: AsyncParsableCommand {
         guard limit.files >= FileLimit.least else {
             throw Exit.saying(
                 """
-                federation: this process may open \(limit.files) files, and needs \(FileLimit.least) at least: raise \
-                the limit (ulimit -n, or LimitNOFILE of the unit)
+                federation: the limit of open files is \(limit.files), and the service needs at least \
+                \(FileLimit.least): raise it (ulimit -n, or LimitNOFILE of the unit)
                 """,
                 Exit.configuration
             )

@@ -22,7 +22,7 @@ struct ServerConfiguration: Sendable {
     var admission: Admission.Settings
     /// The rate limits of each source and application.
     var policies: LimitPolicies
-    /// How many refused logins of one second have a row in the log of logins at most; nil without a log.
+    /// The most refused logins of one second that get a row in the log of logins; nil without a log.
     var loginRowsPerSecond: Int?
     /// The settings of background work; nil when this instance does none.
     var maintenance: Maintenance.Settings?
@@ -39,19 +39,22 @@ struct ServerConfiguration: Sendable {
     var operatorOrigin: String?
     /// The console's origin in a browser; nil for a Unix socket without a configured origin.
     var consoleOrigin: String?
-    /// The number of trusted proxies in front, which report the source of a request.
+    /// The number of trusted proxies in front of the service.
+    ///
+    /// They report the source of a request.
     var trustedProxies: Int
     var listen: ListenAddress
     var managementListen: ListenAddress
     /// The mode and group of listeners' Unix sockets.
     var socketAccess: UnixSocket.Access
-    /// The proxies that report a connection's source by the PROXY protocol; nil where a listener does not use it.
+    /// The proxies that report a connection's source by the PROXY protocol; nil if a listener does not use the
+    /// protocol.
     var proxies: TrustedPeers?
     var managementProxies: TrustedPeers?
-    /// The certificate; nil where a listener speaks plain HTTP.
+    /// The certificate; nil if a listener speaks plain HTTP.
     var certificate: ListenerCertificate?
     var managementCertificate: ListenerCertificate?
-    /// Seconds for which browsers shall use only TLS, once they have used the public listener's TLS.
+    /// The seconds for which browsers shall use only TLS after they have used the TLS of the public listener.
     var strictTransport: Int
     var logLevel: Logger.Level
     var metricsAccess: MetricsPage.Access
@@ -62,7 +65,7 @@ struct ServerConfiguration: Sendable {
     var httpIdle: Duration
     /// How long a request may take to arrive.
     var httpRead: Duration
-    /// How long a client of an HTTP connection may read nothing of a waiting response.
+    /// How long a client may read nothing of a response that waits for it.
     var httpWrite: Duration
     /// HTTP connections at once on each listener.
     var httpConnections: Int

@@ -29,10 +29,10 @@ struct UnixSocket: Sendable {
         // The attributes are those of a symbolic link itself, not of its target.
         guard let facts = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard facts[.type] as? FileAttributeType == .typeSocket else {
-            throw Problem(description: "\(path) is there and is no socket: remove it, or name another path")
+            throw Problem(description: "\(path) exists and is not a socket: remove it, or choose another path")
         }
         guard !(try isInUse()) else {
-            throw Problem(description: "somebody listens on \(path) already: stop that process, or name another path")
+            throw Problem(description: "another process listens on \(path): stop it, or choose another path")
         }
         guard unlink(path) == 0 || errno == ENOENT else {
             throw Problem(description: "the old socket \(path) cannot be removed: \(String(cString: strerror(errno)))")
@@ -42,10 +42,10 @@ struct UnixSocket: Sendable {
     /// Gives the created file its group and mode.
     func open() throws(Problem) {
         if let group = access.group, chown(path, uid_t.max, group) != 0 {
-            throw Problem(description: "\(path) cannot be given to its group: the process has to be a member of it")
+            throw Problem(description: "the group of \(path) cannot be set: the process must be a member of it")
         }
         guard chmod(path, access.mode) == 0 else {
-            throw Problem(description: "\(path) cannot get its mode: \(String(cString: strerror(errno)))")
+            throw Problem(description: "the mode of \(path) cannot be set: \(String(cString: strerror(errno)))")
         }
     }
 
@@ -68,7 +68,7 @@ struct UnixSocket: Sendable {
         if status == 0 { return true }
         guard errno == ECONNREFUSED else {
             throw Problem(
-                description: "\(path) is there, and whether somebody listens cannot be found out: "
+                description: "\(path) exists, and the service cannot find out whether a process listens there: "
                     + String(cString: strerror(errno))
             )
         }

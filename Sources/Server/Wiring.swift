@@ -55,7 +55,7 @@ enum Wiring {
         let administrationDatabases = Databases(administrative)
         let administrationStore = Store(databases: administrationDatabases)
         let report = InstanceReport(metrics: telemetry.metrics, clock: .system)
-        let rounds = configuration.maintenance.map { _ in UpkeepRounds() }
+        let rounds = configuration.maintenance.map { _ in MaintenanceRounds() }
         let passwords = PasswordHasher(
             slots: configuration.passwordHashes,
             queue: configuration.passwordQueue,
@@ -82,7 +82,7 @@ enum Wiring {
         searching.limitToSearches(configuration.limits.searches)
         let searchDatabases = Databases(searching)
         let logins = LoginCounter()
-        // On the connections of the administration, so that the log of logins keeps no login waiting.
+        // The recorder has the connections of the administration. So the log of logins keeps no login waiting.
         let recorder = configuration.loginRowsPerSecond.map { rows in
             LoginRecorder(store: administrationStore, rowsPerSecond: rows, clock: .system, logger: logger)
         }
@@ -109,8 +109,9 @@ enum Wiring {
         if !configuration.managementListen.isLoopback, configuration.managementCertificate == nil {
             useCases.warnings.raise(
                 """
-                The management listener can be reached from other machines and speaks plain HTTP: operators' tokens can be read on the way. \
-                Set FEDERATION_MANAGEMENT_TLS_CERTIFICATE_FILE and its key, or FEDERATION_MANAGEMENT_LISTEN to a loopback address.
+                Other machines can reach the management listener without TLS, so operators' tokens can be intercepted. \
+                Set FEDERATION_MANAGEMENT_TLS_CERTIFICATE_FILE and its key, or set FEDERATION_MANAGEMENT_LISTEN to a \
+                loopback address.
                 """,
                 stands: true
             )
@@ -118,8 +119,9 @@ enum Wiring {
         if configuration.listen.isSocket, configuration.trustedProxies == 0, configuration.proxies == nil {
             useCases.warnings.raise(
                 """
-                The public listener is a Unix socket, and nothing says where requests come from: everybody is one source, and the wrong passwords \
-                of one lock out all. Set FEDERATION_TRUSTED_PROXIES to how many proxies add to X-Forwarded-For, or FEDERATION_PROXY_PROTOCOL_FROM.
+                The public listener is a Unix socket, so all clients count as one source, and wrong passwords of one \
+                client lock out all. Set FEDERATION_TRUSTED_PROXIES to the number of proxies that add to \
+                X-Forwarded-For, or set FEDERATION_PROXY_PROTOCOL_FROM.
                 """,
                 stands: true
             )
@@ -137,7 +139,7 @@ enum Wiring {
             )
         }
         if let settings = configuration.maintenance, let rounds {
-            // On the connections of the administration, so that background work keeps no login waiting.
+            // Background work has the connections of the administration. So it keeps no login waiting.
             let maintenance = Maintenance(
                 store: administrationStore,
                 directory: directory,
@@ -270,7 +272,8 @@ enum Wiring {
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.httpConnections)
             ),
             onServerRunning: { listener in
-                // The usual four at a time would let new connections wait behind the requests of many others.
+                // By default, the listener accepts four connections at a time. The next ones would wait until many
+                // requests of others are handled.
                 try? await listener.setOption(.maxMessagesPerRead, value: 64).get()
                 do { try socket?.open() } catch { logger.error("socket", metadata: ["cause": "\(error)"]) }
             },
@@ -297,8 +300,8 @@ private struct DatabaseService: Service {
 
 /// Keeps the copy of the configuration current.
 ///
-/// At start it ends the process when the database refuses the role, the password or the name of the database: only an
-/// operator can fix that, and a supervisor has to notice. An unreachable database may still come up.
+/// At start it ends the process if the database refuses the role, the password or the name of the database. Only an
+/// operator can fix that, and a supervisor has to notice. If the database is unreachable, the service waits for it.
 private struct DirectoryService: Service {
     let directory: ApplicationDirectory
     let database: PostgresClient
@@ -314,7 +317,8 @@ private struct DirectoryService: Service {
                 }
             }
         } catch {
-            // The other services end because of this error, and add nothing to its message.
+            // The other services end because of this error. This level keeps their log lines from following the error's
+            // message.
             level.set(.critical, for: Self.farewell, now: WallClock.system.milliseconds)
             throw error
         }
@@ -337,7 +341,7 @@ private struct DirectoryService: Service {
         }
     }
 
-    /// Milliseconds; longer than it takes to stop.
+    /// How long the log level stays, in milliseconds: longer than the process takes to stop.
     private static let farewell: Int64 = 3_600_000
 }
 

@@ -1,23 +1,27 @@
 package import Domain
 package import Encodings
 
-/// The check of an ID token (decision D3); the steps are numbered as in docs/security.md#id-tokens.
+/// The check of an ID token (decision D3).
 ///
-/// `SignedToken` and `SigningKey` do steps 0, 1, 7 and 8; the provider does step 14 (`sub`). Step 12 (`acr`) checks
-/// nothing. Step 13 (`auth_time`) is for callers that require a recent authentication of a logged-in user. Step 15, the
-/// single use, is part of the database write.
+/// The steps have the numbers of docs/security.md#id-tokens.
+///
+/// `SignedToken` and `SigningKey` do steps 0, 1, 6, 7 and 8. The provider does step 14 (`sub`). Step 12 (`acr`) checks
+/// nothing. Step 13 (`auth_time`) is only for callers that require a recent authentication of a user. The database
+/// write does step 15, the single use.
 package struct IDTokenCheck: Sendable {
     /// The display name of the provider.
     let provider: String
     /// The accepted texts of `iss`.
     let issuers: [String]
-    /// The accepted audiences: apps of one application.
+    /// The accepted audiences.
+    ///
+    /// All are apps of one application.
     let apps: [ProviderAppID]
     let noncePolicy: NoncePolicy
-    /// Seconds after its issue at which a token expires here.
+    /// The seconds from the issue of a token until the service refuses it.
     let longestAge: Int64
 
-    /// Seconds by which the provider's clock and ours may differ.
+    /// The seconds by which the provider's clock and ours may differ.
     static let tolerance: Int64 = 60
 
     package init(
@@ -38,7 +42,7 @@ package struct IDTokenCheck: Sendable {
     ///
     /// - Parameters:
     ///   - token: The token as received.
-    ///   - key: The key that the token names.
+    ///   - key: The key whose id is in the token.
     ///   - nonce: The nonce of the request, if it has one.
     ///   - now: Unix seconds.
     /// - Returns: The claims, and what remains to be checked.
@@ -66,14 +70,14 @@ package struct IDTokenCheck: Sendable {
         )
     }
 
-    /// Checks step 2: `iss` is one of the configured texts, byte for byte.
+    /// Checks step 2: `iss` equals one of the configured texts byte for byte.
     private func checkIssuer(_ claims: JSONObject) throws(Failure) {
         guard let issuer = claims["iss"]?.string, issuers.contains(where: { $0.hasSameBytes(as: issuer) }) else {
             throw .untrusted("This ID token was not issued by \(provider).", check: 2, "iss is none of ours")
         }
     }
 
-    /// Checks step 3: `aud` names apps of ours only, and at least one.
+    /// Checks step 3: `aud` names at least one app of ours and no other app.
     private func audiences(_ claims: JSONObject) throws(Failure) -> [ProviderAppID] {
         var names: [JSONValue] = []
         switch claims["aud"] {
@@ -84,7 +88,7 @@ package struct IDTokenCheck: Sendable {
         let audiences = names.compactMap { name in apps.first { $0.text.hasSameBytes(as: name.string ?? "") } }
         guard !audiences.isEmpty, audiences.count == names.count else {
             throw .untrusted(
-                "This ID token was made for another \(provider) app. Log in with the app id of this application.",
+                "This ID token was issued for another \(provider) app. Log in with the app id of this application.",
                 check: 3,
                 "aud names none of the application's apps, or others besides"
             )
@@ -92,9 +96,9 @@ package struct IDTokenCheck: Sendable {
         return audiences
     }
 
-    /// Checks steps 4 and 5: several audiences need an `azp`, and an `azp` must be one of the audiences.
+    /// Checks steps 4 and 5: several audiences require an `azp`, and an `azp` must be one of the audiences.
     ///
-    /// - Returns: The app of the subject.
+    /// - Returns: The app for which the subject is valid.
     private func authorizedParty(
         _ claims: JSONObject,
         among audiences: [ProviderAppID]
@@ -111,20 +115,22 @@ package struct IDTokenCheck: Sendable {
         return app
     }
 
-    /// Checks step 9: `exp` is in the future.
+    /// Checks step 9: `exp` has not passed, within the tolerance.
     private func expiry(_ claims: JSONObject, now: Int64) throws(Failure) -> Int64 {
         let expiry = try time("exp", in: claims, check: 9)
         guard expiry + Self.tolerance > now else { throw expired(check: 9, "exp has passed") }
         return expiry
     }
 
-    /// Checks step 10: `iat` has passed, not too long ago; `nbf` has passed if it is present.
+    /// Checks step 10: `iat` has passed, within the tolerance, and not too long ago.
+    ///
+    /// If `nbf` is present, it has passed, too.
     private func issueTime(_ claims: JSONObject, now: Int64) throws(Failure) -> Int64 {
         let issued = try time("iat", in: claims, check: 10)
         let start = claims["nbf"] == nil ? issued : max(issued, try time("nbf", in: claims, check: 10))
         guard start <= now + Self.tolerance else {
             throw .untrusted(
-                "This ID token is not valid yet. If it is fresh, a clock is wrong.",
+                "This ID token is not valid yet. If it is new, check the clocks of the device and the server.",
                 check: 10,
                 "iat or nbf lies ahead of our clock"
             )
@@ -133,11 +139,13 @@ package struct IDTokenCheck: Sendable {
         return issued
     }
 
-    /// Returns a claim in integer Unix seconds of the years 1970 to 9999, so that sums cannot overflow.
+    /// Returns a claim that is an integer in Unix seconds.
+    ///
+    /// It must be in the years 1970 to 9999, so that sums cannot overflow.
     private func time(_ name: String, in claims: JSONObject, check: Int) throws(Failure) -> Int64 {
         guard let time = claims[name]?.integer, (0...253_402_300_799).contains(time) else {
             throw .untrusted(
-                "This ID token does not say from when to when it is valid.",
+                "This ID token has no valid times of issue and expiry.",
                 check: check,
                 "\(name) is no time in whole seconds"
             )
@@ -146,7 +154,7 @@ package struct IDTokenCheck: Sendable {
     }
 
     private var ambiguousApp: String {
-        "This ID token does not say clearly for which \(provider) app it was made."
+        "The audience of this ID token does not name one \(provider) app."
     }
 
     private func expired(check: Int, _ cause: String) -> Failure {
@@ -158,20 +166,20 @@ package struct IDTokenCheck: Sendable {
     }
 }
 
-/// An ID token that passed all checks except the single use.
+/// An ID token that has passed all checks except the single use.
 package struct AcceptedIDToken: Sendable {
     package let claims: JSONObject
     /// The app that the token was issued for.
     package let app: ProviderAppID
     /// The `exp` of the token in Unix seconds.
     package let expiry: Int64
-    /// SHA-256 of the signed bytes.
+    /// The SHA-256 of the signed bytes.
     package let digest: [UInt8]
-    /// Unix seconds at which the provider issued it.
+    /// The time, in Unix seconds, at which the provider issued the token.
     package let issued: Int64
-    /// Unix seconds from which on the token is refused for its age.
+    /// The time, in Unix seconds, from which the service refuses the token for its expiry or its age.
     package let end: Int64
-    /// The nonce that must be one that the service issued; nil when the policy requires none.
+    /// The nonce, if the service must have issued it; nil if the policy does not require that.
     package let serverNonce: Secret?
 
     package init(

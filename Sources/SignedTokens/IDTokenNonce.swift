@@ -3,11 +3,11 @@ import Domain
 import Encodings
 
 extension IDTokenCheck {
-    /// Checks step 11: the nonce, by the application's policy.
+    /// Checks step 11: the nonce, by the policy of the application.
     ///
-    /// An empty claim counts as absent, since Facebook, for one, writes an empty claim when no nonce was sent.
+    /// An empty claim counts as absent. For example, Facebook writes an empty claim if no nonce was sent.
     ///
-    /// - Returns: The nonce that must be one that the service issued; nil when the policy requires none.
+    /// - Returns: The nonce, if the service must have issued it; nil if the policy does not require that.
     func checkNonce(_ claims: JSONObject, given: Secret?) throws(Failure) -> Secret? {
         let claim = try nonce(in: claims)
         let isBound = claims["cnf"] != nil
@@ -20,12 +20,15 @@ extension IDTokenCheck {
         case .serverIssued:
             guard let claim else {
                 throw .untrusted(
-                    "This ID token has no nonce. Get one from users/oauth/{provider}/nonce and log in with \(provider) again, with that nonce.",
+                    """
+                    This ID token has no nonce. Get a nonce from users/oauth/{provider}/nonce, and log in with \
+                    \(provider) again with that nonce.
+                    """,
                     check: 11,
                     "no nonce where the service gives them out"
                 )
             }
-            // A client that sends hashes of its nonces to the provider sends the original nonce in the request.
+            // A client may send the hash of a nonce to the provider. It then sends the nonce itself in the request.
             guard let given else { return claim }
             guard Self.isMade(claim, of: given) else { throw otherNonce }
             return given
@@ -40,17 +43,18 @@ extension IDTokenCheck {
         return text.utf8.isEmpty ? nil : Secret(text)
     }
 
-    /// Checks that a nonce in the request is the token's.
+    /// Checks that the nonce in the request is the nonce in the token.
     ///
-    /// Without a nonce in the request, a single-use token is accepted by itself, except when the token is bound to a
-    /// key of the device: without a proof of that key, the nonce must show that the login is the client's own.
+    /// If the request has no nonce, the token is accepted, since it is single-use. The exception is a token that is
+    /// bound to a key of the device. The service cannot check that key, so the nonce must show that the login is the
+    /// client's own.
     private func checkClientMade(_ claim: Secret?, given: Secret?, isBound: Bool) throws(Failure) {
         guard let given else {
             guard !isBound else {
                 throw .untrusted(
                     """
-                    This ID token is bound to a key of the device, so it counts only together with its nonce. Send the nonce of the \
-                    login as nonce; for tokens that the SDK refreshed, the operator can switch the policy off.
+                    This ID token is bound to a key of the device and needs its nonce. Send the nonce of the login as \
+                    nonce. For tokens that the SDK refreshed, the operator can set the option nonce to off.
                     """,
                     check: 11,
                     "cnf without a nonce in the request"
@@ -61,9 +65,9 @@ extension IDTokenCheck {
         guard let claim, Self.isMade(claim, of: given) else { throw otherNonce }
     }
 
-    /// Returns whether the claim is the nonce, or its SHA-256 in hex as Firebase's clients send it.
+    /// Returns whether the claim is the nonce, or the nonce's SHA-256 in hex, which Firebase's clients send.
     ///
-    /// Both are always compared, so that the time reveals nothing about either.
+    /// Both comparisons are always made, so that the duration reveals nothing.
     private static func isMade(_ claim: Secret, of nonce: Secret) -> Bool {
         let (claim, nonce) = (Array(claim.reveal().utf8), Array(nonce.reveal().utf8))
         let isRaw = claim.isEqualInConstantTime(to: nonce)
@@ -73,7 +77,7 @@ extension IDTokenCheck {
 
     private var otherNonce: Failure {
         .untrusted(
-            "The nonce does not belong to this ID token. Send the one that the login with \(provider) was begun with.",
+            "The nonce does not match this ID token. Send the nonce with which the login with \(provider) began.",
             check: 11,
             "the nonce of the request is not the claim's"
         )

@@ -1,10 +1,12 @@
 /// The requirement on the `nonce` claim of an ID token (T-27).
 package enum NoncePolicy: String, Sendable, CaseIterable {
-    /// The nonce of the request, as it is or as its SHA-256 in hex.
+    /// The nonce must be the one in the request. The token may have the nonce itself or its SHA-256 in hex. If the
+    /// request has no nonce, only a token that is bound to a key of the device (`cnf`) is refused.
     case clientMade
-    /// A nonce that the service issued and that has not been used.
+    /// The service must have issued the nonce, and the nonce must be unused.
     case serverIssued
-    /// No nonce for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`).
+    /// No nonce is required for tokens that are bound to a key of the device (`cnf`), such as those that iOS SDK 18.1
+    /// refreshes.
     ///
     /// All other tokens are checked as with `clientMade`.
     case off

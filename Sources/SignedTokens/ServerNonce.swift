@@ -4,12 +4,14 @@ import Encodings
 
 /// A nonce that the service issues for one ID token: 43 characters of base64url.
 ///
-/// The nonce carries its time and a MAC, so that nothing is stored before its use: a client that requests nonces
-/// without end fills no table and exhausts nobody's nonces. The database write makes the nonce single-use. Layout: 4
-/// bytes of Unix seconds, 12 random bytes, 16 bytes of HMAC-SHA256 over the application, the provider's name and the
-/// first 16 bytes.
+/// The nonce contains its time and a MAC, so nothing is stored before its use. A client that requests nonces without
+/// end therefore fills no table, and other clients still get nonces. The database write of the login makes the nonce
+/// single-use.
+///
+/// The layout is 4 bytes of Unix seconds, 12 random bytes, and 16 bytes of MAC. The MAC is an HMAC-SHA256 over the
+/// application, the provider's name and the first 16 bytes.
 package enum ServerNonce {
-    /// Seconds in which the nonce can be used.
+    /// The seconds in which the nonce can be used.
     package static let seconds: Int64 = 600
     /// The number of random bytes.
     package static let randomBytes = 12
@@ -20,7 +22,7 @@ package enum ServerNonce {
     ///
     /// - Parameters:
     ///   - random: Random bytes, as many as `randomBytes`.
-    ///   - provider: The provider, under the application's name for it.
+    ///   - provider: The application's name for the provider.
     ///   - application: The application that may use the nonce.
     ///   - now: Unix seconds.
     ///   - key: The key of the MAC.
@@ -37,15 +39,15 @@ package enum ServerNonce {
         return Secret(Base64URL.encode(body + mark(of: body, by: provider, for: application, key: key)))
     }
 
-    /// Returns whether the service issued a nonce to this application for that provider in the last ten minutes.
+    /// Returns whether the service issued a nonce, for this application and this provider, in the last ten minutes.
     ///
     /// - Parameters:
     ///   - nonce: Any text.
     ///   - provider: The provider of the login.
     ///   - application: The application of the login.
     ///   - now: Unix seconds. The clock of the issuing instance may be ahead by the tolerance of `IDTokenCheck`.
-    ///   - keys: The keys of the MAC, the current one and the former ones.
-    /// - Returns: Whether it was issued; not whether it has been used.
+    ///   - keys: The current key of the MAC and the former ones.
+    /// - Returns: Whether the service issued the nonce. It may have been used.
     package static func isOurs(
         _ nonce: Secret,
         by provider: ProviderName,
@@ -63,7 +65,9 @@ package enum ServerNonce {
         return isMarked && time <= now + IDTokenCheck.tolerance && now - time <= seconds
     }
 
-    /// Returns the MAC; names end with a zero byte, which no name contains.
+    /// Returns the MAC.
+    ///
+    /// Each name ends with a zero byte, which no name contains.
     private static func mark(
         of body: [UInt8],
         by provider: ProviderName,

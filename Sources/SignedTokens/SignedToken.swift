@@ -2,32 +2,40 @@ package import Crypto
 package import Domain
 package import Encodings
 
-/// An ID token as received: a compact JWS (RFC 7515 §7.1), split into its parts and not verified yet.
+/// An ID token that is split into its parts and not verified yet.
 ///
-/// The claims can be read only with the key that signed them (`claims(signedBy:)`).
+/// It is a compact JWS (RFC 7515 §7.1).
+///
+/// The claims can be read only with the key that signed the token (`claims(signedBy:)`).
 package struct SignedToken: Sendable {
-    /// The id of the key that should have signed the token: 1 to 255 bytes.
+    /// The id of the key that must have signed the token: 1 to 255 bytes.
     package let keyID: String
-    /// SHA-256 of the signed bytes.
+    /// The SHA-256 of the signed bytes.
     ///
     /// Two texts with the same digest are the same token, since each of the three parts has only one encoding.
     package let digest: SHA256Digest
     private let claims: [UInt8]
     private let signature: [UInt8]
 
-    /// The largest size of a token in bytes; usual tokens have some 1,200.
+    /// The maximum size of a token in bytes.
+    ///
+    /// Usual tokens have some 1,200.
     static let longest = 8192
     private static let headerLimits = JSONLimits(bytes: 2048, depth: 4, members: 32, keyBytes: 64, asciiKeys: true)
+    /// The limits for claims.
+    ///
     /// A list of friends has the most members.
     private static let claimsLimits: JSONLimits = {
         var limits = JSONLimits(bytes: longest, depth: 8, members: 1024, keyBytes: 128, asciiKeys: false)
-        // This is for claims of the profile. Claims that identify the user are compared as bytes, or have a form of
-        // their own.
+        // This concerns the claims of the profile. A claim that identifies the user is compared as bytes or has a
+        // strict form.
         limits.readsUnusableEscapes = true
         return limits
     }()
 
-    /// Splits a token: checks 0, 1, 7 and 8 of docs/security.md#id-tokens, as far as they need no key.
+    /// Splits a token.
+    ///
+    /// Makes those parts of checks 0, 1, 7 and 8 of docs/security.md#id-tokens that need no key.
     ///
     /// - Throws: `credential_invalid`.
     package init(_ text: Secret) throws(Failure) {
@@ -41,13 +49,13 @@ package struct SignedToken: Sendable {
         digest = SHA256.hash(data: text[..<parts.signedEnd])
     }
 
-    /// Returns the claims, after check 6: the key has signed them.
+    /// Returns the claims after check 6, which is that the key has signed them.
     ///
     /// - Throws: `credential_invalid`.
     package func claims(signedBy key: SigningKey) throws(Failure) -> JSONObject {
         guard key.hasSigned(digest, signature: signature) else {
             throw .untrusted(
-                "The signature of this ID token is not its issuer's. Send the token exactly as the SDK gave it.",
+                "The signature of this ID token is not valid. Send the token unchanged, as the SDK returned it.",
                 check: 6,
                 "the signature does not fit the key"
             )
@@ -57,7 +65,9 @@ package struct SignedToken: Sendable {
 
     // MARK: Checks
 
-    /// Checks 0 and 1: the size, and three parts in base64url without padding; a token with five parts is encrypted.
+    /// Checks 0 and 1: the size, and three parts in base64url without padding.
+    ///
+    /// A token with five parts is encrypted and refused.
     private static func parts(
         of text: [UInt8]
     ) throws(Failure) -> (header: [UInt8], claims: [UInt8], signature: [UInt8], signedEnd: Int) {
@@ -83,16 +93,16 @@ package struct SignedToken: Sendable {
         return object
     }
 
-    /// Checks 7 and 8: the only accepted algorithm, and the known members of the header.
+    /// Checks 7 and 8: the algorithm is the only accepted one, and all members of the header are known.
     ///
-    /// Facebook's headers have the first three of `known` (docs/protocols/facebook.md §4.2). Other members bring a key
-    /// along (`jwk`, `jku`, `x5u`), change the meaning of the signed bytes (`b64`, `zip`, `cty`), or demand an
-    /// extension (`crit`, RFC 7515 §4.1.11). The meaning of an unknown member cannot be known, so a list of refused
-    /// members would never be complete.
+    /// Facebook's headers have the first three members of `known` (docs/protocols/facebook.md §4.2). Some other members
+    /// contain a key (`jwk`, `jku`, `x5u`), change the meaning of the signed bytes (`b64`, `zip`, `cty`), or require an
+    /// extension (`crit`, RFC 7515 §4.1.11). A list of refused members would never be complete, since an unknown member
+    /// can have any meaning.
     private static func checkAlgorithm(_ header: JSONObject) throws(Failure) {
         guard let algorithm = header["alg"]?.string, algorithm.hasSameBytes(as: "RS256") else {
             throw .untrusted(
-                "This ID token is not signed by RS256, which alone is taken. Send the one that the SDK gave.",
+                "This ID token is not signed with RS256. Send the token that the SDK returned.",
                 check: 7,
                 "alg is not RS256"
             )
@@ -100,7 +110,7 @@ package struct SignedToken: Sendable {
         guard header.members.allSatisfy({ member in known.contains { $0.hasSameBytes(as: member.key) } }) else {
             throw malformed(check: 7, "the header has a member that could change what the token means")
         }
-        // A proof of possession or an access token in JWT form has another type.
+        // A proof of possession and an access token in JWT form have another type.
         if let type = header["typ"] {
             guard let type = type.string, type.hasSameBytes(as: "JWT") else {
                 throw malformed(check: 7, "typ is not JWT")
@@ -108,7 +118,9 @@ package struct SignedToken: Sendable {
         }
     }
 
-    /// The accepted members of a header; the thumbprints of a certificate only name the key once more, and are ignored.
+    /// The accepted members of a header.
+    ///
+    /// The thumbprints of a certificate identify the same key again, and are ignored.
     private static let known = ["alg", "kid", "typ", "x5t", "x5t#S256"]
 
     private static func keyID(_ header: JSONObject) throws(Failure) -> String {
@@ -120,7 +132,10 @@ package struct SignedToken: Sendable {
 
     private static func malformed(check: Int, _ cause: String) -> Failure {
         .untrusted(
-            "This is not a whole ID token. Send the text that the SDK gave (of Facebook's, the AuthenticationToken), unchanged.",
+            """
+            This is not a complete ID token. Send the token unchanged, as the SDK returned it (with Facebook, the \
+            AuthenticationToken).
+            """,
             check: check,
             cause
         )
@@ -128,12 +143,12 @@ package struct SignedToken: Sendable {
 }
 
 extension Failure {
-    /// Returns the failure of an ID token that did not pass a check.
+    /// Returns the failure for an ID token that did not pass a check.
     ///
     /// - Parameters:
     ///   - message: The message for the client.
     ///   - check: The number of the check in docs/security.md#id-tokens.
-    ///   - cause: The text for our log; no part of the token.
+    ///   - cause: The text for our log. It has no part of the token.
     /// - Returns: `credential_invalid`.
     package static func untrusted(_ message: String, check: Int, _ cause: String) -> Failure {
         Failure(.credentialInvalid, message, cause: "ID token, check \(check): \(cause)")

@@ -3,16 +3,16 @@ import CryptoExtras
 package import Encodings
 import FoundationEssentials
 
-/// A public key of a provider for ID tokens.
+/// A public key by which a provider's ID tokens are verified.
 package struct SigningKey: Sendable {
-    /// The key id, `kid` in headers of tokens.
+    /// The id of the key: `kid` in the header of a token.
     package let id: String
     private let key: _RSA.Signing.PublicKey
 
     /// Reads a key of a JWK set (RFC 7517).
     ///
-    /// Nil unless it is an RSA key for RS256 signatures, long enough to be secure and short enough to be fast. Only the
-    /// key set decides this, never a token.
+    /// Nil unless the key is an RSA key for RS256 signatures, long enough to be secure and short enough to be fast.
+    /// Only the key set decides which algorithm a key is for, never a token.
     package init?(jwk: JSONObject) {
         guard let id = jwk["kid"]?.string, (1...255).contains(id.utf8.count), Self.isForRS256(jwk),
             let modulus = Self.number(jwk["n"]), let exponent = Self.number(jwk["e"]),
@@ -25,10 +25,10 @@ package struct SigningKey: Sendable {
         self.key = key
     }
 
-    /// The size of a modulus: 2048 to 8192 bits.
+    /// The allowed sizes of a modulus: 2048 to 8192 bits.
     private static let modulusBytes = 256...1024
 
-    /// Returns whether this key made the signature, by RSASSA-PKCS1-v1_5 with SHA-256.
+    /// Returns whether this key made a signature, by RSASSA-PKCS1-v1_5 with SHA-256.
     func hasSigned(_ digest: SHA256Digest, signature: [UInt8]) -> Bool {
         key.isValidSignature(
             _RSA.Signing.RSASignature(rawRepresentation: signature),
@@ -49,7 +49,9 @@ package struct SigningKey: Sendable {
         return isAbsent("use", or: "sig") && isAbsent("alg", or: "RS256")
     }
 
-    /// Returns a number in base64url without leading zeros (RFC 7518 §2).
+    /// Returns the bytes of a number in base64url.
+    ///
+    /// The number has no leading zeros (RFC 7518 §2).
     private static func number(_ value: JSONValue?) -> [UInt8]? {
         guard let text = value?.string, let bytes = Base64URL.decode(text.utf8), let first = bytes.first, first != 0
         else { return nil }

@@ -3,7 +3,9 @@ package import Encodings
 package import Logging
 import NIOConcurrencyHelpers
 
-/// The key set of an issuer of ID tokens; one fetch at the times of `SigningKeyCache` serves all callers.
+/// The key set of an issuer of ID tokens.
+///
+/// `SigningKeyCache` decides when it is fetched. All callers share one fetch.
 package final class SigningKeys: Sendable {
     private struct State {
         var cache = SigningKeyCache()
@@ -13,20 +15,22 @@ package final class SigningKeys: Sendable {
 
     /// The display name of the issuer.
     private let issuer: String
-    /// Fetches the keys of the issuer's JWK set.
+    /// Fetches the members of the issuer's JWK set.
     private let fetchSet: @Sendable (_ deadline: ContinuousClock.Instant) async throws(Failure) -> [JSONObject]
     private let logger: Logger
-    /// The clock for the age of keys.
+    /// The clock that measures the age of keys.
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = NIOLockedValueBox(State())
 
-    /// Creates the key set of an issuer; nothing is fetched before the first token.
+    /// Creates the key set of an issuer.
+    ///
+    /// The first token causes the first fetch.
     ///
     /// - Parameters:
     ///   - issuer: The display name of the issuer.
-    ///   - logger: The logger of failed fetches.
-    ///   - now: The clock for the age of keys.
-    ///   - fetch: Fetches the keys of the issuer's JWK set.
+    ///   - logger: Gets one warning for each failed fetch.
+    ///   - now: The clock that measures the age of keys.
+    ///   - fetch: Fetches the members of the issuer's JWK set.
     package init(
         issuer: String,
         logger: Logger,
@@ -42,11 +46,11 @@ package final class SigningKeys: Sendable {
     /// Returns the key with an id.
     ///
     /// - Parameters:
-    ///   - id: The key id of a token.
+    ///   - id: The key id in a token.
     ///   - deadline: The moment at which a fetch must be done.
-    /// - Returns: The key, without a request while it is known and not stale.
-    /// - Throws: `credential_invalid` when the issuer has no such key; `provider_unavailable` and similar when the key
-    ///   set could not be fetched.
+    /// - Returns: The key. No request is sent while the key is known and not stale.
+    /// - Throws: `credential_invalid` if the issuer has no such key; `provider_unavailable` or a similar error if the
+    ///   key set could not be fetched.
     package func key(_ id: String, until deadline: ContinuousClock.Instant) async throws(Failure) -> SigningKey {
         while true {
             switch state.withLockedValue({ $0.cache.key(id, at: now()) }) {
@@ -70,22 +74,24 @@ package final class SigningKeys: Sendable {
                 throw failure
             }
             guard !Task.isCancelled, ContinuousClock.now < deadline else {
-                // The fetch has used all of the time without success.
+                // The fetch has used up the time without success. A key that has not expired is still good.
                 if let key = state.withLockedValue({ $0.cache.known(id, at: now()) }) { return key }
                 throw Failure(
                     .providerTimeout,
-                    "\(issuer) did not answer in time. Try again in a moment.",
+                    "\(issuer) did not respond in time. Try again in a moment.",
                     retryAfter: 2
                 )
             }
         }
     }
 
-    /// Fetches the keys in a task of its own: when its first caller is cancelled, the others still need the keys.
+    /// Fetches the keys in a separate task.
+    ///
+    /// If the caller is cancelled, other callers still need the keys.
     private func fetch(until deadline: ContinuousClock.Instant) {
         Task {
             let outcome = await fetched(until: deadline)
-            // Logins continue with known keys, so the log is the only place that shows the failure.
+            // Logins continue with known keys, so only the log shows the failure.
             if case .failure(let failure) = outcome { log(failure) }
             let waiting = state.withLockedValue { state in
                 switch outcome {
@@ -112,7 +118,7 @@ package final class SigningKeys: Sendable {
             return .failure(
                 Failure(
                     .providerBadReply,
-                    "\(issuer)'s keys cannot be understood. Try again later.",
+                    "The key set of \(issuer) cannot be read. Try again later.",
                     cause: "the document of keys holds none for RS256"
                 )
             )
@@ -121,9 +127,10 @@ package final class SigningKeys: Sendable {
         }
     }
 
-    /// Waits until the fetch in progress has ended, or the caller is cancelled.
+    /// Waits until the fetch in progress has ended, or until the caller is cancelled.
     ///
-    /// The fetch ends by the deadline of the login that began it, which is no later than that of any waiting login.
+    /// The fetch ends by the deadline of the login that began it, which is no later than the deadline of any waiting
+    /// login.
     private func waitForFetch() async {
         let id = state.withLockedValue { state in
             state.nextID &+= 1
@@ -132,7 +139,8 @@ package final class SigningKeys: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waits = state.withLockedValue { state in
-                    // A cancellation before this point is seen here; a later one finds the continuation.
+                    // If the task is cancelled before this point, the guard sees it. If it is cancelled later,
+                    // `onCancel` finds the continuation.
                     guard state.cache.isFetching, !Task.isCancelled else { return false }
                     state.waiting[id] = continuation
                     return true

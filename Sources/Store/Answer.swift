@@ -63,14 +63,14 @@ extension ObjectID: PostgresValue {
 }
 
 /// Two columns: the ciphertext, then the id of its master key.
-extension SealedSecret: RowValue {
+extension EncryptedSecret: RowValue {
     package init(from row: inout Row) throws(PostgresError) {
         self.init(bytes: try row.next(), keyID: try row.next())
     }
 
-    package static func unlessNull(from row: inout Row) throws(PostgresError) -> SealedSecret? {
+    package static func unlessNull(from row: inout Row) throws(PostgresError) -> EncryptedSecret? {
         let (bytes, keyID) = (try row.next([UInt8]?.self), try row.next(String?.self))
-        return bytes.flatMap { bytes in keyID.map { SealedSecret(bytes: bytes, keyID: $0) } }
+        return bytes.flatMap { bytes in keyID.map { EncryptedSecret(bytes: bytes, keyID: $0) } }
     }
 }
 

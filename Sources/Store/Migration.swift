@@ -5,19 +5,22 @@ import Postgres
 
 extension Store {
     /// The version of the schema.sql in this binary.
-    package static let expectedSchemaVersion = 14
+    package static let expectedSchemaVersion = 15
 
     /// The line of schema.sql that separates statements that must not be sent together.
     private static let divider = "\n-- by itself\n"
 
-    /// Applies schema.sql, which brings its own transactions and advisory lock; applying it again changes nothing.
+    /// Applies schema.sql, which contains its own transactions and advisory lock.
     ///
-    /// An interrupted migration has upgraded the shared tables and some applications; the next migration does the rest.
+    /// To apply it again changes nothing.
+    ///
+    /// An interrupted migration has upgraded the shared tables and perhaps some applications. The next migration
+    /// upgrades the rest.
     package func migrate() async throws(Failure) {
         do { try await Self.applySchema(by: databases.main) } catch { throw await migrationFailure(of: error) }
     }
 
-    /// Returns the failure to report to the operator who migrates for an error of schema.sql.
+    /// Returns the failure that reports an error of schema.sql to the operator who migrates.
     func migrationFailure(of error: any Error) async -> Failure {
         guard let error = error as? PostgresError else {
             return Failure(.internal, "The schema could not be applied.", cause: "\(error)")
@@ -26,14 +29,14 @@ extension Store {
         switch refusal.sqlState {
         // Errors that schema.sql raises itself are written for the operator who migrates, and repeat no value.
         case "P0001", "55006":
-            return Failure(.storeUnavailable, "The schema was not brought up to its end: \(refusal.message).")
+            return Failure(.storeUnavailable, "The migration failed: \(refusal.message).")
         case let state where state.isOfLocks:
             return Failure(
                 .storeUnavailable,
                 """
-                The schema was not brought up to its end: its locks collided with those of other sessions in each of \
-                \(Self.mostMigrations) attempts. See who holds locks for long by pg_locks, and migrate again then, \
-                which does the rest.
+                The migration is not finished: its locks conflicted with other sessions in each of \
+                \(Self.maxMigrations) attempts. Find the sessions with long locks in pg_locks, then migrate again to \
+                finish it.
                 """,
                 cause: "\(error)"
             )
@@ -42,7 +45,7 @@ extension Store {
     }
 
     /// The maximum number of attempts to apply schema.sql when its locks collide with those of other sessions.
-    private static let mostMigrations = 5
+    private static let maxMigrations = 5
 
     /// Sends schema.sql part by part, starting over after a collision of locks.
     ///
@@ -50,8 +53,9 @@ extension Store {
     ///
     /// - Parameters:
     ///   - client: The client of the target database.
-    ///   - deployment: The deployment that the database belongs to; nil for the main database. It is set only for the
-    ///     first transaction of the file, which reads it: a pooler may use another session for the next transaction.
+    ///   - deployment: The deployment to which the database belongs; nil for the main database. The id is set for the
+    ///     first transaction of the file only, which reads it, since a pooler may use another session for the next
+    ///     transaction.
     /// - Throws: `PostgresError`; `internal` for a file without a first transaction.
     static func applySchema(by client: PostgresClient, of deployment: UUID? = nil) async throws {
         var script = String(decoding: EmbeddedFiles.schema, as: UTF8.self)
@@ -71,7 +75,7 @@ extension Store {
                 return try await client.withConnection { connection in
                     for part in parts { try await connection.execute(script: part) }
                 }
-            } catch let error as PostgresError where error.sqlState?.isOfLocks == true && attempt < mostMigrations {
+            } catch let error as PostgresError where error.sqlState?.isOfLocks == true && attempt < maxMigrations {
                 attempt += 1
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...500)))
             }

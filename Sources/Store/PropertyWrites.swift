@@ -4,10 +4,10 @@ import Postgres
 /// The sync rules of docs/mapping.md#when-values-are-written as SQL, for the properties of a mapping plan.
 ///
 /// In the statement, `u` is the user's row and `i` the identity's. The statement begins with a CTE `before`, which
-/// locks the user and has the columns of `current`. A NULL value means that the profile lacks the field; `cleared`
-/// names the properties that are then emptied.
+/// locks the user and has the columns of `current`. A NULL value means that the profile lacks the field. Of the
+/// properties whose fields are lacking, `cleared` names those that are emptied.
 struct PropertyWrites<Input> {
-    typealias Target = SignInStatement.Target
+    typealias Target = LoginStatement.Target
 
     private let targets: [Target]
     private let parameters: [Parameter<Input>]
@@ -77,7 +77,8 @@ struct PropertyWrites<Input> {
     /// written until they are edited, `t0`, `t1`, … are the locked user's values, and `written` is the record of the
     /// values last written.
     ///
-    /// Each value is computed here, once: the update needs it several times, and every connection keeps the statement.
+    /// Each value is computed once, here. The update needs it several times, and every connection keeps the statement's
+    /// text.
     var current: [SQL<Input>] {
         updated.enumerated().map { "\(newValue($0.element)) as n\(unsafeRaw: String($0.offset))" }
             + ["(u.dynamic - \(cleared)) || \(dynamic) as dynamic"]
@@ -93,9 +94,10 @@ struct PropertyWrites<Input> {
 
     /// The record of written values after an update; nil when nothing is recorded.
     ///
-    /// It has the new value where the rule lets it be written, and the old record elsewhere. Both are decided by the
-    /// record in `before`, although the identity may have a newer one: another login may have written while this one
-    /// waited for the user. If this login recorded what it did not write, the property would count as edited for ever.
+    /// It has the new value of each property that the rule lets this login write, and the old record of each other
+    /// property. The record in `before` decides which these are, although the identity may have a newer record: another
+    /// login may have written while this one waited for the user. If this login recorded what it did not write, the
+    /// property would count as edited for ever.
     var nextWritten: SQL<Input>? {
         guard !tracked.isEmpty else { return nil }
         let mayWrite = tracked.enumerated().map { offset, index in
@@ -136,10 +138,11 @@ struct PropertyWrites<Input> {
 
     private func key(_ target: Target) -> SQL<Input> { "\(literal: target.name.text)" }
 
-    /// Returns the value that an update gives to a property; NULL where a rule that overwrites values empties it.
+    /// Returns the value that an update gives to a property; NULL if the update empties it.
     ///
-    /// An address that is a login name or confirmed is the user's to change, not a provider's (decision D6, T-30):
-    /// mails that guard the account go there. The same holds for the login name where that is another property.
+    /// A provider does not change the address of a user who has a password or has confirmed the address (decision D6,
+    /// T-30): mails that protect the account go to this address. If another property is the login name, a provider does
+    /// not change it either for a user who has a password.
     private func newValue(_ index: Int) -> SQL<Input> {
         guard targets[index].name == .email else {
             guard targets[index].name == identityProperty else { return ruledValue(index) }

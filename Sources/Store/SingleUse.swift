@@ -5,15 +5,17 @@ import Postgres
 package struct SingleUse: Sendable {
     /// SHA-256 of the bytes that identify the credential.
     package let hash: [UInt8]
-    /// When the credential was issued; providers report whole seconds.
+    /// When the credential was issued, in whole seconds for a provider's credential.
     ///
-    /// A revocation or a deletion a second later, or more, also ends the credential.
+    /// A revocation or a deletion at least a second later also ends the credential.
     package let issuedAt: StoreMoment
-    /// Seconds until the credential would be refused anyway, so that its use need not be remembered longer.
+    /// Seconds until the expiry of the credential.
+    ///
+    /// Its use is recorded for that time.
     package let seconds: Int64
     /// The id of the attempt that uses the credential; the same attempt may retry within a minute.
     package let owner: [UInt8]
-    /// SHA-256 of the service's nonce, which nothing else may have used; nil when the credential needs none.
+    /// SHA-256 of the service's nonce, which no other attempt may have used; nil if the credential needs none.
     package let nonceHash: [UInt8]?
 
     package init(hash: [UInt8], issuedAt: StoreMoment, seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
@@ -27,10 +29,11 @@ package struct SingleUse: Sendable {
 
 /// The part of a statement that lets only one attempt use a credential.
 ///
-/// The same attempt may retry for a minute: it may have lost a race to create a user, or its client the response.
+/// The same attempt may retry for a minute: it may have lost a race to create a user, or its client may have lost the
+/// response.
 struct SingleUseStep<Input> {
     let schema: SQL<Input>
-    let kind: TakenOnce
+    let kind: SingleUseKind
     let once: @Sendable (Input) -> SingleUse?
 
     /// A CTE that has a row only for the attempt that owns the credential.
@@ -51,10 +54,10 @@ struct SingleUseStep<Input> {
     /// Whether the credential was never used before, not even by the same attempt.
     static var isFresh: SQL<Input> { "exists (select from seen where seen.created = now())" }
 
-    // Without a hash, a credential must not count as one that was never used.
+    // A missing hash has no default, since the credential must not count as one that was never used.
     private var hash: Parameter<Input> {
         let once = once
-        return Parameter(SignInStatement.credentialHashParameter, of: { once($0)?.hash })
+        return Parameter(LoginStatement.credentialHashParameter, of: { once($0)?.hash })
     }
     var seconds: Parameter<Input> {
         let once = once
@@ -67,15 +70,15 @@ struct SingleUseStep<Input> {
 }
 
 /// A kind of single-use value that is not stored before its use.
-package enum TakenOnce: String, Sendable {
-    /// The state of a login dialog, which until then is only in the dialog's address.
+package enum SingleUseKind: String, Sendable {
+    /// The state of a login dialog. Before its use, it is only in the dialog's URL.
     case state
     /// An authorization code of a provider.
     case code
     /// A credential that a provider has signed or this service has encrypted.
     case credential = "idToken"
     /// A pending login.
-    case pendingSignIn
+    case pendingLogin = "pendingSignIn"
 }
 
 extension Store {
@@ -94,7 +97,7 @@ extension Store {
     /// - Returns: The attempt; nil when the value was not used, or its use has been purged.
     /// - Throws: `store_unavailable` and similar failures.
     package func owner(
-        of kind: TakenOnce,
+        of kind: SingleUseKind,
         hash: [UInt8],
         in application: Application
     ) async throws(Failure) -> [UInt8]? {
@@ -108,17 +111,19 @@ extension Store {
         return try result.first([UInt8]?.self) ?? nil
     }
 
-    /// Uses up a single-use value: of any number of simultaneous calls, on any number of instances, one succeeds.
+    /// Uses up a single-use value.
+    ///
+    /// Of simultaneous calls, on any number of instances, one succeeds.
     ///
     /// - Parameters:
     ///   - kind: The kind of the value.
     ///   - hash: SHA-256 of the bytes that identify the value.
-    ///   - seconds: Seconds for which the value would be valid otherwise.
+    ///   - seconds: Seconds until the expiry of the value.
     ///   - application: The application of the value.
     /// - Returns: Whether this call is the first.
     /// - Throws: `store_unavailable` and similar failures.
     package func use(
-        _ kind: TakenOnce,
+        _ kind: SingleUseKind,
         hash: [UInt8],
         seconds: Int64,
         of application: Application
@@ -136,20 +141,22 @@ extension Store {
     }
 }
 
-/// Login codes, with which logins by redirects end; each is stored until a client exchanges it, or until its expiry.
+/// The login codes. A login by redirects ends with a login code, which is stored until a client exchanges it or it
+/// expires.
 extension Store {
     /// Stores a login code.
     ///
     /// - Parameters:
     ///   - hash: SHA-256 of the code's text, which must be random.
-    ///   - payload: The user as verified by the provider, encrypted.
-    ///   - identity: The identity of the same user; when the app's access to it is revoked, the code is invalid too.
+    ///   - payload: The encrypted result of the login with the provider.
+    ///   - identity: The identity in the payload. If the app's access to the identity is revoked, the code becomes
+    ///     invalid.
     ///   - seconds: Seconds until the expiry of the code.
     ///   - application: The application of the code.
     /// - Throws: `store_unavailable` and similar failures.
     package func keepLoginCode(
         hash: [UInt8],
-        payload: SealedSecret,
+        payload: EncryptedSecret,
         identity: IdentityKey,
         seconds: Int64,
         of application: Application
@@ -165,13 +172,16 @@ extension Store {
         )
     }
 
-    /// Uses up a login code: of any number of simultaneous calls, one gets the payload.
+    /// Uses up a login code.
     ///
-    /// The time of a revocation may be in whole seconds, so a code stored within a second after it is refused too.
+    /// Of simultaneous calls, one gets the payload.
+    ///
+    /// The time of a revocation may be in whole seconds. Therefore a code stored within a second after a revocation is
+    /// refused, too.
     ///
     /// - Returns: The payload; nil when the code is unknown, used or expired, or the app's access has been revoked
     ///   since.
-    package func takeLoginCode(hash: [UInt8], of application: Application) async throws(Failure) -> SealedSecret? {
+    package func takeLoginCode(hash: [UInt8], of application: Application) async throws(Failure) -> EncryptedSecret? {
         let result = try await query(
             """
             delete from \(identifier: application.schema).single_use c
@@ -183,7 +193,7 @@ extension Store {
             """,
             of: application
         )
-        return try result.first(SealedSecret.self)
+        return try result.first(EncryptedSecret.self)
     }
 }
 
@@ -211,12 +221,12 @@ extension Store {
         )
     }
 
-    /// Returns the time until which an app's dialogs open without a challenge.
+    /// Returns the time until which an app's dialogs open without a PKCE challenge, because the provider has lost one.
     ///
     /// - Parameters:
     ///   - app: SHA-256 of the values that identify the app.
     ///   - application: The application of the app.
-    /// - Returns: Milliseconds since 1970; nil when the dialogs open with a challenge.
+    /// - Returns: Milliseconds since 1970; nil when no loss is on record.
     /// - Throws: `store_unavailable` and similar failures.
     package func lostChallenge(of app: [UInt8], in application: ApplicationPlace) async throws(Failure) -> Int64? {
         let result = try await query(

@@ -9,7 +9,9 @@ package enum StatementOutcome<Value> {
     /// The statements may succeed when made from the current configuration.
     case outdated(Failure)
 
-    /// Returns the value, or throws the failure; for callers that do not retry.
+    /// Returns the value, or throws the failure of an outdated configuration.
+    ///
+    /// This is for callers that do not retry.
     package func get() throws(Failure) -> Value {
         switch self {
         case .done(let value): return value

@@ -3,12 +3,16 @@ import Encodings
 import FoundationEssentials
 import Postgres
 
-/// A function that hashes an identity with a key, since no ban may name the identity itself any more.
+/// A function that hashes an identity with a key.
 ///
-/// The database does not have the key in clear.
+/// Bans contain this hash, since they must not name the identity itself.
+///
+/// The database has the key only encrypted.
 package typealias IdentityHasher = @Sendable (IdentityKey) -> [UInt8]
 
-/// The ban of an identity that a disabled user lost, or that was erased with the user; it logs nobody in.
+/// The ban of an identity that was removed from a disabled user, or erased with that user.
+///
+/// A banned identity creates no user and is linked to none.
 package struct StoredBan: Sendable {
     package let hash: [UInt8]
     /// The erased user, or the user who lost the identity.
@@ -53,7 +57,7 @@ extension Store {
     package func liftBans(
         of user: ObjectID,
         in application: Application,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Int {
         let tables = tables(of: application)
         return try await transaction(in: tables) { connection in
@@ -74,7 +78,7 @@ extension Store {
 extension PostgresConnection {
     /// Bans identities that are about to be removed from a disabled user, so that they cannot create a new user.
     ///
-    /// The caller has locked the user. A user who is not disabled causes no ban.
+    /// The caller has locked the user. The identities of a user who is not disabled are not banned.
     ///
     /// - Returns: Whether the identities are banned.
     func ban(
@@ -126,15 +130,17 @@ extension PostgresConnection {
     }
 }
 
-/// The key that hashes banned identities; the whole service has one, which never changes.
+/// The key for the hashes of banned identities. The installation has one key, which never changes.
 extension Store {
     /// Returns the key; nil before its first use.
-    package func banKey() async throws(Failure) -> SealedSecret? {
-        try await query("select secret, secret_key_id from federation.ban_key").first(SealedSecret.self)
+    package func banKey() async throws(Failure) -> EncryptedSecret? {
+        try await query("select secret, secret_key_id from federation.ban_key").first(EncryptedSecret.self)
     }
 
-    /// Stores the key unless there is one: of instances that create one at the same time, one succeeds.
-    package func addBanKey(_ secret: SealedSecret) async throws(Failure) {
+    /// Stores the key unless there is one.
+    ///
+    /// Of instances that create a key at the same time, one succeeds.
+    package func addBanKey(_ secret: EncryptedSecret) async throws(Failure) {
         _ = try await query(
             """
             insert into federation.ban_key (secret, secret_key_id) values (\(secret.bytes), \(secret.keyID))

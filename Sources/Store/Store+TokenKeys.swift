@@ -6,26 +6,29 @@ import Postgres
 package struct StoredTokenKey: Sendable {
     /// The key id in the tokens (`kid`).
     package let id: String
-    /// The application whose tokens the key signs; nil for a key from when all applications shared one.
+    /// The application whose tokens the key signs; nil for a key of the time when all applications shared one.
     package let application: ApplicationID?
     /// The private key.
-    package let secret: SealedSecret
+    package let secret: EncryptedSecret
     /// The public key, a JWK.
     package let publicKey: JSONObject
     /// Milliseconds since 1970.
     package let created: Int64
-    /// When another key replaced this one; this one goes on signing until all instances know the new key.
+    /// When another key replaced this one.
     ///
-    /// Nil for the newest.
+    /// This key goes on signing until all instances know the new key.
+    ///
+    /// Nil for the newest key.
     package let retired: Int64?
-    /// Seconds since the creation, and since the retirement, by the clock of the database.
+    /// Seconds since the creation, by the clock of the database.
     package let age: Double
+    /// Seconds since another key replaced this one, by the clock of the database.
     package let retiredSince: Double?
 
     package init(
         id: String,
         application: ApplicationID?,
-        secret: SealedSecret,
+        secret: EncryptedSecret,
         publicKey: JSONObject,
         created: Int64,
         retired: Int64?,
@@ -44,7 +47,9 @@ package struct StoredTokenKey: Sendable {
 }
 
 extension Store {
-    /// Returns the keys that may have signed an application's tokens, or all keys, the oldest first.
+    /// Returns the keys that may have signed an application's tokens, the oldest first.
+    ///
+    /// Without an application, returns all keys.
     package func tokenKeys(of application: ApplicationID? = nil) async throws(Failure) -> [StoredTokenKey] {
         let result = try await query(
             """
@@ -75,11 +80,11 @@ extension Store {
 package struct NewTokenKey: Sendable {
     package let id: String
     package let application: ApplicationID
-    package let secret: SealedSecret
+    package let secret: EncryptedSecret
     /// A JWK.
     package let publicKey: JSONObject
 
-    package init(id: String, application: ApplicationID, secret: SealedSecret, publicKey: JSONObject) {
+    package init(id: String, application: ApplicationID, secret: EncryptedSecret, publicKey: JSONObject) {
         self.id = id
         self.application = application
         self.secret = secret
@@ -108,7 +113,8 @@ extension Store {
     ///
     /// - Parameters:
     ///   - key: The new key.
-    ///   - atOnce: Whether all former keys of the application are deleted, although tokens signed with them are valid.
+    ///   - atOnce: Whether to delete all former keys of the application, although tokens signed by them have not
+    ///     expired.
     ///   - keptSeconds: Seconds for which a retired key is kept.
     ///   - actor: The author of the change, for the audit log.
     /// - Throws: `store_unavailable` and similar failures.
@@ -116,7 +122,7 @@ extension Store {
         to key: NewTokenKey,
         atOnce: Bool,
         keptSeconds: Int64,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         try await transaction { connection in
             // The lock serializes rotations; it does not block readers.

@@ -27,8 +27,14 @@ package struct Store: Sendable {
 
     /// Runs one statement and translates errors into failures.
     ///
-    /// `application` is the application whose schema the statement uses; failures name its properties. `tables` must be
-    /// given for tables other than the application's, or other than the configuration's when there is no application.
+    /// - Parameters:
+    ///   - statement: The statement.
+    ///   - application: The application whose schema the statement uses. Failures name its properties.
+    ///   - tables: The tables of the statement. Default: those of the application; without an application, those of the
+    ///     configuration.
+    ///   - isRare: Whether the statement is too rare to be kept prepared.
+    /// - Returns: The rows.
+    /// - Throws: `constraint_violation`, `store_unavailable` and similar failures.
     func query(
         _ statement: Statement,
         of application: Application? = nil,
@@ -43,12 +49,14 @@ package struct Store: Sendable {
         }
     }
 
-    /// Runs a transaction and translates errors into failures; failures thrown by the body are rethrown.
+    /// Runs a transaction and translates its errors into failures.
+    ///
+    /// Failures that the body throws are rethrown.
     ///
     /// - Parameters:
-    ///   - application: The application whose users the statements write, if any; failures name its properties.
-    ///   - tables: The tables, when they are not the application's; without an application, those of the configuration
-    ///     by default.
+    ///   - application: The application whose users the statements write, if any. Failures name its properties.
+    ///   - tables: The tables of the statements. Default: those of the application; without an application, those of
+    ///     the configuration.
     ///   - body: The statements.
     /// - Returns: The result of the body.
     /// - Throws: The failures of the body; `constraint_violation`, `store_unavailable` and similar failures. Nothing is
@@ -62,7 +70,9 @@ package struct Store: Sendable {
         return try await translating(of: application) { try await tables.withTransaction(body) }
     }
 
-    /// Runs a closure and translates errors into failures; failures thrown by the closure are rethrown.
+    /// Runs a closure and translates its errors into failures.
+    ///
+    /// Failures that the closure throws are rethrown.
     func translating<Value>(
         of application: Application? = nil,
         _ body: () async throws -> Value

@@ -5,7 +5,7 @@ package import Postgres
 extension Store {
     /// Returns the failure to report for an error of PostgreSQL (docs/security.md#when-a-part-breaks).
     ///
-    /// It leaves PostgreSQL's own message out, since that repeats values.
+    /// The failure leaves PostgreSQL's own message out, since the message repeats values.
     func failure(of error: PostgresError, in application: Application?) async -> Failure {
         await diagnosis(of: error, in: application).failure
     }
@@ -20,8 +20,8 @@ extension Store {
         }
         guard case .other = error.handling else { return .failed(await passingFailure(of: error, in: application)) }
         if error.sqlState == "P0001", application != nil {
-            // A trigger of the operator's refused the values by RAISE EXCEPTION. Its text may repeat values, so only
-            // the service's log gets the code.
+            // A trigger of the operator refused the values by RAISE EXCEPTION. The trigger's message may repeat values,
+            // so only the code of the error is kept, for the service's log.
             return .failed(
                 Failure(.constraintViolation, "A rule of the users table refuses these values.", cause: "\(error)")
             )
@@ -30,7 +30,7 @@ extension Store {
             return .outdated(.otherColumns(cause: "\(error)"))
         }
         if application == nil, error.isAboutTables || error.isAboutColumns {
-            return .outdated(.lackingTables(cause: "\(error)"))
+            return .outdated(.missingTables(cause: "\(error)"))
         }
         guard error.isAboutTables, let application else { return .failed(.fromOther(error)) }
         return await diagnosis(ofLackingTables: error, of: application)
@@ -60,13 +60,13 @@ extension Store {
     package static func unreachable(_ error: PostgresError) -> Failure {
         Failure(
             .storeUnavailable,
-            "The database did not answer in time or is not reachable. Try again shortly.",
+            "The database did not respond in time or cannot be reached. Try again shortly.",
             retryAfter: 2,
             cause: "\(error)"
         )
     }
 
-    /// Returns why an application has no tables: most likely it has just been removed.
+    /// Returns the cause of an error about missing tables of an application, which most likely has just been removed.
     private func diagnosis(
         ofLackingTables error: PostgresError,
         of application: Application
@@ -75,7 +75,7 @@ extension Store {
             let question: Statement = "select from federation.applications where id = \(application.id.text)"
             guard try await postgres.query(question).count > 0 else { return .failed(Self.applicationRemoved) }
             // An application that was created again with the same id may have another schema.
-            return .outdated(.lackingTables(cause: "\(error)"))
+            return .outdated(.missingTables(cause: "\(error)"))
         } catch {
             return .failed(await failure(of: error, in: nil))
         }
@@ -98,7 +98,7 @@ extension Store {
             return Failure(.internal, "The service could not write its data.", cause: "\(error)")
         }
         if server.constraint == "dynamic_is_bounded" {
-            return .dynamicTooLarge(over: JSONObject.mostStoredDynamicBytes)
+            return .dynamicTooLarge(over: JSONObject.maxStoredDynamicBytes)
         }
         let named = columns.joined(separator: ", ")
         var details = JSONObject()
@@ -108,14 +108,13 @@ extension Store {
             switch server.sqlState {
             case "23502": "The property \(named) must have a value."
             case "23505": "Another user already has this value of \(named.isEmpty ? "a property" : named)."
-            default: "The value of \(named.isEmpty ? "a property" : named) breaks a rule of the users table."
+            default: "The value of \(named.isEmpty ? "a property" : named) violates a constraint of the users table."
             }
         return Failure(.constraintViolation, message, details: details, cause: "\(error)")
     }
 
-    /// Returns the failure for an error that is specific to writes of a client's values; nil for all other errors.
-    ///
-    /// The error is that a property which every user must have was left empty.
+    /// Returns the failure for a write of a client's values that leaves a required property empty; nil for all other
+    /// errors.
     func userWriteFailure(of error: PostgresError, in application: Application) async -> Failure? {
         guard case .server(let server) = error, server.sqlState == "23502",
             let column = await columns(of: server, in: application)?.first
@@ -129,8 +128,8 @@ extension Store {
 
     /// Returns the properties whose columns an error is about; nil when it is about another table than the users table.
     ///
-    /// The list is empty when the columns cannot be determined. In an adopted users table, a column that is no property
-    /// is named as in that table.
+    /// The list is empty if the columns cannot be determined. A column of an adopted users table that is no property
+    /// has its name in that table.
     private func columns(of error: ServerError, in application: Application) async -> [String]? {
         let isOwnTable = error.table == "users" && error.schema == application.schema
         if isOwnTable, let column = error.column { return [column] }
@@ -172,26 +171,31 @@ extension PostgresError {
 extension Failure {
     /// Returns the failure of a statement that names columns or types which the users table does not have.
     ///
-    /// A property is being renamed, widened or removed, and this instance will be notified in a moment.
+    /// Most likely a property is being renamed, widened or removed, and this instance will soon be notified of that.
     static func otherColumns(cause: String) -> Failure {
         Failure(
             .storeUnavailable,
-            "The users table has other columns than the configuration says; perhaps it is just being changed. Try again shortly.",
+            """
+            The columns of the users table do not match the configuration, perhaps because it is being changed. Try \
+            again shortly.
+            """,
             retryAfter: 1,
             cause: cause
         )
     }
 
-    fileprivate static func lackingTables(cause: String) -> Failure {
+    fileprivate static func missingTables(cause: String) -> Failure {
         Failure(
             .storeUnavailable,
-            "The database lacks tables of this service. Its operator has to run federation migrate.",
+            "The database has no tables of this service. The operator must run federation migrate.",
             retryAfter: 60,
             cause: "the database has no schema of this service, or an older one: run federation migrate (\(cause))"
         )
     }
 
-    /// Returns the failure for other errors: values that do not fit are the request's fault, all else is the service's.
+    /// Returns the failure for other errors.
+    ///
+    /// Values that do not fit their columns are the fault of the request. All other errors are the service's.
     fileprivate static func fromOther(_ error: PostgresError) -> Failure {
         switch error.sqlState {
         case "22001", "22003", "22007", "22008":

@@ -4,8 +4,8 @@ package import Postgres
 
 /// The value of a jsonb column, read by the service's only JSON parser.
 ///
-/// PostgreSQL accepts more than the parser, and an operator may have stored such a value. The column is then malformed:
-/// an error names it (`Failure.unreadable`), and it is never read as `null`.
+/// PostgreSQL accepts JSON that the parser refuses, and an operator may have stored such a value. An error then names
+/// the column (`Failure.unreadable`). The value is never read as `null`.
 extension JSONValue: PostgresValue {
     package static var nullType: Bind.NullType { .json }
     package var bind: Bind { .json(JSONText(text)) }
@@ -33,8 +33,8 @@ extension Failure {
         Failure(
             .storedValueUnreadable,
             """
-            The stored JSON of \(column) cannot be read: it is too large or too deep, or a number in it is no finite double. Its \
-            operator has to mend it in the database.
+            The stored JSON of \(column) cannot be read: it is too large or too deep, or has a number that is not a \
+            finite double. The operator must correct it in the database.
             """,
             details: ["property": .string(column)],
             cause: cause
@@ -46,15 +46,15 @@ extension Failure {
         guard let column = excess.column else {
             return Failure(
                 .storedValueUnreadable,
-                "This is more than \(excess.limit) bytes in all. Ask for less at once.",
+                "The result is larger than \(excess.limit) bytes. Request less at once.",
                 cause: "\(excess)"
             )
         }
         return Failure(
             .storedValueUnreadable,
             """
-            A stored row has more than \(excess.limit) bytes, most of them in \(column), and is not read. Its operator has to mend it \
-            in the database.
+            A stored row is larger than \(excess.limit) bytes, mostly because of \(column). The operator must shorten \
+            it in the database.
             """,
             details: ["property": .string(column)],
             cause: "\(excess)"

@@ -3,7 +3,7 @@ import Tracing
 
 /// A database client that records a span for each statement or transaction of a traced request.
 ///
-/// Spans do not contain the statements, which name properties, nor their values, which are users' data.
+/// A span contains neither the statement, which names properties, nor the values, which are users' data.
 struct TracedClient: Sendable {
     let client: PostgresClient
 

@@ -19,7 +19,8 @@ extension PropertyType {
     }
 }
 
-/// The columns of a users table, in the order in which every statement returns them, and their conversion to a user.
+/// The columns of a users table in the order in which every statement returns them, and the conversion of a row to a
+/// user.
 struct UserColumns: Sendable {
     private let properties: [Property]
 
@@ -77,8 +78,8 @@ struct UserColumns: Sendable {
 
     /// Returns the members that are not declared properties.
     ///
-    /// While an undeclared property is being declared, an instance that does not know the declaration yet still writes
-    /// it to `dynamic`; a response must not contain the name twice.
+    /// While a property is being declared, an instance that does not know the declaration yet still writes it to
+    /// `dynamic`. A response must not contain the name of the property twice.
     private func undeclared(_ dynamic: JSONObject?) -> JSONObject {
         JSONObject(
             (dynamic?.members ?? []).filter { member in

@@ -1,5 +1,5 @@
 extension Sequence {
-    /// Transforms each element with an asynchronous closure, one after the other.
+    /// Transforms each element by an asynchronous closure, one after the other.
     package func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
         var values: [Value] = []
         for element in self { values.append(try await transform(element)) }

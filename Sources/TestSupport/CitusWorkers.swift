@@ -1,13 +1,13 @@
 import Glibc
 
-/// The worker nodes of the Citus coordinator that test databases are created on.
+/// The worker nodes of a Citus coordinator on which test databases are created.
 package struct CitusWorkers: Sendable {
     private let servers: [DatabaseURL]
 
-    /// The URLs of the workers' superusers, as `scripts/test` sets them; `nil` if tests run on an ordinary server.
+    /// The URLs of the workers' superusers, as `scripts/test` sets them; `nil` if tests run on a server without Citus.
     package static var named: String? { getenv("FEDERATION_TEST_CITUS_WORKERS").map { String(cString: $0) } }
 
-    /// Reads the workers from the environment; `nil` if tests run on an ordinary server.
+    /// Reads the workers from the environment; `nil` if tests run on a server without Citus.
     ///
     /// - Throws: ``NotADatabaseURL``.
     init?() throws {

@@ -1,21 +1,21 @@
 import Glibc
 
-/// Lends a test a database of its own, filled from a template, and drops the database afterwards.
+/// Lends a database to a test, and drops the database afterwards.
 ///
-/// The database is on the cluster of `FEDERATION_TEST_DATABASE_URL` (the URL of a superuser of a throw-away cluster, as
-/// `scripts/test` sets it), else on a cluster that the test process starts. Only a few databases are leased at a time,
-/// so that parallel tests do not exhaust the server's connections. Hence a test must not lease a second database while
-/// it holds the first.
+/// The database is a copy of a template. The database is on the cluster of `FEDERATION_TEST_DATABASE_URL`, or else on a
+/// cluster that the test process starts. The variable is the URL of a superuser of a throw-away cluster, as
+/// `scripts/test` sets it. Only a few databases are lent at a time, so that parallel tests do not exhaust the server's
+/// connections. So a test that has one database must not ask for a second one.
 ///
-/// If `FEDERATION_TEST_CITUS_WORKERS` has URLs of further servers, separated by commas, the cluster is a Citus
-/// coordinator: each database exists on all servers, which are registered as nodes.
+/// If `FEDERATION_TEST_CITUS_WORKERS` contains URLs of further servers, separated by commas, the cluster is a Citus
+/// coordinator. Each database then exists on all servers, and the further servers are registered as nodes.
 ///
 /// - Parameters:
 ///   - template: The initial contents.
-///   - isolation: The caller's isolation, in which the closure runs too.
+///   - isolation: The caller's isolation. The closure runs in it, too.
 ///   - body: Uses the database. Connections left open are closed afterwards.
 /// - Returns: The result of the body.
-/// - Throws: The body's error; ``ProcessEnded`` when the database cannot be created.
+/// - Throws: The body's error; ``ProcessEnded`` if the database cannot be created.
 package func withDatabase<Result>(
     _ template: DatabaseTemplate = .schema,
     isolation: isolated (any Actor)? = #isolation,
@@ -39,7 +39,7 @@ package func withDatabase<Result>(
     return try outcome.get()
 }
 
-/// The cluster that databases are leased from, and the templates prepared on it.
+/// The cluster on which databases are lent, with its prepared templates.
 private actor DatabaseServer {
     static let shared = DatabaseServer()
 

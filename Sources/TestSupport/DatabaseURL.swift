@@ -1,6 +1,8 @@
-/// The parts of a `postgresql://` URL, from which tests make URLs of other databases and ports.
+/// The parts of a `postgresql://` URL.
+///
+/// Tests make URLs of other databases and ports from them.
 package struct DatabaseURL: Sendable {
-    /// User and password as written, with the `@`; empty without credentials.
+    /// The user and the password as written, with the `@`; empty without credentials.
     private let credentials: Substring
     private let host: Substring
     let port: Int
@@ -28,7 +30,7 @@ package struct DatabaseURL: Sendable {
     }
 }
 
-/// An error for a text that is no URL of a PostgreSQL server with one host and port.
+/// An error for a text that is not the URL of a PostgreSQL server with one host and a port.
 ///
-/// The error omits the text, which may contain a password.
+/// The error does not contain the text, since the text may contain a password.
 package struct NotADatabaseURL: Error {}

@@ -15,15 +15,15 @@ package struct DeadlinePassed: Error, CustomStringConvertible {
 
 /// Polls until a condition holds.
 ///
-/// An error of the condition counts as "not yet", so that the condition may ask a server that is restarting.
+/// An error of the condition means that it does not hold yet. So the condition may query a server that is restarting.
 ///
 /// - Parameters:
 ///   - what: The condition's description, for the error.
 ///   - limit: The time allowed.
 ///   - interval: The pause between two attempts.
-///   - isolation: The caller's isolation, in which the closure runs too.
+///   - isolation: The caller's isolation. The closure runs in it, too.
 ///   - condition: The condition.
-/// - Throws: ``DeadlinePassed``, or `CancellationError` when the task is cancelled.
+/// - Throws: ``DeadlinePassed``, or `CancellationError` if the task is cancelled.
 package func eventually(
     _ what: String,
     within limit: Duration = .seconds(30),
@@ -42,10 +42,10 @@ package func eventually(
 ///   - what: The value's description, for the error.
 ///   - limit: The time allowed.
 ///   - interval: The pause between two attempts.
-///   - isolation: The caller's isolation, in which the closure runs too.
+///   - isolation: The caller's isolation. The closure runs in it, too.
 ///   - attempt: Returns `nil` or throws as long as there is no value.
 /// - Returns: The first value that is not `nil`.
-/// - Throws: ``DeadlinePassed``, or `CancellationError` when the task is cancelled.
+/// - Throws: ``DeadlinePassed``, or `CancellationError` if the task is cancelled.
 package func eventually<Value>(
     _ what: String,
     within limit: Duration = .seconds(30),
@@ -71,7 +71,7 @@ package func eventually<Value>(
 
 /// Runs an operation and cancels it at the deadline.
 ///
-/// - Throws: ``DeadlinePassed`` at the deadline, else the operation's error.
+/// - Throws: ``DeadlinePassed`` at the deadline; otherwise the operation's error.
 func withDeadline<Value: Sendable>(
     _ limit: Duration,
     _ what: String,

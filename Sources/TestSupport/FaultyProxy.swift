@@ -5,10 +5,10 @@ import NIOPosix
 
 /// A TCP proxy on the loopback interface that disturbs its connections on demand.
 ///
-/// A reset by one side reaches the other as a reset or as an orderly end.
+/// If one side resets a connection, the other side sees a reset or an orderly end.
 ///
-/// Rules apply from the call on, to live and to new connections; ``heal()`` removes all rules. Example: a connection
-/// is killed between COMMIT and its response:
+/// A rule takes effect at once, for live and new connections. ``heal()`` removes all rules. In this example, a
+/// connection is killed between COMMIT and its response:
 ///
 /// ```swift
 /// proxy.swallow(.toClient)                                // the statement passes, its response does not
@@ -34,9 +34,11 @@ package final class FaultyProxy: Sendable {
 
     /// The treatment of new connections.
     package enum ConnectionRule: Sendable {
-        /// They lead to the server; a client whose server refuses sees a reset.
+        /// They are connected to the server.
+        ///
+        /// If the server refuses, the client sees a reset.
         case pass
-        /// They are refused: nothing listens.
+        /// They are refused, since the proxy does not listen.
         case refuse
         /// They are accepted and then reset.
         case reset
@@ -56,7 +58,9 @@ package final class FaultyProxy: Sendable {
         package var swallowed = 0
     }
 
-    /// The port of the proxy, which a refusal does not change.
+    /// The port of the proxy.
+    ///
+    /// It stays the same after a refusal.
     package let port: Int
 
     private let upstream: Int
@@ -68,7 +72,7 @@ package final class FaultyProxy: Sendable {
     private init(port: Int, upstream: Int) {
         self.port = port
         self.upstream = upstream
-        // Both channels of each connection share one event loop, so that they reach each other without locks.
+        // Both channels of a connection have the same event loop, so that they need no locks to access each other.
         eventLoop = Loopback.group.next()
     }
 
@@ -106,15 +110,17 @@ package final class FaultyProxy: Sendable {
         rules.withLockedValue { $0[direction].latency = .init(latency) }
     }
 
-    /// Discards the bytes of a direction from now on; the sender does not notice.
+    /// Discards the bytes of a direction from now on.
+    ///
+    /// The sender does not notice this.
     package func swallow(_ direction: Direction) {
         rules.withLockedValue { $0[direction].swallows = true }
     }
 
-    /// Ends each connection once that many more bytes of the direction have passed on it.
+    /// Ends each connection after that many further bytes of the direction have passed on it.
     ///
     /// - Parameters:
-    ///   - count: The bytes that still pass, counted per connection from now on; 0 cuts at the next byte.
+    ///   - count: The number of bytes that still pass on each connection. With 0, the next byte ends the connection.
     ///   - direction: The direction whose bytes count.
     ///   - cut: The way in which the connection ends, for both sides.
     package func cut(after count: Int, _ direction: Direction, by cut: Cut) {
@@ -123,7 +129,9 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// Removes all rules; swallowed bytes stay lost.
+    /// Removes all rules.
+    ///
+    /// Swallowed bytes stay lost.
     package func heal() async throws {
         rules.withLockedValue { $0.heal() }
         try await admit(.pass)
@@ -142,7 +150,7 @@ package final class FaultyProxy: Sendable {
         let channels = connections.withLockedValue { Array($0.values) }
         for channel in channels {
             try await eventLoop.submit {
-                // A connection that the proxy lets hang has no relay.
+                // A connection that hangs by a rule has no relay.
                 let relay = try? channel.pipeline.syncOperations.handler(type: ProxyRelay.self)
                 if let relay, relay.direction == direction { relay.finish() }
             }.get()
@@ -226,7 +234,9 @@ package final class FaultyProxy: Sendable {
 }
 
 extension Channel {
-    /// Closes or resets the connection; does nothing after its end.
+    /// Closes or resets the connection.
+    ///
+    /// Does nothing if the connection has ended.
     func end(_ cut: FaultyProxy.Cut) -> EventLoopFuture<Void> {
         let prepared: EventLoopFuture<Void>
         switch (cut, self) {
@@ -239,11 +249,11 @@ extension Channel {
     }
 }
 
-/// Lends a proxy to a test and stops it afterwards.
+/// Lends a proxy to a test and stops the proxy afterwards.
 ///
 /// - Parameters:
 ///   - upstream: The server's port on 127.0.0.1.
-///   - isolation: The caller's isolation, in which the closure runs too.
+///   - isolation: The caller's isolation. The closure runs in it, too.
 ///   - body: Uses the proxy.
 /// - Returns: The result of the body.
 /// - Throws: The body's error, or an error of the listening socket.

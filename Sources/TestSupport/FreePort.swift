@@ -1,13 +1,13 @@
 import Glibc
 import NIOConcurrencyHelpers
 
-/// An error: none of many ports tried was free.
+/// An error: many ports were tried, and none was free.
 package struct NoFreePort: Error {}
 
-/// Returns a loopback TCP port that nothing listens on and that this process has not returned before.
+/// Returns a loopback TCP port on which no process listens and that this process has not returned before.
 ///
-/// The port is below the kernel's ephemeral range: a server can stop and restart on the port, and no outgoing
-/// connection takes the port in between.
+/// The port is below the kernel's ephemeral range. So a server can stop and restart on the port, and no outgoing
+/// connection takes the port meanwhile.
 package func freePort() throws -> Int {
     for _ in 0..<1000 {
         let port = UInt16.random(in: 20_000..<32_000)
@@ -24,7 +24,7 @@ private func canBind(_ port: UInt16) -> Bool {
     return withLoopbackAddress(port) { bind(descriptor, $0, $1) == 0 }
 }
 
-/// Opens a TCP socket of the family of ``withLoopbackAddress(_:_:)``; negative on failure.
+/// Opens a TCP socket for the addresses of ``withLoopbackAddress(_:_:)``; negative on failure.
 func loopbackSocket() -> Int32 {
     socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
 }

@@ -3,17 +3,17 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A plain HTTP/1.1 client for tests, which sends requests and returns responses unchanged.
+/// A plain HTTP/1.1 client for tests.
 ///
-/// The client does not follow redirects, retry, decompress or normalise paths. It adds `Host`, and `Content-Length` for
-/// a body, unless the caller gives them.
+/// It sends requests and returns responses unchanged. The client does not follow redirects, retry, decompress or
+/// normalize paths. Unless the caller gives them, it adds `Host` and, for a body, `Content-Length`.
 package struct HTTPClient: Sendable {
     /// The server's port on 127.0.0.1.
     package let port: Int
-    /// The source address of the connections, any of 127.0.0.0/8.
+    /// The source address of the connections, which may be any of 127.0.0.0/8.
     package let source: String
 
-    /// Makes a client of the server on that loopback port.
+    /// Makes a client for the server on that loopback port.
     package init(port: Int, source: String = "127.0.0.1") {
         self.port = port
         self.source = source
@@ -21,7 +21,7 @@ package struct HTTPClient: Sendable {
 
     /// Sends a request on a connection of its own.
     ///
-    /// Thousands of requests may run at a time; each holds a file descriptor.
+    /// Thousands of requests may run concurrently. Each needs a file descriptor.
     ///
     /// - Parameters:
     ///   - method: The method, such as `POST`.
@@ -43,7 +43,7 @@ package struct HTTPClient: Sendable {
         }
     }
 
-    /// Sends a `GET`; see ``send(_:_:headers:body:within:)``.
+    /// Sends a `GET` as ``send(_:_:headers:body:within:)`` does.
     package func get(
         _ path: String,
         headers: [(String, String)] = [],
@@ -52,7 +52,7 @@ package struct HTTPClient: Sendable {
         try await send("GET", path, headers: headers, within: limit)
     }
 
-    /// Sends a `POST` of JSON; see ``send(_:_:headers:body:within:)``.
+    /// Sends a `POST` of JSON as ``send(_:_:headers:body:within:)`` does.
     package func post(
         _ path: String,
         json: String,
@@ -120,7 +120,8 @@ package final class HTTPConnection {
                 if !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
                 try await outbound.write(.end(nil))
             } catch {
-                // A server may respond and close before it has read the whole request; that response counts.
+                // A server may respond and close the connection before it has read the whole request. This response
+                // counts.
                 if let reply = try? await readReply() { return reply }
                 throw error
             }

@@ -3,7 +3,9 @@ package struct HTTPReply: Sendable {
     package let status: Int
     /// The headers in their order, with duplicates.
     package let headers: [(name: String, value: String)]
-    /// The body without transfer coding; a content coding stays.
+    /// The body after the transfer coding is removed.
+    ///
+    /// A content coding is kept.
     package let body: [UInt8]
 
     /// The body as text, with invalid UTF-8 replaced.
@@ -18,13 +20,15 @@ package struct HTTPReply: Sendable {
     package func header(_ name: String) -> String? { values(of: name).first }
 }
 
-/// A failure of an exchange below HTTP.
+/// A failure of an exchange below the level of HTTP.
 package enum HTTPFailure: Error, Equatable {
     /// Nothing listens on the port.
     case refused
     /// The peer reset the connection.
     case reset
-    /// The peer closed the connection before the end of the response; a reset may appear as this case too.
+    /// The peer closed the connection before the end of the response.
+    ///
+    /// A reset may also appear as this case.
     case closed
     /// The response is not HTTP.
     case malformed

@@ -1,11 +1,11 @@
 extension TestDatabase {
-    /// Runs a closure while another session holds an open transaction with locks or writes.
+    /// Runs a closure while another session has an open transaction with locks or writes.
     ///
     /// The transaction is committed afterwards, or rolled back if the closure throws.
     ///
     /// - Parameters:
     ///   - statements: The statements that lock or write.
-    ///   - isolation: The caller's isolation, in which the closure runs too.
+    ///   - isolation: The caller's isolation. The closure runs in it, too.
     ///   - body: Receives a function that commits the transaction early.
     /// - Returns: The result of the body.
     /// - Throws: The body's error.

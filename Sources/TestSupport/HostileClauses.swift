@@ -1,6 +1,6 @@
-/// A generator of malformed where clauses over `name`, `age`, `seen` and `isActive`.
+/// A generator of malformed where clauses about `name`, `age`, `seen` and `isActive`.
 ///
-/// It takes valid clauses and removes, inserts or replaces words with text that breaks parsers and SQL.
+/// It removes, inserts or replaces words of valid clauses. The new words break parsers and SQL.
 package struct HostileClauses {
     private var random: SeededRandom
 

@@ -13,7 +13,7 @@ enum Loopback {
     ///
     /// - Parameters:
     ///   - port: The port.
-    ///   - source: The loopback address that the connection comes from.
+    ///   - source: The loopback address from which the connection comes.
     ///   - prepare: Sets up the new channel, on its event loop.
     /// - Returns: The result of `prepare`.
     /// - Throws: `IOError`, such as ECONNREFUSED, and the error of `prepare`.
@@ -30,9 +30,9 @@ enum Loopback {
             }
     }
 
-    /// Raises the soft limit of open files, commonly 1024.
+    /// Raises the soft limit of open files, which is usually 1024.
     ///
-    /// A thousand connections with both ends in processes of the test need more descriptors.
+    /// A thousand connections need more descriptors if both of their ends are in processes of the test.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

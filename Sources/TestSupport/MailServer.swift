@@ -1,6 +1,8 @@
 import FoundationEssentials
 
-/// A real SMTP server, `scripts/lib/smtp-server.py`, whose help says how each recipient address is treated.
+/// A real SMTP server, `scripts/lib/smtp-server.py`.
+///
+/// The script's help describes how it treats each recipient address.
 package struct MailServer: Sendable {
     /// The protection of the connection.
     package enum Security: String, Sendable {
@@ -12,12 +14,12 @@ package struct MailServer: Sendable {
         package let from: String
         package let to: [String]
         package let tls: Bool
-        /// The user that the client authenticated as.
+        /// The user name with which the client authenticated.
         package let user: String?
         /// The client's name in its greeting.
         package let client: String
         package let content: String
-        /// The way in which the server treated the mail, unless it accepted the mail.
+        /// How the server treated the mail; `nil` if it accepted the mail.
         package let outcome: String?
     }
 
@@ -28,11 +30,12 @@ package struct MailServer: Sendable {
     ///
     /// - Parameters:
     ///   - security: The protection of the connection.
-    ///   - certificate: The path of a certificate without `.pem`; its key is beside it, with `.key`.
+    ///   - certificate: The path of a certificate without `.pem`. The key has the same path with `.key`.
     ///   - login: The credentials that the server requires, if any.
     ///   - port: The port; `nil` for a free one.
     /// - Returns: The server.
-    /// - Throws: ``ProcessEnded``, ``DeadlinePassed``: is aiosmtpd installed (`scripts/prepare test`)?
+    /// - Throws: ``ProcessEnded`` or ``DeadlinePassed``, perhaps since aiosmtpd is not installed (`scripts/prepare
+    ///   test`).
     package static func start(
         _ security: Security = .none,
         certificate: String? = nil,

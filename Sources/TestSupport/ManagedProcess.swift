@@ -7,11 +7,14 @@ package enum ProcessEnd: Sendable, Equatable {
     case signalled(Int32)
 }
 
-/// A child process with captured output, which ends at the latest with the test process.
+/// A child process with captured output.
 ///
-/// The process survives this handle: a handle may be released after its last use, in the middle of a test.
+/// It ends at the latest with the test process. The process survives this handle, since a handle may be released after
+/// its last use, in the middle of a test.
 package final class ManagedProcess: Sendable {
-    /// The process id; signals go through ``send(signal:)``, which cannot hit a later process with the same id.
+    /// The process id.
+    ///
+    /// Use ``send(signal:)`` for signals: it cannot hit a later process with the same id.
     package let pid: Int32
     /// The name for messages.
     package let name: String
@@ -27,12 +30,13 @@ package final class ManagedProcess: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - program: A path, or a name to find on the `PATH`.
+    ///   - program: A path, or a name on the `PATH`.
     ///   - arguments: The arguments, without the program itself.
-    ///   - environment: The environment, in addition to ``inheritedVariables``; nothing else of the test process's
-    ///     environment reaches the program.
-    /// - Returns: The handle; the program may not have started to execute yet.
-    /// - Throws: ``SpawnFailure``. A program that does not exist ends with status 127 instead.
+    ///   - environment: The environment, in addition to ``inheritedVariables``. The program gets nothing else of the
+    ///     test process's environment.
+    /// - Returns: The handle. The program may not have begun to execute yet.
+    /// - Throws: ``SpawnFailure``. If the program does not exist, there is no error, and the process ends with status
+    ///   127.
     package static func start(
         _ program: String,
         _ arguments: [String] = [],
@@ -68,7 +72,7 @@ package final class ManagedProcess: Sendable {
         startThread { [pid, exit] in
             var info = siginfo_t()
             while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
-            // Reaping frees the id for another process; the lock keeps a signal from being sent to that process.
+            // Reaping frees the id for another process. The lock keeps a signal from being sent to that process.
             exit.withLockedValue { exit in
                 var status: Int32 = 0
                 waitpid(pid, &status, 0)
@@ -85,10 +89,10 @@ package final class ManagedProcess: Sendable {
     /// Whether the process still runs.
     package var isRunning: Bool { exitStatus == nil }
 
-    /// Waits for the end of the process, by itself or by a signal.
+    /// Waits until the process ends by itself or by a signal.
     ///
     /// - Returns: The exit status.
-    /// - Throws: ``DeadlinePassed``; the process then keeps running.
+    /// - Throws: ``DeadlinePassed``. The process then keeps running.
     @discardableResult
     package func waitForExit(within limit: Duration = .seconds(30)) async throws -> ProcessEnd {
         let status = try await eventually("\(name) (\(pid)) ends", within: limit, every: .milliseconds(2)) {
@@ -102,17 +106,21 @@ package final class ManagedProcess: Sendable {
         return status
     }
 
-    /// Sends a signal; does nothing when the process has ended.
+    /// Sends a signal.
+    ///
+    /// Does nothing if the process has ended.
     package func send(signal: Int32) {
         exit.withLockedValue { exit in
             if exit == nil { _ = Glibc.kill(pid, signal) }
         }
     }
 
-    /// Asks the process to end (SIGTERM) and waits; kills it at the deadline.
+    /// Asks the process to end (SIGTERM) and waits.
+    ///
+    /// Kills the process at the deadline.
     ///
     /// - Returns: The exit status.
-    /// - Throws: ``DeadlinePassed`` when the process was killed.
+    /// - Throws: ``DeadlinePassed`` if the process was killed.
     @discardableResult
     package func terminate(within limit: Duration = .seconds(20)) async throws -> ProcessEnd {
         send(signal: SIGTERM)
@@ -124,13 +132,15 @@ package final class ManagedProcess: Sendable {
         }
     }
 
-    /// Kills the process (SIGKILL), frozen or not, and waits for its end.
+    /// Kills the process (SIGKILL), even if it is frozen, and waits for its end.
     package func kill() async throws {
         send(signal: SIGKILL)
         try await waitForExit()
     }
 
-    /// Suspends the process without notice (SIGSTOP).
+    /// Suspends the process (SIGSTOP).
+    ///
+    /// The process does not notice this.
     package func freeze() { send(signal: SIGSTOP) }
 
     /// Resumes a frozen process.
@@ -153,8 +163,8 @@ package final class ManagedProcess: Sendable {
     ///
     /// - Parameters:
     ///   - limit: The deadline.
-    ///   - condition: Whether the process is ready; errors count as "not yet".
-    /// - Throws: ``ProcessEnded`` as soon as the process has ended, ``DeadlinePassed`` after the deadline.
+    ///   - condition: Returns whether the process is ready. An error means that it is not ready yet.
+    /// - Throws: ``ProcessEnded`` as soon as the process has ended; ``DeadlinePassed`` after the deadline.
     package func waitUntilReady(
         within limit: Duration = .seconds(30),
         _ condition: () async throws -> Bool
@@ -176,7 +186,7 @@ package final class ManagedProcess: Sendable {
     }
 }
 
-/// An error: a process ended unexpectedly or with a wrong status.
+/// An error: a process ended unexpectedly, or with a wrong status.
 package struct ProcessEnded: Error, CustomStringConvertible {
     package let name: String
     package let status: ProcessEnd
@@ -188,10 +198,10 @@ package struct ProcessEnded: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a program to its end.
+/// Runs a program and waits for its end.
 ///
 /// - Returns: The ended process with its output.
-/// - Throws: ``SpawnFailure``; ``DeadlinePassed`` after killing it.
+/// - Throws: ``SpawnFailure``; ``DeadlinePassed`` after the program was killed.
 package func run(
     _ program: String,
     _ arguments: [String] = [],
@@ -211,7 +221,7 @@ package func run(
 /// Runs a program and requires success.
 ///
 /// - Returns: The standard output.
-/// - Throws: ``ProcessEnded`` when its status is not 0, and what ``run(_:_:environment:within:)`` throws.
+/// - Throws: ``ProcessEnded`` if the status is not 0, and the errors of ``run(_:_:environment:within:)``.
 @discardableResult
 func runSuccessfully(
     _ program: String,

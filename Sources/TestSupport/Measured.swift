@@ -1,8 +1,9 @@
 import Glibc
 
-/// Records a measured figure for a row of the fault matrix, for `scripts/reliability-page`.
+/// Records a measured figure for a row of the fault matrix.
 ///
-/// Does nothing unless `FEDERATION_RELIABILITY_FILE` names the file that `scripts/test` has begun.
+/// `scripts/reliability-page` reads it. Does nothing unless `FEDERATION_RELIABILITY_FILE` names the file that
+/// `scripts/test` has begun.
 ///
 /// - Parameters:
 ///   - row: The row's name, such as `F-26`.
@@ -18,7 +19,7 @@ package func noteMeasured(_ row: String, _ figure: String) {
 }
 
 extension Duration {
-    /// The duration for readers: seconds with two decimals, or whole milliseconds below one second.
+    /// The duration for readers: seconds with two decimals; below one second, whole milliseconds.
     package var figure: String {
         let milliseconds = Int(self / .milliseconds(1))
         guard milliseconds >= 1000 else { return "\(milliseconds) ms" }

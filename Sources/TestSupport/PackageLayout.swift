@@ -10,18 +10,18 @@ package enum PackageLayout {
         return components.joined(separator: "/")
     }()
 
-    /// Returns the path of a file, given relative to the package's folder.
+    /// Returns the path of a file from its path relative to the package's folder.
     package static func path(_ relative: String) -> String {
         "\(root)/\(relative)"
     }
 
     /// Returns the path of a product's executable.
     ///
-    /// The executable is in the folder `FEDERATION_TEST_BINARIES`, as `scripts/test --release` sets it, else in the
-    /// folder of the running tests.
+    /// The executable is in the folder that `FEDERATION_TEST_BINARIES` names, as `scripts/test --release` sets it.
+    /// Without the variable, it is in the folder of the running tests.
     ///
-    /// - Throws: ``MissingProduct`` for a product that was not built; ``StaleProduct`` when a source is newer than the
-    ///   executable in that folder, which only the script updates.
+    /// - Throws: ``MissingProduct`` for a product that was not built. ``StaleProduct`` if a source is newer than the
+    ///   executable in the folder of the variable, since only the script updates this folder.
     package static func executable(_ product: String) throws -> String {
         let path = "\(try releaseFolder ?? builtFolder())/\(product)"
         guard FileManager.default.isExecutableFile(atPath: path) else { throw MissingProduct(path: path) }
@@ -34,7 +34,9 @@ package enum PackageLayout {
 
     private static let releaseFolder = getenv("FEDERATION_TEST_BINARIES").map { String(cString: $0) }
 
-    /// Returns the folder of the test runner, where SwiftPM puts every product.
+    /// Returns the folder of the test runner.
+    ///
+    /// SwiftPM puts every product there.
     private static func builtFolder() throws -> String {
         let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return runner.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")

@@ -1,20 +1,24 @@
 import FoundationEssentials
 import Glibc
 
-/// A PostgreSQL server of a test's own, which the test may break; `scripts/postgres` manages it.
+/// A PostgreSQL server for one test, which the test may break.
 ///
-/// Its files are deleted when the test process ends, however that ends. A test that only needs a database leases one
-/// with ``withDatabase(_:_:)`` instead.
+/// `scripts/postgres` manages it. Its files are deleted when the test process ends, whatever ends the process. A test
+/// that needs only a database uses ``withDatabase(_:_:)``.
 package struct PostgresCluster: Sendable {
-    /// The treatment of sessions when the server stops.
+    /// What the server does with sessions when it stops.
     package enum StopMode: String, Sendable {
         /// Sessions are ended, transactions rolled back, all data written.
         case fast
-        /// Nothing is written, as in a crash; the next start recovers.
+        /// Nothing is written, as in a crash.
+        ///
+        /// The next start recovers the data.
         case immediate
     }
 
-    /// The TCP port on 127.0.0.1, which a restart does not change.
+    /// The TCP port on 127.0.0.1.
+    ///
+    /// It stays the same after a restart.
     package let port: Int
     private let directory: String
     let server: DatabaseURL
@@ -23,7 +27,7 @@ package struct PostgresCluster: Sendable {
     ///
     /// - Parameters:
     ///   - settings: Server settings, such as `["max_connections": "10"]`.
-    ///   - disk: The size in mebibytes of a file system of its own, which can be filled; needs root.
+    ///   - disk: The size in mebibytes of a file system for the cluster alone, which a test can fill. It needs root.
     /// - Returns: The running cluster.
     /// - Throws: ``ProcessEnded`` with the output of `scripts/postgres`.
     package static func start(settings: [String: String] = [:], disk: Int? = nil) async throws -> PostgresCluster {
@@ -37,12 +41,14 @@ package struct PostgresCluster: Sendable {
         return PostgresCluster(port: port, directory: directory, server: try DatabaseURL(url))
     }
 
-    /// Returns a database of this cluster, which need not exist yet.
+    /// Returns a database of this cluster.
+    ///
+    /// The database need not exist yet.
     package func database(_ name: String = "postgres") -> TestDatabase {
         TestDatabase(name: name, server: server)
     }
 
-    /// Runs SQL in the database `postgres`; see ``TestDatabase/psql(_:within:)``.
+    /// Runs SQL in the database `postgres` as ``TestDatabase/psql(_:within:)`` does.
     @discardableResult
     package func psql(_ sql: String) async throws -> [[String?]] {
         try await database().psql(sql)
@@ -58,7 +64,9 @@ package struct PostgresCluster: Sendable {
 
     // MARK: Faults
 
-    /// Stops the server and waits for its end; connections are refused afterwards.
+    /// Stops the server and waits for its end.
+    ///
+    /// Connections are refused afterwards.
     package func stop(_ mode: StopMode = .fast) async throws {
         try await Self.script(["stop", directory, mode.rawValue])
     }
@@ -73,21 +81,27 @@ package struct PostgresCluster: Sendable {
         try await start()
     }
 
-    /// Kills the server's main process (SIGKILL) and waits for its end; its children then end by themselves.
+    /// Kills the server's main process (SIGKILL) and waits for its end.
+    ///
+    /// Its children then end by themselves.
     package func killPostmaster() async throws {
         let pid = try await postmaster()
         _ = kill(pid, SIGKILL)
         try await eventually("postmaster \(pid) is gone") { kill(pid, 0) != 0 }
     }
 
-    /// Kills a session's process (SIGKILL), which the server treats as a crash: it restarts all sessions.
+    /// Kills a session's process (SIGKILL).
+    ///
+    /// The server takes this for a crash and restarts all sessions.
     ///
     /// - Parameter pid: The process id, as in `pg_stat_activity.pid` or `pg_backend_pid()`.
     package func killBackend(_ pid: Int32) {
         _ = kill(pid, SIGKILL)
     }
 
-    /// Suspends every process of the server (SIGSTOP): the kernel accepts connections, but nothing responds.
+    /// Suspends every process of the server (SIGSTOP).
+    ///
+    /// The kernel still accepts connections, and no process responds.
     package func freeze() async throws {
         try await signalAll(SIGSTOP)
     }
@@ -97,9 +111,9 @@ package struct PostgresCluster: Sendable {
         try await signalAll(SIGCONT)
     }
 
-    /// Fills the cluster's own file system to the last byte.
+    /// Fills the file system of the cluster to the last byte.
     package func fillDisk() async throws {
-        // The command fails when the disk is full, which is its purpose here.
+        // The command fails when the disk is full. This is its purpose here.
         let filling = try await run("dd", ["if=/dev/zero", "of=\(try ballast)", "bs=64k"])
         guard filling.standardError.contains("No space left on device") else { throw try await filling.ended() }
     }
@@ -145,15 +159,15 @@ package struct NotAProcessID: Error {
     package let text: String
 }
 
-/// Lends a cluster to a test and deletes it afterwards.
+/// Lends a cluster to a test and deletes the cluster afterwards.
 ///
 /// - Parameters:
 ///   - settings: Server settings.
-///   - disk: The size in mebibytes of a file system of its own; needs root.
-///   - isolation: The caller's isolation, in which the closure runs too.
+///   - disk: The size in mebibytes of a file system for the cluster alone. It needs root.
+///   - isolation: The caller's isolation. The closure runs in it, too.
 ///   - body: Uses the cluster.
 /// - Returns: The result of the body.
-/// - Throws: The body's error; ``ProcessEnded`` when the cluster fails.
+/// - Throws: The body's error; ``ProcessEnded`` if the cluster fails.
 package func withPostgresCluster<Result>(
     settings: [String: String] = [:],
     disk: Int? = nil,

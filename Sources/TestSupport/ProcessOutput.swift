@@ -1,7 +1,9 @@
 import Glibc
 import NIOConcurrencyHelpers
 
-/// A collector of a process's output, on a thread of its own, so that the process never blocks on a full pipe.
+/// A collector of a process's output.
+///
+/// It has its own thread, so that the process never blocks on a full pipe.
 final class ProcessOutput: Sendable {
     private struct State {
         var collected: [[UInt8]] = [[], []]
@@ -17,23 +19,27 @@ final class ProcessOutput: Sendable {
         state.withLockedValue { ($0.collected[0], $0.collected[1]) }
     }
 
-    /// Whether all output of the process itself was read; a grandchild may hold the pipes open for ever.
+    /// Whether all output of the process itself was read.
+    ///
+    /// A grandchild may keep the pipes open for ever.
     var isDrained: Bool { state.withLockedValue { $0.isComplete || $0.isDrained } }
 
-    /// Notes the end of the process: its output is collected or still in the pipes.
+    /// Notes the end of the process.
+    ///
+    /// Its remaining output is in the pipes.
     func processHasEnded() { state.withLockedValue { $0.hasEnded = true } }
 
     /// Reads both pipes to their end and closes them.
     ///
     /// - Parameters:
-    ///   - output: The descriptor of standard output's pipe; this object closes it.
-    ///   - errors: The descriptor of standard error's pipe; this object closes it.
+    ///   - output: The descriptor of the pipe for standard output.
+    ///   - errors: The descriptor of the pipe for standard error.
     func collect(output: Int32, errors: Int32) {
         startThread { [self] in
             var polled = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             var chunk = [UInt8](repeating: 0, count: 1 << 16)
             while polled.contains(where: { $0.fd >= 0 }) {
-                // Read the flag before polling: what is not in the pipes by then was never written.
+                // The flag is read before polling. If it is set, all output is in the pipes already.
                 let hasEnded = state.withLockedValue { $0.hasEnded }
                 let ready = poll(&polled, 2, 200)
                 if ready == 0, hasEnded { state.withLockedValue { $0.isDrained = true } }
@@ -53,7 +59,9 @@ final class ProcessOutput: Sendable {
     }
 }
 
-/// Runs a closure on a new thread, for calls that block for long.
+/// Runs a closure on a new thread.
+///
+/// This is for calls that block for long.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Body {
         let run: @Sendable () -> Void

@@ -11,9 +11,9 @@ package struct SpawnFailure: Error, CustomStringConvertible {
 
 /// A spawner of child processes that cannot outlive the test process.
 ///
-/// `setpriv --pdeathsig` asks the kernel to kill the child when its parent ends, then becomes the program, with the
-/// same process id. The kernel takes the *thread* that spawned for the parent. Threads of Swift's own pool come and go;
-/// hence this pool of one thread that never ends.
+/// `setpriv --pdeathsig` asks the kernel to kill the child when its parent ends. It then becomes the program, with the
+/// same process id. For the kernel, the parent is the *thread* that has spawned the child. Threads of Swift's own pool
+/// may end. So this type has a pool of one thread that never ends.
 enum ProcessSpawner {
     private static let thread: NIOThreadPool = {
         let pool = NIOThreadPool(numberOfThreads: 1)
@@ -21,7 +21,7 @@ enum ProcessSpawner {
         return pool
     }()
 
-    /// A started program and the read ends of its output pipes.
+    /// A started program, and the ends of its output pipes from which its output is read.
     struct Child {
         let pid: pid_t
         let output: Int32
@@ -30,7 +30,7 @@ enum ProcessSpawner {
 
     /// Starts a program in a process group of its own, with /dev/null as standard input.
     ///
-    /// The program inherits no descriptor but the two pipes: an inherited listening socket would keep listening.
+    /// The program inherits no descriptor but the two pipes. An inherited listening socket would keep listening.
     static func spawn(
         program: String,
         arguments: [String],
@@ -83,7 +83,7 @@ enum ProcessSpawner {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A child starts with the default signal handling, whatever the test runner ignores or blocks.
+        // The child starts with the default handling of signals, even if the test runner ignores or blocks some.
         var none = sigset_t()
         var all = sigset_t()
         sigemptyset(&none)
@@ -106,7 +106,9 @@ enum ProcessSpawner {
 
     private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
 
-    /// `posix_spawn_file_actions_addclosefrom_np`, in glibc since 2.34 but not in its Swift module.
+    /// The function `posix_spawn_file_actions_addclosefrom_np`.
+    ///
+    /// glibc has it since 2.34, but its Swift module does not.
     private static let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
         // The type is that of <spawn.h>.
         unsafeBitCast($0, to: CloseFrom.self)

@@ -20,7 +20,8 @@ package struct ProcessUsage: Sendable {
         residentBytes = Self.kilobytes("VmRSS:", in: status) * 1024
         peakResidentBytes = Self.kilobytes("VmHWM:", in: status) * 1024
 
-        // The second field, the program's name in parentheses, may contain anything; plain numbers follow.
+        // The second field is the program's name in parentheses and may contain any character. The other fields are
+        // numbers.
         let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
         let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ").dropFirst()
         let ticks = fields.dropFirst(11).prefix(2).compactMap { Int($0) }.reduce(0, +)

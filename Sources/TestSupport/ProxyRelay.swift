@@ -1,7 +1,9 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Forwards data from its channel to the partner channel according to the rules; both share one event loop.
+/// Forwards data from its channel to the partner channel, by the rules.
+///
+/// Both channels have the same event loop.
 final class ProxyRelay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -14,11 +16,15 @@ final class ProxyRelay: ChannelInboundHandler {
         case cut(FaultyProxy.Cut)
     }
 
-    /// The target channel; until it is connected, everything is held back.
+    /// The target channel.
+    ///
+    /// All data is held back until this channel is connected.
     private var partner: (any Channel)?
     private let rules: NIOLockedValueBox<ProxyRules>
     private var progress = CutProgress()
-    /// The events held back, in order, each with the time at which it is due.
+    /// The events that are held back, in their order.
+    ///
+    /// Each has the time at which it is due.
     private var held: CircularBuffer<(due: NIODeadline, event: Event)> = []
     private var context: ChannelHandlerContext?
 
@@ -27,7 +33,7 @@ final class ProxyRelay: ChannelInboundHandler {
         self.rules = rules
     }
 
-    /// Sets the target channel and forwards what is due.
+    /// Sets the target channel, and forwards the events that are due.
     func lead(to partner: any Channel) {
         self.partner = partner
         release()
@@ -49,7 +55,7 @@ final class ProxyRelay: ChannelInboundHandler {
         if let cut { hand(on: .cut(cut)) }
     }
 
-    /// Ends this direction after the events held back.
+    /// Ends this direction after the events that are held back.
     func finish() { hand(on: .end) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -58,7 +64,8 @@ final class ProxyRelay: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // Deferred: a caller about to reset both sides must not let the partner see an orderly end first.
+        // The end is deferred. If a caller is about to reset both sides, the partner must not see an orderly end
+        // before.
         context.eventLoop.assumeIsolated().execute { self.finish() }
         context.fireChannelInactive()
     }
@@ -69,14 +76,14 @@ final class ProxyRelay: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // Stop reading while the receiver does not read, so that no data piles up.
+        // While the receiver does not read, this side stops reading, so that no data accumulates.
         _ = partner?.setOption(.autoRead, value: context.channel.isWritable)
         context.fireChannelWritabilityChanged()
     }
 
     private func hand(on event: Event) {
         let latency = rules.withLockedValue { $0[direction].latency }
-        // Never before an earlier event, even if the latency was reduced since.
+        // An event is never due before an earlier event, even if the latency was reduced meanwhile.
         let due = max(.now() + latency, held.last?.due ?? .distantPast)
         held.append((due, event))
         if held.count == 1 { release() }
@@ -98,7 +105,7 @@ final class ProxyRelay: ChannelInboundHandler {
         switch event {
         case .bytes(let bytes):
             rules.withLockedValue { $0.traffic.delivered += bytes.readableBytes }
-            // The receiver is gone: the sender sees a reset, as it would without a proxy.
+            // The receiver has ended. The sender then sees a reset, as it would without a proxy.
             partner.writeAndFlush(bytes).assumeIsolated().whenFailure { _ in
                 if let context = self.context { _ = context.channel.end(.reset) }
             }

@@ -3,10 +3,12 @@ import NIOCore
 /// The rules of a ``FaultyProxy`` and its counters.
 struct ProxyRules {
     struct CutRule {
-        /// The bytes that each connection may still pass.
+        /// The number of bytes that may still pass on each connection.
         let allowance: Int
         let cut: FaultyProxy.Cut
-        /// A number that distinguishes this rule from earlier ones, whose count a connection may have begun.
+        /// A number that distinguishes this rule from earlier rules.
+        ///
+        /// A connection may have counted bytes for an earlier rule.
         let generation: Int
     }
 
@@ -44,14 +46,14 @@ struct ProxyRules {
     }
 }
 
-/// The progress of one connection towards the cut of one direction.
+/// The number of bytes that one connection has counted towards the cut of one direction.
 struct CutProgress {
     private var generation = 0
     private var passed = 0
 
-    /// Counts bytes against the rule.
+    /// Counts bytes for the rule.
     ///
-    /// - Returns: The number of bytes that pass, and the cut if it is due after them.
+    /// - Returns: The number of bytes that pass, and the cut if it is due after these bytes.
     mutating func pass(_ count: Int, under rule: ProxyRules.CutRule?) -> (passing: Int, cut: FaultyProxy.Cut?) {
         guard let rule else { return (count, nil) }
         if rule.generation != generation {

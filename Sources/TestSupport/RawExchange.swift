@@ -8,7 +8,7 @@ package struct RawReply: Sendable {
         case closed
         /// The server reset the connection.
         case reset
-        /// The deadline passed with the connection open.
+        /// The deadline passed while the connection was open.
         case deadline
     }
 
@@ -25,17 +25,18 @@ extension HTTPClient {
     /// Sends raw bytes and collects the response until the server closes the connection or the deadline passes.
     ///
     /// - Parameters:
-    ///   - pieces: The pieces to write one by one; a server that closes early gets only some of them.
+    ///   - pieces: The pieces, which are written one by one. A server that closes early gets only some of them.
     ///   - pause: The time between two pieces.
     ///   - limit: The deadline of the whole exchange.
-    /// - Returns: The bytes received, also when the deadline passed.
+    /// - Returns: The received bytes, even if the deadline has passed.
     /// - Throws: ``HTTPFailure/refused``.
     package func exchange(
         _ pieces: [[UInt8]],
         pause: Duration = .zero,
         within limit: Duration = .seconds(60)
     ) async throws -> RawReply {
-        // A plain socket, since NIO sometimes reports a reset as an orderly end. The socket blocks, hence a thread.
+        // This is a plain socket, since NIO sometimes reports a reset as an orderly end. The socket blocks, so it needs
+        // a thread.
         try await withCheckedThrowingContinuation { continuation in
             startThread { [port] in
                 continuation.resume(
@@ -53,7 +54,7 @@ extension HTTPClient {
     /// - Parameters:
     ///   - text: The text, sent in one piece.
     ///   - limit: The deadline of the whole exchange.
-    /// - Returns: The bytes received, also when the deadline passed.
+    /// - Returns: The received bytes, even if the deadline has passed.
     /// - Throws: ``HTTPFailure/refused``.
     package func exchange(_ text: String, within limit: Duration = .seconds(60)) async throws -> RawReply {
         try await exchange([Array(text.utf8)], within: limit)
@@ -71,10 +72,10 @@ private struct RawExchange: ~Copyable {
     init(port: Int, deadline: ContinuousClock.Instant) throws {
         descriptor = loopbackSocket()
         self.deadline = deadline
-        // A server that does not read must not block `send` past the deadline.
+        // If a server does not read, `send` must not block beyond the deadline.
         let left = ContinuousClock.now.duration(to: deadline).components
-        var patience = timeval(tv_sec: Int(left.seconds), tv_usec: Int(left.attoseconds / 1_000_000_000_000))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var timeout = timeval(tv_sec: Int(left.seconds), tv_usec: Int(left.attoseconds / 1_000_000_000_000))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         let status = withLoopbackAddress(UInt16(clamping: port)) { connect(descriptor, $0, $1) }
         guard status == 0 || errno == ECONNRESET else { throw HTTPFailure.refused }
     }
@@ -83,9 +84,9 @@ private struct RawExchange: ~Copyable {
 
     mutating func run(_ pieces: [[UInt8]], pause: Duration) -> RawReply {
         for (index, piece) in pieces.enumerated() {
-            // Without MSG_NOSIGNAL a write to a closed connection would end the test process.
+            // Without MSG_NOSIGNAL, a write to a closed connection would end the test process.
             let sent = send(descriptor, piece, piece.count, Int32(MSG_NOSIGNAL))
-            // The kernel reports a reset only once; earlier responses can still be read.
+            // The kernel reports a reset only once. Responses that arrived before can still be read.
             if sent < 0, errno == ECONNRESET || errno == EPIPE { wasReset = true }
             guard index < pieces.count - 1 else { break }
             if let end = read(until: min(deadline, .now + pause)) { return RawReply(bytes: received, end: end) }
@@ -94,7 +95,9 @@ private struct RawExchange: ~Copyable {
         return RawReply(bytes: received, end: end)
     }
 
-    /// Reads until the connection ends, or until an instant, with `nil` as the result.
+    /// Reads until the connection ends.
+    ///
+    /// Returns `nil` if it is still open at the instant.
     private mutating func read(until instant: ContinuousClock.Instant) -> RawReply.End? {
         while true {
             let left = ContinuousClock.now.duration(to: instant)
@@ -112,11 +115,13 @@ private struct RawExchange: ~Copyable {
     }
 }
 
-/// A connection with a sent request, an unread response, and the smallest receive buffer that the kernel allows.
+/// A connection on which a request was sent and no response is read.
+///
+/// Its receive buffer is the smallest that the kernel allows.
 package struct UnreadConnection: Sendable {
     private let descriptor: Int32
 
-    /// Connects and sends as much of a text as the socket accepts at once.
+    /// Connects, and sends as much of a text as the socket accepts at once.
     package init(to client: HTTPClient, sending text: String) {
         descriptor = loopbackSocket()
         var room: Int32 = 1
@@ -126,6 +131,8 @@ package struct UnreadConnection: Sendable {
         _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
     }
 
-    /// Closes the connection; received data is lost.
+    /// Closes the connection.
+    ///
+    /// Received data is lost.
     package func close() { _ = Glibc.close(descriptor) }
 }

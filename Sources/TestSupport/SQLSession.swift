@@ -5,13 +5,13 @@ import Glibc
 ///
 /// libpq blocks, so each statement runs on a thread of its own.
 ///
-/// `@unchecked Sendable`: a session has one owner at a time, which the compiler cannot see. ``SQLSessions`` lends a
-/// session to one caller, who returns it after the last use.
+/// `@unchecked Sendable`: a session has one owner at a time, but the compiler cannot see this. ``SQLSessions`` lends a
+/// session to one caller, and this caller returns the session after the last use.
 final class SQLSession: @unchecked Sendable {
     private let connection: OpaquePointer?
 
     private init(url: String) {
-        // The URL is the value of `dbname`; the other parameters come in addition to those of the URL.
+        // The URL is the value of `dbname`. The other parameters are added to those in the URL.
         connection = withParameters(
             ["dbname", "connect_timeout", "client_encoding", "application_name"],
             [url, "5", "UTF8", SQLSessions.applicationName]
@@ -32,17 +32,21 @@ final class SQLSession: @unchecked Sendable {
         }
     }
 
-    /// Whether the session is usable; if the server has ended the session, the socket is readable.
+    /// Whether the session is usable.
+    ///
+    /// If the server has ended the session, the socket is readable.
     var isAlive: Bool {
         PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
             && !isReadable(within: 0)
     }
 
-    /// Runs statements as one message, and so in one transaction unless they say otherwise.
+    /// Runs statements as one message.
+    ///
+    /// They are one transaction unless they contain transaction commands.
     ///
     /// - Parameters:
     ///   - sql: The statements.
-    ///   - limit: The time allowed; after it the session is unusable.
+    ///   - limit: The time allowed. After it, the session is unusable.
     /// - Returns: The rows of all results, each value as text, `nil` for NULL.
     /// - Throws: ``SQLFailure``, ``DeadlinePassed``.
     func run(_ sql: String, within limit: Duration) async throws -> [[String?]] {
@@ -101,7 +105,7 @@ final class SQLSession: @unchecked Sendable {
 
 /// An error: PostgreSQL refused a connection or a statement, or ended the session.
 package struct SQLFailure: Error, CustomStringConvertible {
-    /// The message of libpq or the server, as `psql` prints it.
+    /// The message of libpq or of the server, as `psql` prints it.
     package let message: String
 
     package var description: String { message }
@@ -116,10 +120,12 @@ actor SQLSessions {
 
     private var idle: [String: [SQLSession]] = [:]
 
-    /// Runs statements on an exclusive session, which is reset afterwards.
+    /// Runs statements on a session that no other caller uses meanwhile.
+    ///
+    /// The session is reset afterwards.
     func run(_ sql: String, at url: String, within limit: Duration) async throws -> [[String?]] {
         let session = try await take(url)
-        // A failed session is not reused: it may be in a transaction or in the middle of a response.
+        // A session is not reused after a failure, since it may be in a transaction or in the middle of a response.
         let rows = try await session.run(sql, within: limit)
         if session.isAlive, (try? await session.run("DISCARD ALL", within: limit)) != nil {
             idle[url, default: []].append(session)

@@ -1,4 +1,4 @@
-/// A running `federation serve`, from the build of the tests.
+/// A running `federation serve` from the build of the tests.
 package struct ServiceProcess: Sendable {
     /// The process, for signals, output and usage.
     package let process: ManagedProcess
@@ -10,10 +10,10 @@ package struct ServiceProcess: Sendable {
     /// Starts an instance and waits until it is ready.
     ///
     /// - Parameters:
-    ///   - program: The path of another `federation` than that of the tests' build.
-    ///   - environment: Configuration, such as `FEDERATION_DATABASE_URL`, `FEDERATION_MASTER_KEY` and
-    ///     `FEDERATION_GRAPH_URL`. This method sets the listeners, on free ports, and `FEDERATION_PUBLIC_URL` unless
-    ///     given.
+    ///   - program: The path of a `federation` program other than that of the tests' build.
+    ///   - environment: The configuration, such as `FEDERATION_DATABASE_URL`, `FEDERATION_MASTER_KEY` and
+    ///     `FEDERATION_GRAPH_URL`. This method adds the listeners, on free ports. It adds `FEDERATION_PUBLIC_URL`
+    ///     unless the caller gives it.
     ///   - readyPath: The path on the management listener that must return 200.
     ///   - limit: The deadline for readiness.
     /// - Returns: The ready instance.
@@ -47,7 +47,7 @@ package struct ServiceProcess: Sendable {
     }
 }
 
-/// A running `graph-simulator`, from the build of the tests.
+/// A running `graph-simulator` from the build of the tests.
 package struct SimulatorProcess: Sendable {
     /// The process, for signals, output and usage.
     package let process: ManagedProcess
@@ -66,7 +66,7 @@ package struct SimulatorProcess: Sendable {
             "FEDERATION_FACEBOOK_JWKS_URL": url + "/.well-known/oauth/openid/jwks/",
             "FEDERATION_FACEBOOK_DIALOG_URL": url,
             "FEDERATION_FACEBOOK_LIMITED_URL": url, "FEDERATION_TWITTER_URL": url,
-            // The secret is that of docker/simulator.json.
+            // This is the secret in docker/simulator.json.
             "FEDERATION_SMS_URL": url + "/sms",
             "FEDERATION_SMS_SECRET": "whsec_c2ltdWxhdG9yLXNtcy1nYXRld2F5LXNlY3JldC0wMDE=",
         ]
@@ -94,7 +94,7 @@ package struct SimulatorProcess: Sendable {
             control: HTTPClient(port: controlPort)
         )
         try await process.waitUntilReady(orKillWithin: limit) {
-            // The simulator prints its addresses once it listens; a request would appear in its counters.
+            // The simulator prints its addresses as soon as it listens. A test request would change its counters.
             process.standardOutput.contains("\n")
         }
         return simulator
@@ -115,15 +115,15 @@ extension ManagedProcess {
     }
 }
 
-/// Runs a command of the `federation` program to its end, such as `["migrate"]`.
+/// Runs a command of the `federation` program, such as `["migrate"]`, and waits for its end.
 ///
 /// - Parameters:
 ///   - arguments: The command.
-///   - program: The path of another `federation` than that of the tests' build.
+///   - program: The path of a `federation` program other than that of the tests' build.
 ///   - environment: The configuration.
 ///   - limit: The deadline for the end of the command.
 /// - Returns: The ended process with its output and status.
-/// - Throws: ``MissingProduct``; ``DeadlinePassed`` after killing the process.
+/// - Throws: ``MissingProduct``; ``DeadlinePassed`` after the process was killed.
 package func runFederation(
     _ arguments: [String],
     program: String? = nil,

@@ -11,26 +11,28 @@ package struct TestDatabase: Sendable {
     /// The connection URL of the cluster's superuser.
     package var url: String { server.text(database: name) }
 
-    /// The port of the server, for a ``FaultyProxy`` to connect to.
+    /// The port of the server, to which a ``FaultyProxy`` connects.
     package var port: Int { server.port }
 
-    /// Returns the connection URL through a proxy on another port.
+    /// Returns the connection URL for a proxy on another port.
     package func url(throughPort port: Int) -> String { server.text(database: name, port: port) }
 
     /// Runs SQL as `psql --command` does, on a pooled session of the tests.
     ///
     /// - Parameters:
-    ///   - sql: One or more statements; several run in one transaction unless they say otherwise. Settings of the
+    ///   - sql: The statements. They are one transaction unless they contain transaction commands. Settings of the
     ///     session are reset afterwards.
     ///   - limit: The time allowed.
     /// - Returns: The rows of all results, each value as PostgreSQL prints it, `nil` for NULL.
-    /// - Throws: ``SQLFailure`` with PostgreSQL's message when a statement fails, ``DeadlinePassed``.
+    /// - Throws: ``SQLFailure`` with PostgreSQL's message if a statement fails, ``DeadlinePassed``.
     @discardableResult
     package func psql(_ sql: String, within limit: Duration = .seconds(120)) async throws -> [[String?]] {
         try await SQLSessions.shared.run(sql, at: url, within: limit)
     }
 
-    /// Runs a file of SQL with the `psql` program, which stops at the first error.
+    /// Runs a file of SQL with the program `psql`.
+    ///
+    /// It stops at the first error.
     ///
     /// - Parameter path: The file's path.
     /// - Throws: ``ProcessEnded`` with PostgreSQL's message.
@@ -42,11 +44,11 @@ package struct TestDatabase: Sendable {
         )
     }
 
-    /// Lends an empty database beside this one, on the same server, and drops it afterwards.
+    /// Lends another, empty database on the same server, and drops it afterwards.
     ///
     /// - Parameters:
-    ///   - suffix: The suffix of the name, distinct for each database beside this one.
-    ///   - isolation: The caller's isolation, in which the closure runs too.
+    ///   - suffix: The suffix of the database's name. It must differ for each database that is lent beside this one.
+    ///   - isolation: The caller's isolation. The closure runs in it, too.
     ///   - body: Uses the database. Connections left open are closed afterwards.
     /// - Returns: The result of the body.
     /// - Throws: The body's error.
@@ -66,8 +68,8 @@ package struct TestDatabase: Sendable {
 
     /// Closes the pooled sessions of the database.
     ///
-    /// A database that is copied must have no sessions, and the server's statistics include a session for certain only
-    /// after its end.
+    /// A database that is to be copied must have no sessions. Also, the server's statistics are sure to include a
+    /// session only after the session has ended.
     package func endSessions() async {
         await SQLSessions.shared.end(url)
     }
@@ -78,7 +80,9 @@ package struct DatabaseTemplate: Sendable {
     let name: String
     let prepare: @Sendable (TestDatabase) async throws -> Void
 
-    /// Makes a template, which is prepared once per process and copied for each database.
+    /// Makes a template.
+    ///
+    /// It is prepared once in a process, and copied for each database.
     ///
     /// - Parameters:
     ///   - name: The unique name: lower-case letters, digits and `_`.
@@ -95,7 +99,9 @@ package struct DatabaseTemplate: Sendable {
         try await database.psql(file: PackageLayout.path("schema.sql"))
     }
 
-    /// Returns a template with an earlier version's `schema.sql` and an application per schema, in order of their ids.
+    /// Returns a template with an earlier version's `schema.sql`.
+    ///
+    /// Each schema has an application, in the order of their ids.
     package static func landed(_ version: Int, schemas: [String]) -> DatabaseTemplate {
         DatabaseTemplate(name: "landed\(version)_" + schemas.joined(separator: "_")) { database in
             try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/\(version).sql"))

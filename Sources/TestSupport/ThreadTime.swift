@@ -2,7 +2,7 @@ import Glibc
 
 /// Runs the body and measures the processor time of its thread.
 ///
-/// The time does not include other work of the machine.
+/// Other work of the machine does not count.
 package func processorTime<Result>(of body: () throws -> Result) rethrows -> (time: Duration, result: Result) {
     let start = threadTime()
     let result = try body()

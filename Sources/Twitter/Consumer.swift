@@ -1,11 +1,15 @@
 internal import Domain
 
-/// The credentials of a consumer, which is Twitter's word for an app: its key and its secret.
+/// The credentials of a consumer: the consumer key and its secret.
+///
+/// Consumer is Twitter's word for an app.
 struct Consumer {
     let key: String
     private let secret: Secret
 
-    /// Checks that key and secret can be sent: printable ASCII without spaces, and not empty.
+    /// Checks that the key and the secret can be sent.
+    ///
+    /// Both must be printable ASCII without spaces, and not empty.
     ///
     /// - Throws: `provider_misconfigured`.
     init(key: String, secret: Secret) throws(Failure) {
@@ -13,8 +17,8 @@ struct Consumer {
             throw Failure(
                 .providerMisconfigured,
                 """
-                The consumer key or the consumer secret of the Twitter app is missing or has characters that none has. The \
-                operator has to set both.
+                The consumer key or the consumer secret of the Twitter app is missing or has invalid characters. The \
+                operator must set both.
                 """,
                 retryAfter: 60
             )
@@ -23,7 +27,7 @@ struct Consumer {
         self.secret = secret
     }
 
-    /// Returns the `Authorization` header of a request (RFC 5849 §3.5.1).
+    /// Returns the value of the `Authorization` header for a request (RFC 5849 §3.5.1).
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -31,7 +35,7 @@ struct Consumer {
     ///   - token: The user's access token, if there is one.
     ///   - nonce: A value that is never used twice.
     ///   - timestamp: Unix seconds.
-    /// - Returns: The header's value; it holds no secret, but it authorizes this one request.
+    /// - Returns: The header's value. It contains no secret, but it authorizes this one request.
     func authorization(
         of request: TwitterRequest,
         at url: String,
@@ -58,12 +62,14 @@ struct Consumer {
     }
 }
 
-/// An access token of a user with its secret, checked for sending.
+/// A user's access token and its secret.
+///
+/// Both have a form that can be sent.
 struct AccessToken {
     let text: String
     let secret: Secret
 
-    /// Checks the form of both texts.
+    /// Checks the form of the token and its secret.
     ///
     /// - Throws: `credential_invalid`.
     init(_ token: Secret, secret: Secret) throws(Failure) {
@@ -71,8 +77,8 @@ struct AccessToken {
             throw Failure(
                 .credentialInvalid,
                 """
-                This cannot be an access token with its secret: one of them is empty, too long, or has characters that none has. \
-                Send both unchanged, as Twitter gives them.
+                The access token or its secret is not valid: empty, too long, or with invalid characters. Send both \
+                unchanged, as Twitter returns them.
                 """
             )
         }
@@ -83,10 +89,12 @@ struct AccessToken {
 
 /// The rule for keys, tokens and secrets of OAuth 1.0a.
 enum OAuthText {
-    /// The largest size in bytes; Twitter's have some 50 characters.
+    /// The maximum size in bytes.
+    ///
+    /// Twitter's keys, tokens and secrets have some 50 characters.
     static let maxBytes = 512
 
-    /// Returns whether a text is printable ASCII without spaces, not empty and not too long.
+    /// Returns whether a text is printable ASCII without spaces, is not empty and is not too long.
     static func isSendable(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

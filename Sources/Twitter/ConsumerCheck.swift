@@ -2,7 +2,9 @@ package import Domain
 internal import Providers
 
 extension TwitterClient {
-    /// Verifies a consumer key and its secret, by requesting a request token that is not used.
+    /// Verifies a consumer key and its secret.
+    ///
+    /// To do so, it requests a request token, which is not used.
     ///
     /// See docs/protocols/twitter.md §4.
     ///
@@ -11,7 +13,7 @@ extension TwitterClient {
     ///   - consumerSecret: The consumer secret.
     ///   - application: The application of the app.
     ///   - deadline: The moment at which the check must be done.
-    /// - Throws: `provider_misconfigured` when Twitter refuses key or secret; `provider_rate_limited`,
+    /// - Throws: `provider_misconfigured` if Twitter refuses the key or the secret; `provider_rate_limited`,
     ///   `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `overloaded`.
     package func checkConsumer(
         consumerKey: String,

@@ -2,11 +2,14 @@ internal import Domain
 internal import NIOConcurrencyHelpers
 internal import Providers
 
-/// The circuit breaker for the requests of one consumer, shared by concurrent logins.
+/// The circuit breaker for the requests of one consumer.
+///
+/// Concurrent logins share it.
 final class ConsumerLink: Sendable {
-    /// A consumer in one application, for one kind of request.
+    /// The key of a link: a consumer in one application, and a kind of request.
     ///
-    /// Two applications with the same consumer have separate links, so that neither can harm the other by its settings.
+    /// If two applications have the same consumer, each has a link of its own. So neither can harm the other by its
+    /// settings.
     struct Key: Hashable {
         let application: ApplicationID
         let consumer: String
@@ -15,33 +18,37 @@ final class ConsumerLink: Sendable {
 
     /// The kind of request.
     ///
-    /// Every client with an API key can have request tokens made: their failures must not stop logins.
+    /// Each kind has a circuit breaker of its own.
+    ///
+    /// Every client with an API key can cause requests for request tokens. Their failures must not stop logins.
     enum Question {
         case account
         case requestToken
     }
 
     private let breaker = NIOLockedValueBox(CircuitBreaker())
-    /// The gauge of the circuit breaker; nil for request tokens, which nobody watches.
+    /// The gauge of the circuit breaker; nil for request tokens, which have no gauge.
     private let gauge: LinkGauge?
 
     init(_ key: Key) {
         gauge = key.question == .account ? LinkGauge(.twitter, key.application, app: key.consumer) : nil
     }
 
-    /// Admits a login to send requests.
+    /// Decides whether a login may send requests.
     ///
-    /// - Throws: The failure of a login that is not admitted.
+    /// - Throws: The failure of a login that may not.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
         try breaker.withLockedValue { $0.admit(at: .now) }.pass(to: .twitter)
     }
 
-    /// Returns whether an admitted login may retry.
+    /// Returns whether a login that may send requests may also retry them.
     func allowsRepeats(_ pass: CircuitBreaker.Pass) -> Bool {
         breaker.withLockedValue { $0.allowsRepeats(pass) }
     }
 
-    /// Records the outcome of a login; nil stands for a valid response.
+    /// Records the outcome of a login.
+    ///
+    /// Nil means that Twitter sent a valid response.
     func record(_ signal: HealthSignal?, of pass: CircuitBreaker.Pass) {
         breaker.withLockedValue { breaker in
             breaker.record(.init(signal, nil), of: pass, at: .now)

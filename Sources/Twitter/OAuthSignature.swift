@@ -2,7 +2,9 @@ internal import Crypto
 internal import Encodings
 internal import FoundationEssentials
 
-/// The signature of a request (RFC 5849 §3.4), by HMAC-SHA1, the only method that Twitter supports.
+/// The signature of a request (RFC 5849 §3.4).
+///
+/// It uses HMAC-SHA1, the only method that Twitter supports.
 enum OAuthSignature {
     static let method = "HMAC-SHA1"
 
@@ -10,14 +12,16 @@ enum OAuthSignature {
     ///
     /// - Parameters:
     ///   - method: The HTTP method in upper case.
-    ///   - url: Scheme, authority and path, without a query.
+    ///   - url: The scheme, authority and path, without a query.
     ///   - parameters: The decoded parameters of the query, of a form, and of the `Authorization` header, in any order.
-    /// - Returns: The three parts, percent-encoded, joined by `&`.
+    /// - Returns: The method, the URL and the parameters, each percent-encoded, joined by `&`.
     static func baseString(method: String, url: String, parameters: [OAuthParameter]) -> String {
         [method, normalized(url), normalized(parameters)].map(PercentEncoding.encode).joined(separator: "&")
     }
 
-    /// Returns the signing key (§3.4.2); a request without a token has no token secret.
+    /// Returns the signing key (§3.4.2).
+    ///
+    /// If the request has no token, there is no token secret.
     static func key(consumerSecret: String, tokenSecret: String?) -> String {
         PercentEncoding.encode(consumerSecret) + "&" + PercentEncoding.encode(tokenSecret ?? "")
     }
@@ -43,7 +47,9 @@ enum OAuthSignature {
         return scheme + "://" + host + (path.isEmpty ? "/" : String(path))
     }
 
-    /// Returns the parameters, first percent-encoded, then sorted by name and value, as bytes (§3.4.1.3.2).
+    /// Returns the parameters percent-encoded.
+    ///
+    /// They are sorted after encoding, by name and value, as bytes (§3.4.1.3.2).
     private static func normalized(_ parameters: [OAuthParameter]) -> String {
         parameters.map(\.encoded)
             .sorted {
@@ -56,7 +62,7 @@ enum OAuthSignature {
     }
 }
 
-/// A parameter of a request, decoded.
+/// A decoded parameter of a request.
 struct OAuthParameter {
     let name: String
     let value: String
@@ -66,11 +72,11 @@ struct OAuthParameter {
         self.value = value
     }
 
-    /// The parameter with name and value percent-encoded, as in a query, a form or a header.
+    /// The parameter with percent-encoded name and value, as in a query, a form or a header.
     var encoded: OAuthParameter { OAuthParameter(PercentEncoding.encode(name), PercentEncoding.encode(value)) }
 }
 
 extension [OAuthParameter] {
-    /// The parameters in the form of a query or a form.
+    /// The parameters as the text of a query or a form.
     var form: String { map(\.encoded).map { $0.name + "=" + $0.value }.joined(separator: "&") }
 }

@@ -3,16 +3,19 @@ import Encodings
 internal import Providers
 
 extension TwitterClient {
-    /// Fetches the parameters that an iOS client exchanges, with its account, for an access token.
+    /// Fetches the parameters for reverse auth.
     ///
-    /// See docs/protocols/twitter.md §4. The request is not retried: each request creates a request token at Twitter.
+    /// An iOS client exchanges them, with its account, for an access token.
+    ///
+    /// See docs/protocols/twitter.md §4. The request is not retried, since each request creates a request token at
+    /// Twitter.
     ///
     /// - Parameters:
     ///   - consumerKey: The consumer key of the app.
     ///   - consumerSecret: The consumer secret.
     ///   - application: The application of the app.
     ///   - deadline: The moment at which the request must be done.
-    /// - Returns: The text that the client sends to Twitter as `x_reverse_auth_parameters`; it begins with `OAuth `.
+    /// - Returns: The text that the client sends to Twitter as `x_reverse_auth_parameters`. It begins with `OAuth `.
     /// - Throws: `provider_misconfigured`, `provider_rate_limited`, `provider_unavailable`, `provider_timeout`,
     ///   `provider_bad_reply`, `overloaded`.
     package func reverseAuthParameters(

@@ -2,9 +2,11 @@ package import Curl
 package import Domain
 internal import Providers
 
-/// A client of Twitter's API; each request is an extension in the file of its response.
+/// A client of Twitter's API.
 ///
-/// Safe to share; one client serves all applications.
+/// Each request is an extension, in the file that reads its response.
+///
+/// All applications share one client.
 package final class TwitterClient: Sendable {
     let curl: CurlClient
     package let configuration: TwitterConfiguration
@@ -12,7 +14,9 @@ package final class TwitterClient: Sendable {
     let random: RandomSource
     private let links = Links<ConsumerLink.Key, ConsumerLink> { ConsumerLink($0) }
 
-    /// Creates a client; no connection is opened before the first request.
+    /// Creates a client.
+    ///
+    /// The first request opens the first connection.
     package init(curl: CurlClient, configuration: TwitterConfiguration, clock: WallClock, random: RandomSource) {
         self.curl = curl
         self.configuration = configuration
@@ -20,15 +24,15 @@ package final class TwitterClient: Sendable {
         self.random = random
     }
 
-    /// Sends a request, and records the outcome at the circuit breaker.
+    /// Sends a request and records the outcome for the circuit breaker.
     ///
-    /// The request is retried once if it is repeatable and failed for a passing reason. Each attempt is signed anew, so
-    /// no nonce is sent twice (decision D13).
+    /// If `repeats` is true and the request failed for a passing reason, it is retried once. Each attempt has a new
+    /// signature, so no nonce is sent twice (decision D13).
     ///
     /// - Parameters:
-    ///   - consumer: The consumer that signs.
-    ///   - application: The application of the consumer; each application has a circuit breaker of its own.
-    ///   - subject: The kind of request; each kind has a circuit breaker of its own.
+    ///   - consumer: The consumer that signs the request.
+    ///   - application: The application of the consumer. Each application has a circuit breaker of its own.
+    ///   - subject: The kind of request. Each kind has a circuit breaker of its own.
     ///   - repeats: Whether the request may be retried.
     ///   - deadline: The moment at which the request must be done.
     ///   - question: Sends the request and reads the response.
@@ -53,7 +57,8 @@ package final class TwitterClient: Sendable {
             return answer
         } catch {
             last = error.signal
-            guard repeats, last == .transient, link.allowsRepeats(pass), await Repetition.pause(before: deadline) else {
+            guard repeats, last == .transient, link.allowsRepeats(pass), await RetryBackoff.pause(before: deadline)
+            else {
                 link.record(last, of: pass)
                 throw error.failure
             }

@@ -1,22 +1,28 @@
 package import Curl
 import Providers
 
-/// The address of Twitter's API, and the timeouts of its calls.
+/// The address of Twitter's API, and the timeouts of calls.
 package struct TwitterConfiguration: Sendable {
-    /// Scheme, host and port; the host is part of the signed text.
+    /// The scheme, host and port.
+    ///
+    /// The host is part of the text that is signed.
     let base: HTTPURL
-    /// The path in front of Twitter's paths if the base URL has one, without a slash at its end.
+    /// The path of the base URL, without a final slash.
+    ///
+    /// It precedes Twitter's own paths.
     let basePath: String
-    /// Whether Twitter is reached by TLS, as everything but a loopback address is.
+    /// Whether Twitter is reached by TLS.
+    ///
+    /// Only a loopback address may lack TLS.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
     /// The timeout of one call, from name resolution to the last byte.
     package let callTimeout: Duration
-    /// The timeout of connecting, with the TLS handshake.
+    /// The timeout for connecting, including the TLS handshake.
     package let connectTimeout: Duration
-    /// The largest size of a decoded response in bytes.
+    /// The maximum size of a decoded response in bytes.
     package let maxReplyBytes: Int
 
-    /// The default address of Twitter, and the timeouts of decisions D8 and D9.
+    /// Twitter's default address, and the timeouts of decisions D8 and D9.
     package enum Default {
         package static let baseURL = "https://api.twitter.com"
         package static let callMilliseconds = 2500
@@ -26,12 +32,12 @@ package struct TwitterConfiguration: Sendable {
     /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - baseURL: Twitter's API; plain `http` is for loopback addresses. No query. `https://api.twitter.com` and
-    ///     `https://api.x.com` give different signatures.
+    ///   - baseURL: The URL of Twitter's API, without a query. Plain `http` is allowed for loopback addresses only.
+    ///     Requests to `https://api.twitter.com` and to `https://api.x.com` have different signatures.
     ///   - callTimeout: The timeout of one call.
-    ///   - connectTimeout: The timeout of connecting.
-    ///   - maxReplyBytes: The largest size of a decoded response in bytes.
-    /// - Throws: `CurlError.invalidRequest` when the URL cannot be called.
+    ///   - connectTimeout: The timeout for connecting.
+    ///   - maxReplyBytes: The maximum size of a decoded response in bytes.
+    /// - Throws: `CurlError.invalidRequest` if no request can be sent to the URL.
     package init(
         baseURL: String = Default.baseURL,
         callTimeout: Duration = .milliseconds(Default.callMilliseconds),
@@ -60,26 +66,28 @@ enum TwitterVariables {
         "twitter.url",
         standard: Default.baseURL,
         """
-        Twitter's API, or a simulator of it; no query. The host is a part of what is signed, so name the one that your \
-        app is registered with: `https://api.x.com` gives other signatures
+        The base URL of Twitter's API, or of a simulator. No query. The host is part of the signature, so use the host \
+        that your app is registered with: `https://api.x.com` gives other signatures.
         """
     )
     static let connect = Variable.milliseconds(
         "twitter.connect",
         standard: Default.connectMilliseconds,
-        "connecting to Twitter: address, TCP and TLS"
+        "Timeout of a connection to Twitter: address lookup, TCP and TLS."
     )
     static let call = Variable.milliseconds(
         "twitter.call",
         standard: Default.callMilliseconds,
-        "one call of Twitter, from the address to the last byte"
+        "Timeout of one request to Twitter, from the address lookup to the last byte."
     )
 
     static let all: [any DeclaredVariable] = [url, connect, call]
 }
 
 extension TwitterConfiguration {
-    /// Reads the configuration from the environment; nil after noting what is wrong.
+    /// Reads the configuration from the environment.
+    ///
+    /// If a variable is wrong, notes the problem and returns nil.
     init?(_ settings: inout some UpstreamSettings) {
         do {
             try self.init(

@@ -1,13 +1,15 @@
 import Domain
 
-/// An access token of OAuth 1.0a with its secret, as clients send them: two texts, or one with a colon between.
+/// An access token of OAuth 1.0a and its secret.
+///
+/// A client sends them as two texts, or as one text with a colon between them.
 struct TwitterCredential: Sendable {
     let token: Secret
     let secret: Secret
 
     /// Reads the credential of a request.
     ///
-    /// - Throws: `credential_missing`, `credential_ambiguous` when the request holds another kind of credential, too,
+    /// - Throws: `credential_missing`; `credential_ambiguous` if the request has a credential of another kind, too;
     ///   `credential_wrong_kind`.
     init(_ fields: CredentialFields) throws(Failure) {
         let others = [fields.idToken, fields.code, fields.loginCode].compactMap(\.self).filter { !$0.isEmpty }
@@ -17,7 +19,7 @@ struct TwitterCredential: Sendable {
             guard others.isEmpty else {
                 throw Failure(
                     .credentialWrongKind,
-                    "Twitter's credential is accessToken with accessTokenSecret; an ID token or a code is none of its."
+                    "Twitter does not support this credential. Send accessToken and accessTokenSecret."
                 )
             }
             throw Self.missing
@@ -39,6 +41,9 @@ struct TwitterCredential: Sendable {
 
     private static let missing = Failure(
         .credentialMissing,
-        "Send accessToken and accessTokenSecret as Twitter gave them, or both as one accessToken with a colon between them."
+        """
+        Send accessToken and accessTokenSecret as Twitter returned them, or both as one accessToken, separated by a \
+        colon.
+        """
     )
 }

@@ -4,26 +4,26 @@ internal import Providers
 
 /// The mapping of Twitter's errors to our reasons (docs/protocols/twitter.md §2).
 ///
-/// The code decides. The HTTP status decides without a code, and for an unknown code, since Twitter's newer errors
-/// (problem details) have no code.
+/// The code decides. If the code is missing or unknown, the HTTP status decides, since Twitter's newer errors (problem
+/// details) have no code.
 struct TwitterErrorTable {
-    /// The credentials that an error concerns.
+    /// The credentials that an error is about.
     enum Subject {
-        /// The user's token, together with our consumer key and secret.
+        /// The user's token, and our consumer key and secret.
         case userToken
-        /// Our consumer key and secret alone; the operator must repair the configuration.
+        /// Only our consumer key and secret. The operator must correct the configuration.
         case consumer
     }
 
     let subject: Subject
-    /// Seconds to wait, as Twitter asked.
+    /// The seconds until a retry, as Twitter requests.
     let retryAfter: Int?
 
-    /// Returns the fault for an error in a response with an HTTP status.
+    /// Returns the fault that an error in a response means.
     func fault(code: Int64?, status: Int) -> ProviderFault {
         let error = Occurrence(code: code, status: status)
         return switch code {
-        // For requests about a user, Twitter's rate limit counts per user, and says nothing about other users.
+        // If the request is about a user, Twitter's rate limit is for that user alone.
         case 88 where subject == .userToken: ProviderFault(limited(error), .answered)
         case 88: appIsLimited(error)
         case 130, 131: unavailable(error)
@@ -40,7 +40,7 @@ struct TwitterErrorTable {
         case 429: appIsLimited(error)
         case 500...: unavailable(error)
         case 401: refused(error)
-        // HTTP status 402: the credits of the app are used up.
+        // Status 402 means that the credits of the app are used up.
         case 402, 403, 404, 410: ProviderFault(misconfigured(error), .answered)
         default: ProviderFault(.badReply(.twitter, details: error.details, cause: error.cause), .answered)
         }
@@ -65,15 +65,16 @@ struct TwitterErrorTable {
 
     /// Returns the fault for refused credentials.
     ///
-    /// Three errors do not tell whether our credentials or the user's are wrong: a wrong signature (32), a token that
-    /// is not or no longer valid for our consumer key (89), and credentials that Twitter cannot read (215).
+    /// Three errors do not show whether our credentials or the user's credentials are wrong: a wrong signature (32), a
+    /// token that is not valid for our consumer key (89), and credentials that Twitter cannot read (215).
     private func refused(_ error: Occurrence) -> ProviderFault {
         guard subject == .userToken else { return ProviderFault(misconfigured(error), .answered) }
         let failure = error.failure(
             .credentialInvalid,
             """
-            Twitter does not accept this access token with its secret: it was withdrawn, made for another app, or changed on its \
-            way. Log in with Twitter again. If nobody can log in, the operator has to check consumer key and consumer secret.
+            Twitter refuses this access token with its secret: it was revoked, issued for another app, or changed. Log \
+            in with Twitter again. If no user can log in, the operator must check the consumer key and the consumer \
+            secret.
             """
         )
         return ProviderFault(failure, .answered)
@@ -92,7 +93,7 @@ struct TwitterErrorTable {
     private func clockWrong(_ error: Occurrence) -> Failure {
         error.failure(
             .providerMisconfigured,
-            "Twitter finds the time of the request wrong. The operator has to set the clock of the server right.",
+            "Twitter refuses the time of the request. The operator must correct the clock of the server.",
             retryAfter: 60
         )
     }
@@ -101,20 +102,20 @@ struct TwitterErrorTable {
         error.failure(
             .providerMisconfigured,
             """
-            Twitter does not accept the settings of the app. The operator has to check consumer key and consumer secret, and at \
-            developer.x.com that the app is active and may use account/verify_credentials of API 1.1.
+            Twitter refuses the settings of the app. The operator must check the consumer key and the consumer secret, \
+            and at developer.x.com that the app is active and may use account/verify_credentials of API 1.1.
             """,
             retryAfter: 60
         )
     }
 }
 
-/// An error of Twitter, reduced to the parts that may be reported.
+/// An error of Twitter, with only those parts that may be reported.
 private struct Occurrence {
     let code: Int64?
     let status: Int
 
-    /// The members of `errorData` for programs.
+    /// The members of `errorData`, which programs read.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("twitterCode", .integer(code)) }

@@ -1,9 +1,9 @@
 import Encodings
 package import Mapping
 
-// The fields of Twitter's user object in API 1.1 (docs/protocols/twitter.md §1). The settings of the app, not the user,
-// decide which fields the app may read. An e-mail address is there if the app may read it and the user has confirmed
-// one.
+// The fields of Twitter's user object in API 1.1 (docs/protocols/twitter.md §1). The app's settings at Twitter decide
+// which fields the app may read, and the user has no choice. The user object has an e-mail address if the app may read
+// it and the user has confirmed one.
 
 extension ProfileFields {
     package static let twitter = ProfileFields(

@@ -5,20 +5,23 @@ package import Mapping
 package import Providers
 
 extension ProviderName {
-    /// The name of the provider kind, and the usual name of a provider of that kind.
+    /// The name of the provider kind.
+    ///
+    /// It is also the usual name of a provider of this kind.
     package static let twitter = ProviderName(known: "twitter")
 }
 
 /// The provider kind for Twitter.
 ///
-/// It accepts access tokens of OAuth 1.0a, which are valid only with our consumer keys.
+/// Its providers accept access tokens of OAuth 1.0a. Such a token is valid only together with the consumer key that it
+/// was issued for.
 package struct TwitterKind: ProviderKind {
     package let name = ProviderName.twitter
     package let title = TwitterProvider.title
     package let fields = ProfileFields.twitter
     package let subjects = SubjectRule(isDecimal: true, isGlobal: true)
     package let appTerms = AppTerms(
-        id: ("consumerKey", "Consumer key", "The consumer key (API key); no key twice."),
+        id: ("consumerKey", "Consumer key", "The consumer key (API key). Each key only once."),
         TextRule(
             "must be a text of 1 to 64 letters, digits, - or _",
             pattern: "^[A-Za-z0-9_-]{1,64}$"
@@ -91,31 +94,33 @@ package struct TwitterProvider: Provider {
 extension TwitterProvider: CredentialVerifying {
     package func authenticate(
         by credential: CredentialFields,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult {
         let credential = try TwitterCredential(credential)
-        // Twitter sends the whole profile, but an error in the mapping is reported all the same.
+        // Twitter sends the whole profile, so the fields are not needed. But an error in the mapping must be reported.
         _ = try question.fields()
-        let person = try await person(by: credential, question)
-        return AuthenticationResult(person: person, profile: AdmittedProfile(person.profile, by: fields))
+        let verified = try await verified(by: credential, question)
+        return AuthenticationResult(verified: verified, profile: AdmittedProfile(verified.profile, by: fields))
     }
 
     package func preview(
         _ credential: CredentialFields,
-        _ question: ProviderQuestion
-    ) async throws(Failure) -> VerifiedPerson {
-        try await person(by: TwitterCredential(credential), question)
+        _ question: VerificationRequest
+    ) async throws(Failure) -> VerifiedIdentity {
+        try await verified(by: TwitterCredential(credential), question)
     }
 
-    /// Verifies a token with each consumer key in turn; a token that is valid with none of them is refused.
-    private func person(
+    /// Verifies a token with each consumer key in turn.
+    ///
+    /// A token that is valid with none of the keys is refused.
+    private func verified(
         by credential: TwitterCredential,
-        _ question: ProviderQuestion
-    ) async throws(Failure) -> VerifiedPerson {
+        _ question: VerificationRequest
+    ) async throws(Failure) -> VerifiedIdentity {
         var refusal = Failure(
             .credentialInvalid,
-            "The access token counts towards no consumer key of this application."
+            "The access token does not belong to a consumer key of this application."
         )
         for app in try apps(named: question.appID) {
             do throws(Failure) {
@@ -127,9 +132,9 @@ extension TwitterProvider: CredentialVerifying {
                     application: application,
                     deadline: question.deadline
                 )
-                return VerifiedPerson(
-                    // Subjects are the same for every consumer key, so users keep their identities when a key is
-                    // replaced.
+                return VerifiedIdentity(
+                    // A user has the same subject for every consumer key. So users keep their identities if the
+                    // operator replaces a key.
                     identity: IdentityKey(provider: name, app: .global, subject: user.subject),
                     profile: user.profile,
                     scopes: [],

@@ -7,10 +7,12 @@ internal import Providers
 struct TwitterReply {
     let status: Int
     let body: [UInt8]
-    /// Seconds to wait, as Twitter asks.
+    /// The seconds until a retry, as Twitter requests.
     private let retryAfter: Int?
 
-    /// Creates the response from an HTTP response; `now` in Unix seconds.
+    /// Creates the response from an HTTP response.
+    ///
+    /// `now` is in Unix seconds.
     init(_ reply: HTTPReply, now: Int64) {
         status = reply.status
         body = reply.body
@@ -19,9 +21,9 @@ struct TwitterReply {
             ?? reply.header("x-rate-limit-reset").flatMap { RateLimit.seconds(untilReset: $0, now: now) }
     }
 
-    /// Parses the object of a successful response.
+    /// Parses the object in a successful response.
     ///
-    /// An error in the body counts with any status.
+    /// If the body has an error, the response counts as failed with any HTTP status.
     ///
     /// - Throws: `ProviderFault` for every other response.
     func object(about subject: TwitterErrorTable.Subject) throws(ProviderFault) -> JSONObject {
@@ -38,7 +40,9 @@ struct TwitterReply {
         return object
     }
 
-    /// Returns the text of a successful response, of at most `maxBytes` bytes.
+    /// Returns the text of a successful response.
+    ///
+    /// The text has at most `maxBytes` bytes of printable ASCII.
     func text(about subject: TwitterErrorTable.Subject, maxBytes: Int) throws(ProviderFault) -> String {
         guard status == 200 else {
             let object = (try? JSONParser.parse(body, limits: .reply))?.object
@@ -59,7 +63,9 @@ struct TwitterReply {
         TwitterErrorTable(subject: subject, retryAfter: retryAfter).fault(code: code, status: status)
     }
 
-    /// Returns the code of the first error, which is a number, and in some mocks a text.
+    /// Returns the code of the first error.
+    ///
+    /// The code is a number. In some mocks, it is a text.
     private static func code(in reply: JSONObject) -> Int64? {
         guard let code = reply["errors"]?.array?.first?.object?["code"] else { return nil }
         if let text = code.string { return text.utf8.count <= 20 ? Int64(text) : nil }
@@ -68,7 +74,9 @@ struct TwitterReply {
 }
 
 extension RateLimit {
-    /// Returns the seconds until the time in `x-rate-limit-reset`, the Unix second at which the window ends.
+    /// Returns the seconds until the end of the window.
+    ///
+    /// `x-rate-limit-reset` has that end in Unix seconds.
     static func seconds(untilReset header: String, now: Int64) -> Int? {
         guard (1...15).contains(header.utf8.count), header.utf8.allSatisfy(\.isASCIIDigit), let reset = Int64(header)
         else {

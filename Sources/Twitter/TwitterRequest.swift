@@ -4,18 +4,18 @@ internal import Curl
 internal import Encodings
 internal import Providers
 
-/// A request to Twitter, not signed yet.
+/// A request to Twitter that is not signed yet.
 struct TwitterRequest {
     let call: ProviderCall
     let method: Method
     let path: String
-    /// The parameters of the query of a GET, or of the form of a POST.
+    /// The parameters: of the query for a GET, of the form for a POST.
     let parameters: [OAuthParameter]
 
     enum Method {
         case get, post
 
-        /// The method as it is signed.
+        /// The method in the signed text.
         var word: String {
             switch self {
             case .get: "GET"
@@ -25,14 +25,16 @@ struct TwitterRequest {
     }
 }
 
-/// The calls of Twitter, under the names of their metrics.
+/// The calls of Twitter. Metrics have these names.
 extension ProviderCall {
     static let verifyCredentials = ProviderCall("twitter", "verify_credentials")
     static let requestToken = ProviderCall("twitter", "request_token")
 }
 
 extension TwitterClient {
-    /// Signs a request and sends it, within the timeout of a call and before the deadline.
+    /// Signs a request and sends it.
+    ///
+    /// The timeout of a call and the deadline apply.
     func send(
         _ request: TwitterRequest,
         by consumer: Consumer,
@@ -40,7 +42,7 @@ extension TwitterClient {
         deadline: ContinuousClock.Instant
     ) async throws(ProviderFault) -> TwitterReply {
         let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= Repetition.leastTime else {
+        guard timeout >= RetryBackoff.leastTime else {
             throw ProviderFault(.timeout(.twitter, cause: "no time was left to ask Twitter"), .untold)
         }
         let running = request.call.begin()
@@ -48,7 +50,7 @@ extension TwitterClient {
             let signed = try sign(request, by: consumer, token: token, timestamp: clock.seconds, timeout: timeout)
             let reply = try await curl.send(signed)
             running.end()
-            // The time to wait counts from the response, not from the request, which may have taken seconds.
+            // The time to wait counts from the arrival of the response. The request may have taken seconds.
             return TwitterReply(reply, now: clock.seconds)
         } catch {
             running.end(error)
@@ -82,7 +84,8 @@ extension TwitterClient {
             timeout: timeout,
             connectTimeout: min(timeout, configuration.connectTimeout),
             maxReplyBytes: configuration.maxReplyBytes,
-            // On a connection that died meanwhile libcurl would send the same nonce twice, which Twitter may refuse.
+            // On a kept connection that is dead, libcurl would send the request twice. Twitter may refuse the repeated
+            // nonce.
             reusesConnection: false
         )
     }

@@ -2,7 +2,7 @@ package import Domain
 package import Encodings
 internal import Providers
 
-/// A user whose token Twitter verified for our consumer key.
+/// A user whose token Twitter has verified for our consumer key.
 package struct TwitterUser: Sendable {
     /// The `id_str` of the user.
     package let subject: Subject
@@ -11,18 +11,18 @@ package struct TwitterUser: Sendable {
 }
 
 extension TwitterClient {
-    /// Returns the user of an access token (docs/protocols/twitter.md §1).
+    /// Returns the user to whom an access token belongs (docs/protocols/twitter.md §1).
     ///
-    /// A request that failed for a passing reason is retried once, signed anew, before the deadline.
+    /// If the request fails for a passing reason, it is retried once before the deadline, with a new signature.
     ///
     /// - Parameters:
     ///   - accessToken: The access token as the client sent it.
     ///   - accessTokenSecret: The token's secret as the client sent it.
-    ///   - consumerKey: The consumer key of the app; a token of another app is refused.
+    ///   - consumerKey: The consumer key of the app. A token of another app is refused.
     ///   - consumerSecret: The consumer secret.
     ///   - application: The application of the login.
     ///   - deadline: The moment at which the requests must be done.
-    /// - Returns: The user; `email` is present when the app may read it and the user has a verified one.
+    /// - Returns: The user. The profile has `email` if the app may read it and the user has a confirmed one.
     /// - Throws: `credential_invalid`, `user_action_required`, `provider_misconfigured`, `provider_rate_limited`,
     ///   `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `overloaded`.
     package func verifyCredentials(
@@ -52,9 +52,11 @@ extension TwitterClient {
         ]
     )
 
-    /// Reads the user; the number `id` and the text `id_str` must agree.
+    /// Reads the user.
     ///
-    /// Twitter sends both, since JavaScript cannot hold the number.
+    /// The number in `id` and the text in `id_str` must be the same id.
+    ///
+    /// Twitter sends both, since JavaScript cannot represent the number exactly.
     private static func user(in reply: TwitterReply) throws(ProviderFault) -> TwitterUser {
         let profile = try reply.object(about: .userToken)
         guard let text = profile["id_str"]?.string, let subject = Subject(decimal: text) else {

@@ -1,6 +1,8 @@
 package import Encodings
 
-/// A parsed AuthenticationResponseJSON, not verified yet; its credential id tells the passkey to verify it with.
+/// A parsed AuthenticationResponseJSON, not verified yet.
+///
+/// The caller looks up the passkey by `credentialID`, and verifies the response with it.
 package struct AssertionResponse: Sendable {
     package let credentialID: [UInt8]
     /// The user handle that the authenticator stores with a discoverable passkey; nil when it is absent or empty.
@@ -53,8 +55,8 @@ package struct Passkey: Sendable {
 package struct VerifiedAssertion: Sendable {
     /// The new signature counter.
     ///
-    /// The caller must store it only if the stored counter is still the verified one: of two concurrent assertions, one
-    /// is accepted.
+    /// The caller must store it only if the stored counter is still that of the verified `Passkey`. Then only one of
+    /// two concurrent assertions is accepted.
     package let signCount: UInt32
     package let isUserVerified: Bool
     package let isBackedUp: Bool

@@ -9,7 +9,7 @@ struct CBORError: Error {}
 struct CBORReader {
     private var rest: ArraySlice<UInt8>
 
-    /// The deepest nesting of skipped items; a compound attestation's statements, with certificates, need five.
+    /// The maximum nesting of skipped items; the statements of a compound attestation, with certificates, need five.
     static let depth = 6
 
     private enum Kind: UInt8 {

@@ -22,7 +22,7 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case inconsistentBackup = "inconsistent_backup"
     /// The response is for another credential than the expected one.
     case wrongCredential = "wrong_credential"
-    /// The user handle differs, or is missing where it identifies the user.
+    /// The user handle differs, or it is missing although it has to identify the user.
     case wrongUser = "wrong_user"
     case invalidSignature = "invalid_signature"
     /// The signature counter has not grown: a copy of the passkey was used elsewhere.

@@ -7,14 +7,14 @@ package struct RegisteredPasskey: Sendable {
     package let publicKey: CredentialPublicKey
     package let signCount: UInt32
     package let isUserVerified: Bool
-    /// Whether the passkey can be copied by its provider, which never changes.
+    /// Whether the passkey's provider can copy the passkey; the value never changes.
     package let isBackupEligible: Bool
     package let isBackedUp: Bool
-    /// The model of the authenticator as the authenticator claims, 16 bytes; zeros tell nothing.
+    /// The model of the authenticator, as the authenticator claims, 16 bytes; all zeros for no claim.
     package let aaguid: [UInt8]
     /// The known transports that the client lists, in the order of `Transport`.
     package let transports: [Transport]
-    /// Whether the passkey is discoverable, that is, found without its id; nil when the client does not tell.
+    /// Whether the passkey is discoverable (found without its id); nil when the client does not tell.
     package let isDiscoverable: Bool?
 }
 
@@ -68,8 +68,8 @@ extension RelyingParty {
     /// Returns the authenticator data of an attestation object (WebAuthn 6.5.4).
     ///
     /// The object is a map of `fmt`, `attStmt` and `authData`, each once. The client makes the object, and clients
-    /// differ in its order. The statement of `none` must be empty; any other statement is skipped, since attestation is
-    /// not trusted.
+    /// write the members in different orders. The statement of the format `none` must be empty. Any other statement is
+    /// skipped, since the service does not trust attestation.
     static func authenticatorData(of object: [UInt8]) throws(CeremonyError) -> ArraySlice<UInt8> {
         var reader = CBORReader(object[...])
         do {

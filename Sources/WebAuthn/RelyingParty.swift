@@ -11,8 +11,8 @@ package struct RelyingParty: Sendable {
     package let name: String
     /// The accepted origins of pages and apps, such as `https://example.org` and `android:apk-key-hash:…`.
     ///
-    /// They are compared as bytes. The operator is responsible for origins that belong to the RP id, by their host or
-    /// as related origins; clients check this, too.
+    /// They are compared as bytes. The operator must list only origins that belong to the RP id, by their host or as
+    /// related origins. Clients check this, too.
     package let origins: [String]
     package let userVerification: UserVerification
 

@@ -78,14 +78,14 @@ struct FailedAttemptsTests {
     func bounded() {
         var trace = Trace()
         for _ in 1...5 { trace.fail(.ipv4(0)) }
-        for number in 1..<UInt32(FailedAttempts.mostSources) {
+        for number in 1..<UInt32(FailedAttempts.maxSources) {
             trace.pass(.microseconds(1))
             trace.fail(.ipv4(number))
         }
-        #expect(trace.attempts.count == FailedAttempts.mostSources)
+        #expect(trace.attempts.count == FailedAttempts.maxSources)
         #expect(trace.wait(.ipv4(0)) == 1)
         trace.fail(.ipv6(1))
-        #expect(trace.attempts.count == FailedAttempts.mostSources)
+        #expect(trace.attempts.count == FailedAttempts.maxSources)
         #expect(trace.wait(.ipv4(0)) == nil)
         #expect(trace.fail(.ipv4(1)) == 2)
     }
@@ -93,7 +93,7 @@ struct FailedAttemptsTests {
     @Test("what is over makes room before anybody is forgotten")
     func room() {
         var trace = Trace()
-        for number in 0..<UInt32(FailedAttempts.mostSources - 1) { trace.fail(.ipv4(number)) }
+        for number in 0..<UInt32(FailedAttempts.maxSources - 1) { trace.fail(.ipv4(number)) }
         for _ in 1...5 { trace.fail(.ipv6(1)) }
         trace.pass(.seconds(61))
         trace.fail(.ipv6(2))
@@ -145,10 +145,10 @@ struct KnownTokensTests {
     @Test("the set is bounded: the one seen the longest time ago goes first")
     func bounded() {
         var known = KnownTokens()
-        for number in 0..<KnownTokens.most { known.insert(hash(number), at: start + .milliseconds(number)) }
+        for number in 0..<KnownTokens.max { known.insert(hash(number), at: start + .milliseconds(number)) }
         known.insert(hash(0), at: start + .seconds(5))
         known.insert([255, 255, 255], at: start + .seconds(6))
-        #expect(known.count == KnownTokens.most)
+        #expect(known.count == KnownTokens.max)
         #expect(known.contains(hash(0), at: start + .seconds(6)))
         #expect(!known.contains(hash(1), at: start + .seconds(6)))
         #expect(known.contains(hash(2), at: start + .seconds(6)))

@@ -24,7 +24,7 @@ struct Operators: Sendable {
                 for role in OperatorRole.allCases {
                     let made = try await listeners.parts.administration.operators.create(
                         .object(["name": .string(role.rawValue), "role": .string(role.rawValue)]),
-                        by: Actor(name: "test", source: "here"),
+                        by: ChangeAuthor(name: "test", source: "here"),
                         as: nil
                     )
                     tokens[role] = made.body.object?["token"]?.string

@@ -92,9 +92,9 @@ struct PageTests {
         func title(_ application: Domain.Application?, _ languages: String?) -> Substring? {
             elements("title", in: page(of: application, in: languages).document(.choosePassword, "")).first
         }
-        #expect(title(application("Demo & Co"), nil) == "Choose a password – Demo &amp; Co")
-        #expect(title(application("Demo"), "de-CH") == "Passwort wählen – Demo")
-        #expect(title(nil, nil) == "Choose a password")
+        #expect(title(application("Demo & Co"), nil) == "Choose a new password – Demo &amp; Co")
+        #expect(title(application("Demo"), "de-CH") == "Neues Passwort wählen – Demo")
+        #expect(title(nil, nil) == "Choose a new password")
     }
 
     @Test("text can be read on whatever color an application has")
@@ -186,7 +186,7 @@ struct PageTests {
 
     @Test("no page tells people of bytes", arguments: PageLanguage.allCases)
     func noBytes(language: PageLanguage) {
-        #expect(!PageWords(in: language)(.fewestCharacters, [.count: "15"]).text.lowercased().contains("byte"))
+        #expect(!PageWords(in: language)(.minLength, [.count: "15"]).text.lowercased().contains("byte"))
     }
 
     @Test("days are written as their readers write them, and stay readable for programs")

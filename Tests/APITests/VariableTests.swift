@@ -88,9 +88,22 @@ struct VariableTests {
         ]
     )
     func misspelt(name: String, nearest: String?) {
-        let hint = nearest.map { " (did you mean \($0)?)" } ?? "; variables that documents name need another beginning"
-        let problem = "\(name) is no variable of the service\(hint)"
+        let other = "; variables for documents must not begin with FEDERATION_"
+        let hint = nearest.map { " (did you mean \($0)?)" } ?? other
+        let problem = "\(name) is not a variable of the service\(hint)"
         #expect(UnknownVariables.problems(environment: ["PATH", name, "FEDERATION_MODE"]) == [problem])
+    }
+
+    @Test("a former name is told the present one, of the environment and of the file")
+    func former() {
+        let name = "FEDERATION_UPKEEP_CHECKS_PER_SECOND"
+        let problem = "\(name) is now called FEDERATION_MAINTENANCE_CHECKS_PER_SECOND"
+        #expect(UnknownVariables.problems(environment: [name]) == [problem])
+        let place = "federation.upkeep.lease.milliseconds"
+        #expect(
+            UnknownVariables.problems(file: [place])
+                == ["\(place) is now called federation.maintenance.lease.milliseconds"]
+        )
     }
 
     @Test("what is a variable, or has another beginning, is no problem; problems are in the order of their names")
@@ -123,7 +136,7 @@ struct VariableTests {
     )
     func misspelt(place: String, nearest: String?) {
         let hint = nearest.map { " (did you mean \($0)?)" } ?? ""
-        let problem = "\(place) is no variable of the service\(hint)"
+        let problem = "\(place) is not a variable of the service\(hint)"
         #expect(UnknownVariables.problems(file: Self.declared.map { "federation." + $0.key } + [place]) == [problem])
     }
 }

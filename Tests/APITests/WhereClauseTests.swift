@@ -124,13 +124,13 @@ struct WhereClauseTests {
         func list(_ count: Int) -> String {
             "age in (" + Array(repeating: "1", count: count).joined(separator: ",") + ")"
         }
-        #expect(try Self.read(nested(WhereClause.mostDepth - 1)) != nil)
-        #expect(try Self.read(list(WhereClause.mostValues)) != nil)
-        #expect(try Self.read("name='" + String(repeating: "x", count: WhereClause.mostBytes - 7) + "'") != nil)
+        #expect(try Self.read(nested(WhereClause.maxDepth - 1)) != nil)
+        #expect(try Self.read(list(WhereClause.maxValues)) != nil)
+        #expect(try Self.read("name='" + String(repeating: "x", count: WhereClause.maxBytes - 7) + "'") != nil)
         let tooMuch = [
-            nested(WhereClause.mostDepth), nested(4000), String(repeating: "not ", count: 2000) + "age=1",
-            list(WhereClause.mostValues + 1),
-            "name='" + String(repeating: "x", count: WhereClause.mostBytes - 6) + "'",
+            nested(WhereClause.maxDepth), nested(4000), String(repeating: "not ", count: 2000) + "age=1",
+            list(WhereClause.maxValues + 1),
+            "name='" + String(repeating: "x", count: WhereClause.maxBytes - 6) + "'",
             "name='" + String(repeating: "e\u{301}\u{327}", count: 100_000) + "'",
         ]
         for text in tooMuch { #expect(throws: Failure.self) { try Self.read(text) } }

@@ -14,6 +14,16 @@ struct DocumentationTests {
         try #require(Repository.sources.first { $0.path == path }, "\(path) is gone").swift
     }
 
+    @Test("The newest version in CHANGELOG.md is the program's, with a date")
+    func version() throws {
+        let literals = try source("Sources/Server/FederationCommand.swift").tokens.filter { $0.kind == .literal }
+        let page = try Document(path: "CHANGELOG.md")
+        let newest = try #require(page.text.split(separator: "\n").first { $0.hasPrefix("## [") })
+        let version = newest.dropFirst(4).prefix { $0 != "]" }
+        #expect(literals.contains { $0.text == version }, "\(newest)")
+        #expect(newest.wholeMatch(of: /## \[[0-9.]+\] - [0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil)
+    }
+
     /// The lists make the tables of docs/configuration.md, and decide which variable names are not misspelt.
     @Test("Every variable that is declared is listed, and read in its module")
     func variables() throws {
@@ -70,12 +80,13 @@ struct DocumentationTests {
         "internalServerError": "500", "serviceUnavailable": "503", "gatewayTimeout": "504",
     ]
 
-    @Test("docs/api.md and docs/administration.md list every reason with its code and status")
+    @Test("docs/api/errors.md and docs/administration.md list every reason with its code and status")
     func errors() throws {
         let names = CodeFacts.rawValues(in: try source("Sources/Domain/Failure.swift"))
         var listed: Set<String> = []
         let tables = [
-            "docs/api.md": "Backendless/Problem", "docs/administration.md": "AdministrationAPI/OperatorProblem",
+            "docs/api/errors.md": "Backendless/Problem",
+            "docs/administration.md": "AdministrationAPI/OperatorProblem",
         ]
         for (page, file) in tables {
             let table = CodeFacts.rows(in: try source("Sources/\(file).swift"))

@@ -115,7 +115,7 @@ struct LayeringSelfTests {
         arguments: [
             "import Store", "package import Store", "public import Store", "internal import Store",
             "private import Store",
-            "import struct Store.SignInWrite", "public import class Store.Pool", "import Store.Submodule",
+            "import struct Store.LoginWrite", "public import class Store.Pool", "import Store.Submodule",
             "@preconcurrency import Store", "@_spi(Inner) import Store", "@_spi(Inner) public import Store",
             "import `Store`",
             "let a = 1; import Store", "import\n    Store", "#if canImport(Store)\nimport Store\n#endif",

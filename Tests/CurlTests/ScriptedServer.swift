@@ -14,7 +14,7 @@ final class ScriptedServer: @unchecked Sendable {
     private var open: Set<Int32> = []
     private var requestsSeen: [String] = []
     private var accepted = 0
-    private var mostOpen = 0
+    private var maxOpen = 0
     private var isStopped = false
 
     init(backlog: Int32 = 1024, _ script: @escaping Script) throws {
@@ -61,7 +61,7 @@ final class ScriptedServer: @unchecked Sendable {
     var connections: Int { lock.withLock { accepted } }
     var openConnections: Int { lock.withLock { open.count } }
     /// The most connections that were open at one time.
-    var peak: Int { lock.withLock { mostOpen } }
+    var peak: Int { lock.withLock { maxOpen } }
 
     /// Stops listening and shuts the open connections down, which ends their scripts.
     func stop() {
@@ -99,7 +99,7 @@ final class ScriptedServer: @unchecked Sendable {
             lock.withLock {
                 accepted += 1
                 open.insert(descriptor)
-                mostOpen = max(mostOpen, open.count)
+                maxOpen = max(maxOpen, open.count)
             }
             let thread = Thread { [self] in
                 let connection = ScriptedConnection(descriptor, of: self)

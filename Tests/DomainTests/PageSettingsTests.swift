@@ -38,8 +38,8 @@ struct PageSettingsTests {
     @Test("a logo has a bounded size")
     func size() {
         let start = "data:image/png;base64,"
-        let most = (PageLogo.mostBytes - start.utf8.count) / 4 * 4
-        #expect(PageLogo(start + String(repeating: "A", count: most)) != nil)
-        #expect(PageLogo(start + String(repeating: "A", count: most + 4)) == nil)
+        let max = (PageLogo.maxBytes - start.utf8.count) / 4 * 4
+        #expect(PageLogo(start + String(repeating: "A", count: max)) != nil)
+        #expect(PageLogo(start + String(repeating: "A", count: max + 4)) == nil)
     }
 }

@@ -11,7 +11,7 @@ struct KeptTokenCheckTests {
 
     /// A verdict on a kept token, without its details.
     enum Meaning: Equatable {
-        case stands, standsWithProfile, revoked, worthless, unknown
+        case stands, standsWithProfile, revoked, invalid, unknown
     }
 
     struct Row: CustomTestStringConvertible, Sendable {
@@ -67,17 +67,17 @@ struct KeptTokenCheckTests {
         Row("a good token that never ends", token { ($0.expiresAt, $0.dataAccessExpiresAt) = (0, 0) }, .stands),
         Row("a good token and the profile", token(), ann, .standsWithProfile),
         Row("458, 460, 466, 467", invalid(.credentialRevoked), .revoked),
-        Row("a token that Facebook does not accept", invalid(.credentialInvalid), .worthless),
-        Row("not valid, and no word why", token { $0.isValid = false }, .worthless),
-        Row("463", invalid(.credentialExpired), .worthless),
-        Row("its time is over", token { $0.expiresAt = now }, .worthless),
+        Row("a token that Facebook does not accept", invalid(.credentialInvalid), .invalid),
+        Row("not valid, and no word why", token { $0.isValid = false }, .invalid),
+        Row("463", invalid(.credentialExpired), .invalid),
+        Row("its time is over", token { $0.expiresAt = now }, .invalid),
         Row("the access to data is over", token { $0.dataAccessExpiresAt = now - 1 }, .stands),
         Row("the access to data is over, with a profile", token { $0.dataAccessExpiresAt = now - 1 }, ann, .stands),
-        Row("both are over", token { ($0.expiresAt, $0.dataAccessExpiresAt) = (now - 1, now - 1) }, .worthless),
-        Row("no token of a person", token { $0.type = "PAGE" }, .worthless),
-        Row("what nobody can read", invalid(.credentialWrongKind), .worthless),
-        Row("another app's, by its id", token { $0.appID = "43" }, .worthless),
-        Row("another app's, as Graph says", .otherApp, .worthless),
+        Row("both are over", token { ($0.expiresAt, $0.dataAccessExpiresAt) = (now - 1, now - 1) }, .invalid),
+        Row("no token of a person", token { $0.type = "PAGE" }, .invalid),
+        Row("what nobody can read", invalid(.credentialWrongKind), .invalid),
+        Row("another app's, by its id", token { $0.appID = "43" }, .invalid),
+        Row("another app's, as Graph says", .otherApp, .invalid),
         Row("another person's", token { $0.userID = "10150000000000002" }, .unknown),
         Row("459, 464", invalid(.userActionRequired), .unknown),
         Row("Graph is away", .failed(Failure(.providerUnavailable, "")), .unknown),
@@ -108,7 +108,7 @@ struct KeptTokenCheckTests {
             case .stands(_, .profile): .standsWithProfile
             case .stands: .stands
             case .revoked: .revoked
-            case .worthless: .worthless
+            case .invalid: .invalid
             case .unknown: .unknown
             }
         #expect(meaning == row.meaning)

@@ -69,7 +69,7 @@ extension FaultTests {
         }
 
         /// Returns the provider token that a user's session gets back from an instance.
-        private func givenBack(to session: SignedIn, at instance: Deployment) async throws -> String? {
+        private func givenBack(to session: LoginResult, at instance: Deployment) async throws -> String? {
             let reply = try await instance.get("users/identities/facebook/token", token: session.token)
             return JSON.object(reply.text)?["token"]?.string
         }
@@ -91,7 +91,7 @@ extension FaultTests {
             // Their tokens are encrypted with the old key, no later login replaces them, and one step cannot process
             // all.
             let resting = try await faults.regulars(70)
-            let session = try await faults.instances[0].signIn(try #require(resting.first))
+            let session = try await faults.instances[0].loggedIn(try #require(resting.first))
             _ = try await faults.instances[0].register("rotated.canary@example.com")
             let former = try await tokenKeys()
             try #require(former.count == 1)

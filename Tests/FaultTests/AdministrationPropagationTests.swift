@@ -127,14 +127,14 @@ extension FaultTests {
                     "a new property"
                 ) { try await property("familyName", of: ann, at: $0) == "Able" }
 
-                let session = try await faults.instances[1].signIn(eve, to: Self.live)
+                let session = try await faults.instances[1].loggedIn(eve, to: Self.live)
                 times["session"] = try await delays(
                     of: { try await owner.ask("DELETE", "\(app)/users/\(session.objectID)/sessions") },
                     under: load,
                     "an ended session"
                 ) { try await $0.get("users/isvalidusertoken/\(session.token)", of: Self.live).text == "false" }
 
-                let second = try await faults.instances[0].signIn(eve, to: Self.live)
+                let second = try await faults.instances[0].loggedIn(eve, to: Self.live)
                 times["user"] = try await delays(
                     of: {
                         let json = #"{"user": {"userStatus": "DISABLED"}}"#

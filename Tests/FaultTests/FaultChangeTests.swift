@@ -74,7 +74,7 @@ extension FaultTests {
             let failed = replies.filter { $0.status != 200 }
             #expect(replies.count > visitors.count)
             #expect(failed.isEmpty, "\(failed.count) of \(replies.count): \(failed.first?.text ?? "")")
-            let last = try await faults.instances[1].signIn(visitors[0], to: document)
+            let last = try await faults.instances[1].loggedIn(visitors[0], to: document)
             #expect(last.user["name\(rounds)"]?.string == "Ann")
         }
 

@@ -68,7 +68,7 @@ extension FaultTests {
         }
 
         /// Returns the whole hours from now to the session's expiry.
-        private func lifetime(of signedIn: SignedIn) async throws -> String? {
+        private func lifetime(of signedIn: LoginResult) async throws -> String? {
             try await faults.database.psql(
                 """
                 select round(extract(epoch from expires - now()) / 3600) from demo.sessions

@@ -66,7 +66,7 @@ extension FaultTests {
                 try await faults.withInstance(database: url) { instance in
                     for (round, visitor) in try await faults.newcomers(6).enumerated() {
                         // Prepare the login's statement on the connection that will break.
-                        faults.expectAllSignedIn([
+                        faults.expectAllLoggedIn([
                             try await faults.logIn(try await faults.newcomers(1)[0], at: instance)
                         ])
                         let found = "select upper(object_id::text) from demo.identities where subject = '\(visitor.id)'"

@@ -35,7 +35,7 @@ extension FaultTests {
                         }
                     }
                     #expect(instance.service.process.isRunning, "requests are under way")
-                    faults.expectAllSignedIn(try await attempts, "a request that was accepted was dropped")
+                    faults.expectAllLoggedIn(try await attempts, "a request that was accepted was dropped")
                     let reply = try await slow
                     #expect(reply.contains("HTTP/1.1 400") && reply.contains("credential_missing"), "\(reply)")
                     #expect(await idle.value == .closed)

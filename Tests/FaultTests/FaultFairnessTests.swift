@@ -21,7 +21,7 @@ extension FaultTests {
         func lockedTable() async throws {
             let shoppers = try await FaultDeployment.newcomers(48, at: deployment.simulator)
             let player = try await deployment.newcomer()
-            _ = try await deployment.signIn(player, to: game)
+            _ = try await deployment.loggedIn(player, to: game)
             let statuses = Statuses()
             try await deployment.database.whileLocked("lock table demo.users") {
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -34,7 +34,7 @@ extension FaultTests {
                         }
                     }
                     try await eventually("the flood is refused") { await statuses.all.count > 200 }
-                    for _ in 0..<40 { _ = try await deployment.signIn(player, to: game) }
+                    for _ in 0..<40 { _ = try await deployment.loggedIn(player, to: game) }
                     await statuses.close()
                     try await group.waitForAll()
                 }

@@ -12,7 +12,7 @@ extension FaultTests {
         @Test("F-01: with every call of Graph taking 1.5 s, logins succeed, and sessions are checked meanwhile")
         func slow() async throws {
             let visitors = try await faults.newcomers(20) + faults.regulars(20)
-            let session = try await faults.instances[0].signIn(visitors[39])
+            let session = try await faults.instances[0].loggedIn(visitors[39])
             try await faults.simulator.withFault(#"{"effect": "delay", "milliseconds": 1500}"#) {
                 async let pending = faults.logIn(visitors)
                 try await expectSessionsAnswer(session.token)
@@ -20,7 +20,7 @@ extension FaultTests {
                 let attempts = try await pending
                 #expect(attempts.contains { $0.end > answered }, "sessions wait for logins")
                 // The service waits for Graph for four seconds at most.
-                faults.expectAllSignedIn(attempts)
+                faults.expectAllLoggedIn(attempts)
                 noteMeasured("F-01", attempts.figure)
             }
             try await faults.checkInvariants()
@@ -29,7 +29,7 @@ extension FaultTests {
         @Test("F-02: while Graph hangs, sessions are checked and others log in")
         func hangBesideOthers() async throws {
             let regular = try await faults.regulars(1)[0]
-            let session = try await faults.instances[0].signIn(regular)
+            let session = try await faults.instances[0].loggedIn(regular)
             let victims = try await faults.newcomers(40)
             // Only the test ends the hanging requests.
             let limits = [
@@ -48,7 +48,7 @@ extension FaultTests {
                 #expect(try await faults.isLive(session.token, at: instance))
                 #expect(try await instance.service.management.get("/health/ready").status == 200)
                 let others = Array(repeating: regular, count: 20)
-                faults.expectAllSignedIn(try await faults.logIn(others, at: instance))
+                faults.expectAllLoggedIn(try await faults.logIn(others, at: instance))
                 let answered = ContinuousClock.now
                 try await faults.simulator.heal()
                 try await faults.simulator.closeConnections()
@@ -63,7 +63,7 @@ extension FaultTests {
         @Test("F-02: when Graph hangs, the login ends in time and writes nothing, and others log in")
         func hang() async throws {
             let regular = try await faults.regulars(1)[0]
-            let session = try await faults.instances[0].signIn(regular)
+            let session = try await faults.instances[0].loggedIn(regular)
             var victims: [Visitor] = []
             for moment in ["request", "headers", "body"] {
                 for path in ["me", "debug_token"] {
@@ -77,7 +77,7 @@ extension FaultTests {
             let hung = victims
             async let attempts = faults.logIn(hung)
             try await expectSessionsAnswer(session.token)
-            faults.expectAllSignedIn(try await faults.logIn([regular, regular]))
+            faults.expectAllLoggedIn(try await faults.logIn([regular, regular]))
             faults.expectAllRefused(try await attempts, ["provider_timeout"])
             noteMeasured("F-02", "refused after at most \((try await attempts.map(\.elapsed).max() ?? .zero).figure)")
             try await expectAbsent(hung)
@@ -109,7 +109,7 @@ extension FaultTests {
         )
         func down(fault: String) async throws {
             let visitors = try await faults.newcomers(8)
-            let session = try await faults.instances[0].signIn(try await faults.regulars(1)[0])
+            let session = try await faults.instances[0].loggedIn(try await faults.regulars(1)[0])
             try await faults.simulator.withFault(fault) {
                 var (attempts, checks): ([LoginAttempt], [Duration]) = ([], [])
                 let asked = try await faults.simulator.requestCount {
@@ -162,7 +162,7 @@ extension FaultTests {
                 // Calls of an earlier login may still use the connections that this closes.
                 try await faults.simulator.closeConnections()
                 let asked = try await faults.simulator.requestCount {
-                    faults.expectAllSignedIn([try await faults.logIn(visitor, at: faults.instances[0])])
+                    faults.expectAllLoggedIn([try await faults.logIn(visitor, at: faults.instances[0])])
                 }
                 // A connection that ends before its request arrived does not count a request.
                 #expect(asked == (["accept", "firstBytes"].contains(moment) ? 2 : 3))

@@ -71,7 +71,7 @@ extension FaultTests {
                 #expect(asked == victims.count * 2, "no question is repeated, and none left out")
             }
             try await faults.simulator.heal()
-            faults.expectAllSignedIn([try await faults.logIn(regular, at: instance)])
+            faults.expectAllLoggedIn([try await faults.logIn(regular, at: instance)])
             try await faults.checkInvariants()
         }
     }

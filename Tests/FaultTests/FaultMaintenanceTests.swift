@@ -16,9 +16,9 @@ extension FaultTests {
         )
         /// A fast pace that still leaves two processors time for logins.
         private static let environment = [
-            "FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100",
-            "FEDERATION_UPKEEP_CHECKS_PER_SECOND": PackageLayout.drivesRelease ? "400" : "150",
-            "FEDERATION_UPKEEP_LEASE_MILLISECONDS": "10000",
+            "FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "100",
+            "FEDERATION_MAINTENANCE_CHECKS_PER_SECOND": PackageLayout.drivesRelease ? "400" : "150",
+            "FEDERATION_MAINTENANCE_LEASE_MILLISECONDS": "10000",
         ]
 
         private static func subject(_ index: Int) -> String { String(20_000_000_000_000_000 + index) }

@@ -22,7 +22,7 @@ extension FaultTests {
         func pairs() async throws {
             for visitor in try await faults.newcomers(100) {
                 let attempts = try await faults.logIn([visitor, visitor])
-                faults.expectAllSignedIn(attempts)
+                faults.expectAllLoggedIn(attempts)
                 let signedIn = attempts.compactMap(\.signedIn)
                 #expect(Set(signedIn.map(\.objectID)).count == 1)
                 #expect(signedIn.filter(\.created).count == 1)
@@ -35,7 +35,7 @@ extension FaultTests {
             let before = try await counts()
             let visitors = try await faults.newcomers(25)
             let attempts = try await faults.logIn(visitors.flatMap { Array(repeating: $0, count: 8) })
-            faults.expectAllSignedIn(attempts)
+            faults.expectAllLoggedIn(attempts)
             #expect(attempts.count == 200)
             let after = try await counts()
             #expect(after.users - before.users == 25)
@@ -52,7 +52,7 @@ extension FaultTests {
             let before = try await counts()
             let visitor = try await faults.newcomers(1)[0]
             let attempts = try await faults.logIn(Array(repeating: visitor, count: 1000))
-            faults.expectAllSignedIn(attempts)
+            faults.expectAllLoggedIn(attempts)
             let after = try await counts()
             #expect(after.users - before.users == 1)
             #expect(after.identities - before.identities == 1)
@@ -69,7 +69,7 @@ extension FaultTests {
         func thousandPeople() async throws {
             let before = try await counts()
             let attempts = try await faults.logIn(try await faults.newcomers(1000))
-            faults.expectAllSignedIn(attempts)
+            faults.expectAllLoggedIn(attempts)
             let after = try await counts()
             #expect(after.users - before.users == 1000)
             #expect(after.identities - before.identities == 1000)
@@ -171,7 +171,7 @@ extension FaultTests {
             for visitor in try await faults.newcomers(40) {
                 for instance in faults.instances { attempts.append(try await faults.logIn(visitor, at: instance)) }
             }
-            faults.expectAllSignedIn(attempts)
+            faults.expectAllLoggedIn(attempts)
             // One of three inserts met a collision, and no retry did.
             #expect(try await faults.instances[0].value("select last_value from collisions") == "119")
             try await faults.database.psql("drop function collide cascade; drop sequence collisions")

@@ -48,7 +48,7 @@ extension FaultTests {
             let rows = try await faults.database.psql("select 1 from demo.identities where subject = '\(visitor.id)'")
             #expect(rows.isEmpty, "a login that failed wrote something")
             // Malformed responses for one user do not open the circuit breaker.
-            faults.expectAllSignedIn([try await faults.logIn(visitor, at: faults.instances[0])])
+            faults.expectAllLoggedIn([try await faults.logIn(visitor, at: faults.instances[0])])
         }
 
         @Test("F-05: several hundred mutated replies make no one else of a person, and no instance fall")

@@ -115,7 +115,7 @@ extension FaultTests {
             let (locks, statements) = (ended(by: "55P03", at: instance), ended(by: "57014", at: instance))
             try await faults.database.whileLocked(lock) {
                 async let attempt = faults.logIn(victim, at: instance)
-                faults.expectAllSignedIn(try await faults.logIn(others, at: instance), "nobody else waits")
+                faults.expectAllLoggedIn(try await faults.logIn(others, at: instance), "nobody else waits")
                 faults.expectAllRefused([try await attempt], ["store_unavailable"])
                 try await eventually("the limit of a lock is said to have ended it, not that of a statement") {
                     ended(by: "55P03", at: instance) > locks
@@ -124,14 +124,14 @@ extension FaultTests {
             }
             try await whileSessions(of: [victim], sleep: 60) {
                 async let attempt = faults.logIn(victim, at: instance)
-                faults.expectAllSignedIn(try await faults.logIn(others, at: instance), "nobody else waits")
+                faults.expectAllLoggedIn(try await faults.logIn(others, at: instance), "nobody else waits")
                 faults.expectAllRefused([try await attempt], ["store_unavailable"])
                 try await eventually("the limit of a statement is said to have ended it") {
                     ended(by: "57014", at: instance) > statements
                 }
                 note("F-29b", "503 at a statement without end after", try await attempt.elapsed)
             }
-            faults.expectAllSignedIn([try await faults.logIn(victim, at: instance)])
+            faults.expectAllLoggedIn([try await faults.logIn(victim, at: instance)])
             #expect(try await instance.metric(lost) == before, "a limit ends a statement, not its connection")
             try await faults.checkInvariants()
         }

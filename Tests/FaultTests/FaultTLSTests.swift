@@ -92,7 +92,7 @@ extension FaultTests {
         @Test("F-09: a name that does not exist refuses the login in time; everything else works")
         func unknownName() async throws {
             let visitor = try await faults.newcomers(1)[0]
-            let session = try await faults.instances[0].signIn(try await faults.regulars(1)[0])
+            let session = try await faults.instances[0].loggedIn(try await faults.regulars(1)[0])
             try await faults.withInstance(["FEDERATION_GRAPH_URL": "https://does-not-exist.invalid"]) { instance in
                 try await instance.expectNothingWritten {
                     async let attempts = faults.logIn([visitor, visitor, visitor], at: instance)

@@ -22,7 +22,7 @@ extension FuzzTarget {
             return false
         }
         let clause = filter.clause
-        if clause.utf8.count <= WhereClause.mostBytes {
+        if clause.utf8.count <= WhereClause.maxBytes {
             let again = try? WhereClause.read(clause, column: column)
             try promise("what is written is read as the same: \(clause)", again == filter)
         }
@@ -80,14 +80,14 @@ extension UserFilter {
         case .all(let parts): parts.map { $0.operand(besides: .all([])) }.joined(separator: " and ")
         case .not(.isNull(let column)): "\(column.quoted) is not null"
         case .not(.isOne(let column, let values)): "\(column.quoted) not in (\(values.list))"
-        case .not(.between(let column, let least, let most)):
-            "\(column.quoted) not between \(least.literal) and \(most.literal)"
+        case .not(.between(let column, let least, let max)):
+            "\(column.quoted) not between \(least.literal) and \(max.literal)"
         case .not(.like(let column, let pattern)): "\(column.quoted) not like \(Statement.quoted(literal: pattern))"
         case .not(let filter): "not \(filter.operand(besides: self))"
         case .isNull(let column): "\(column.quoted) is null"
         case .isOne(let column, let values): "\(column.quoted) in (\(values.list))"
-        case .between(let column, let least, let most):
-            "\(column.quoted) between \(least.literal) and \(most.literal)"
+        case .between(let column, let least, let max):
+            "\(column.quoted) between \(least.literal) and \(max.literal)"
         case .like(let column, let pattern): "\(column.quoted) like \(Statement.quoted(literal: pattern))"
         case .comparison(let column, let sign, let value): "\(column.quoted) \(sign.text) \(value.literal)"
         case .hasRole: ""

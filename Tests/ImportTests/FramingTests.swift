@@ -48,9 +48,9 @@ struct FramingTests {
             trace("a,b\n1,2\n3,\"\n4,5\n6,7\n", of: .csv).last
                 == "3: a quotation mark that opens on line 3 is never closed, so the rest of the file is no record"
         )
-        let quotes = "\"" + String(repeating: "\"\"", count: RecordStream.mostBytes + 1) + "\""
+        let quotes = "\"" + String(repeating: "\"\"", count: RecordStream.maxBytes + 1) + "\""
         #expect(trace("a,b\n\(quotes),1\n2,3\n", of: .csv) == ["2: it has more than 1048576 bytes", "3: 2|3"])
-        let long = String(repeating: "x", count: RecordStream.mostBytes + 1)
+        let long = String(repeating: "x", count: RecordStream.maxBytes + 1)
         #expect(trace("a,b\n\(long),1\n2,3\n", of: .csv) == ["2: it has more than 1048576 bytes", "3: 2|3"])
     }
 
@@ -78,7 +78,7 @@ struct FramingTests {
         #expect(trace("[{},", of: .auth0) == ["unreadable: it ends in the middle of its list, so it is not whole"])
         #expect(trace("id,email\n1,a@b.de", of: .supabase) == ["2: 1|a@b.de"])
         #expect(trace("id,email\n", of: .firebase) == ["unreadable: it is no JSON"])
-        let long = "{\"a\": \"" + String(repeating: "x", count: RecordStream.mostBytes) + "\"}"
+        let long = "{\"a\": \"" + String(repeating: "x", count: RecordStream.maxBytes) + "\"}"
         #expect(trace("[\(long), {}]", of: .auth0) == ["1: it has more than 1048576 bytes", "1: {}"])
         #expect(trace("\(long)\n{}", of: .ndjson) == ["1: it has more than 1048576 bytes", "2: {}"])
     }

@@ -8,9 +8,9 @@ import Testing
 struct AdmissionTests {
     @Test("many of several applications pass, never more at once than there are places, and all places are free again")
     func concurrent() async throws {
-        let admission = Admission(.init(logins: 10_000, writes: 4...8, patience: .seconds(60), mostWaiting: 10_000))
+        let admission = Admission(.init(logins: 10_000, writes: 4...8, timeout: .seconds(60), maxWaiting: 10_000))
         let names = try ["shop", "game", "news"].map { try configured($0) }
-        let most = await withThrowingTaskGroup(of: Int.self) { group in
+        let highest = await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<3000 {
                 group.addTask {
                     try await admission.admit(names[number % 3].id) { () throws(Failure) in
@@ -22,13 +22,13 @@ struct AdmissionTests {
                     }
                 }
             }
-            var most = 0
+            var highest = 0
             while let result = await group.nextResult() {
-                if case .success(let underWay) = result { most = max(most, underWay) }
+                if case .success(let underWay) = result { highest = max(highest, underWay) }
             }
-            return most
+            return highest
         }
-        #expect((1...8).contains(most))
+        #expect((1...8).contains(highest))
         let end = admission.statistics
         #expect(end.logins.underWay == 0 && end.writes.underWay == 0 && end.writes.waiting == 0)
         #expect(end.refused.logins == 0 && end.refused.writes == 0)
@@ -36,7 +36,7 @@ struct AdmissionTests {
 
     @Test("who waits for a place that nobody gives back is refused, and nothing is done for them")
     func refused() async throws {
-        let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
+        let admission = Admission(.init(writes: 1...1, timeout: .milliseconds(50)))
         let shop = try configured("shop")
         let running = Task { await admission.run() }
         defer { running.cancel() }
@@ -55,7 +55,7 @@ struct AdmissionTests {
 
     @Test("who waited behind writes that found no database is told of that, until one finds it")
     func away() async throws {
-        let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
+        let admission = Admission(.init(writes: 1...1, timeout: .milliseconds(50)))
         let shop = try configured("shop")
         let running = Task { await admission.run() }
         defer { running.cancel() }
@@ -78,7 +78,7 @@ struct AdmissionTests {
 
     @Test("each database has a room of its own: one that is full, or away, keeps nobody from the others")
     func rooms() async throws {
-        let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
+        let admission = Admission(.init(writes: 1...1, timeout: .milliseconds(50)))
         let variable: DatabaseVariable = try #require(DatabaseVariable("GAME_DATABASE_URL"))
         let (game, news) = (try configured("game", at: variable), try configured("news", at: variable))
         let shop = try configured("shop")
@@ -120,7 +120,7 @@ struct AdmissionTests {
 
     @Test("when writes of an application wait for too long, its logins are refused before anything is done for them")
     func door() async throws {
-        let admission = Admission(.init(logins: 100, writes: 1...1, patience: .milliseconds(150)))
+        let admission = Admission(.init(logins: 100, writes: 1...1, timeout: .milliseconds(150)))
         let (shop, game) = (try configured("shop"), try configured("game"))
         let running = Task { await admission.run() }
         defer { running.cancel() }
@@ -155,10 +155,10 @@ struct AdmissionTests {
     )
     func lessons(_ waits: Waits) async throws {
         let admission = Admission(
-            .init(logins: 40, writes: 1...1, patience: .milliseconds(20), mostWaiting: waits == .forNoRoom ? 1 : 100)
+            .init(logins: 40, writes: 1...1, timeout: .milliseconds(20), maxWaiting: waits == .forNoRoom ? 1 : 100)
         )
         let (shop, game) = (try configured("shop"), try configured("game"))
-        let places = Admission.fewestLogins + 2
+        let places = Admission.minLogins + 2
         let (end, left) = (NIOLockedValueBox<ContinuousClock.Instant?>(nil), NIOLockedValueBox(places))
         @Sendable func isOver() -> Bool { end.withLockedValue { $0.map { $0 <= .now } ?? false } }
         let (all, finish) = (Gate(), Gate())

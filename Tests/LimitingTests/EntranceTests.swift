@@ -57,18 +57,18 @@ struct EntranceTests {
         var now = ContinuousClock.now
         Self.note(from: &now) { entrance.observe(wait: .seconds(1), of: shop, at: $0) }
         for _ in 0..<69 { entrance.leave(shop, from: "server") }
-        func most() -> Int {
+        func max() -> Int {
             let entered = (0..<100).count { _ in entrance.enter(shop, from: "server") }
             for _ in 0..<entered { entrance.leave(shop, from: "server") }
             return entered
         }
-        let shrunk = most()
+        let shrunk = max()
         #expect((30...60).contains(shrunk))
         Self.note(from: &now) {
-            _ = most()
+            _ = max()
             entrance.observe(wait: .zero, of: shop, at: $0)
         }
-        #expect(most() > shrunk)
+        #expect(max() > shrunk)
     }
 
     @Test("whoever floods it leaves places for those who have less than their share")

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("A fair queue")
 struct FairQueueTests {
-    private static func queue(width: Int, most: Int = 1000) -> FairQueue {
-        FairQueue(width: width, most: most, refusal: Failure(.overloaded, "Busy.", retryAfter: 1))
+    private static func queue(width: Int, max: Int = 1000) -> FairQueue {
+        FairQueue(width: width, max: max, refusal: Failure(.overloaded, "Busy.", retryAfter: 1))
     }
 
     /// Holds the only place while `body` runs, or until it calls `release`.
@@ -35,12 +35,12 @@ struct FairQueueTests {
     func width() async throws {
         let queue = Self.queue(width: 3)
         let shop = try application("shop")
-        let inside = NIOLockedValueBox((now: 0, most: 0, all: 0))
+        let inside = NIOLockedValueBox((now: 0, max: 0, all: 0))
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
                 group.addTask {
                     _ = try? await queue.pass(of: shop, before: .now + .seconds(60)) { () throws(Failure) in
-                        inside.withLockedValue { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.all + 1) }
+                        inside.withLockedValue { $0 = ($0.now + 1, Swift.max($0.max, $0.now + 1), $0.all + 1) }
                         await Task.yield()
                         inside.withLockedValue { $0.now -= 1 }
                         if number.isMultiple(of: 7) { throw Failure.sessionInvalid }
@@ -48,9 +48,9 @@ struct FairQueueTests {
                 }
             }
         }
-        let (now, most, all) = inside.withLockedValue(\.self)
+        let (now, max, all) = inside.withLockedValue(\.self)
         #expect(now == 0 && all == 500)
-        #expect((1...3).contains(most))
+        #expect((1...3).contains(max))
         #expect(queue.statistics == (0, 0) && queue.isIdle(shop))
     }
 
@@ -105,7 +105,7 @@ struct FairQueueTests {
 
     @Test("in a full queue whoever has most waiting makes room for whoever has least")
     func room() async throws {
-        let queue = Self.queue(width: 1, most: 4)
+        let queue = Self.queue(width: 1, max: 4)
         let (shop, game) = (try application("shop"), try application("game"))
         let outcomes = NIOLockedValueBox<[String: Int]>([:])
         @Sendable func pass(_ application: ApplicationID, _ source: String) async {

@@ -61,7 +61,7 @@ struct TokenBucketsTests {
 
     @Test("the number of buckets is bounded; those that are known go on, and newcomers share one")
     func bound() {
-        var buckets = TokenBuckets(most: 100)
+        var buckets = TokenBuckets(max: 100)
         let rate = Rate(1, per: .minute, burst: 2)
         for key in 0..<100 { #expect(buckets.take(from: key, policy: 0, by: rate, at: 0) == nil) }
         let newcomers = (1000..<2000).count { buckets.take(from: $0, policy: 0, by: rate, at: 1) == nil }
@@ -77,7 +77,7 @@ struct TokenBucketsTests {
 
     @Test("newcomers of one policy use up nothing of another's")
     func newcomersOfPolicies() {
-        var buckets = TokenBuckets(most: 1)
+        var buckets = TokenBuckets(max: 1)
         let rate = Rate(1, per: .hour, burst: 1)
         #expect(buckets.take(from: 0, policy: 0, by: rate, at: 0) == nil)
         let first = (1..<100).count { buckets.take(from: $0, policy: 0, by: rate, at: 1) == nil }

@@ -7,7 +7,7 @@ struct WaitingRoomTests {
     private static func room(
         _ places: ClosedRange<Int> = 1...8,
         rest: Int? = nil,
-        most: Int = 100
+        max: Int = 100
     ) -> WaitingRoom<String> {
         WaitingRoom(
             limit: AdaptiveLimit(
@@ -16,9 +16,9 @@ struct WaitingRoomTests {
                 target: .milliseconds(250),
                 interval: .milliseconds(500)
             ),
-            fewestOfOne: 1,
-            patience: .seconds(1),
-            most: most
+            minOfOne: 1,
+            timeout: .seconds(1),
+            max: max
         )
     }
 
@@ -89,7 +89,7 @@ struct WaitingRoomTests {
     }
 
     @Test("who has waited for too long is told so, and those behind keep their turn")
-    func patience() throws {
+    func timeout() throws {
         var room = Self.room(4...4)
         let (shop, game) = (try application("shop"), try application("game"))
         for _ in 0..<3 { #expect(room.enter(shop, at: start) == true) }
@@ -107,7 +107,7 @@ struct WaitingRoomTests {
 
     @Test("so many wait, and one more does not")
     func bounded() throws {
-        var room = Self.room(1...1, most: 3)
+        var room = Self.room(1...1, max: 3)
         let shop = try application("shop")
         #expect(room.enter(shop, at: start) == true)
         for number in 0..<3 { #expect(room.arrive("\(number)", of: shop, at: start) == .waiting) }
@@ -131,7 +131,7 @@ struct WaitingRoomTests {
 
     @Test("where the room is full, the last one of whoever has most gives way to whoever has least")
     func fullRoom() throws {
-        var room = Self.room(1...1, most: 5)
+        var room = Self.room(1...1, max: 5)
         let (shop, game) = (try application("shop"), try application("game"))
         #expect(room.enter(shop, at: start) == true)
         for number in 1...5 { #expect(room.arrive("a\(number)", of: shop, from: "a", at: start) == .waiting) }
@@ -153,7 +153,7 @@ struct WaitingRoomTests {
     }
 
     @Test("who says how long to wait waits so long, whoever stands in front")
-    func ownPatience() throws {
+    func ownTimeout() throws {
         var room = Self.room(1...1)
         let shop = try application("shop")
         #expect(room.enter(shop, at: start) == true)

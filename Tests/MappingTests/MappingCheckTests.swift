@@ -41,7 +41,7 @@ struct MappingCheckTests {
         arguments: [
             (
                 #"{"locaton.nam": "city"}"#,
-                #"mapping[0] ("locaton.nam" to "city"): locaton is no known field of Facebook (did you mean location.name?): every login is refused if Facebook does not have it."#
+                #"mapping[0] ("locaton.nam" to "city"): locaton is not a known field of Facebook (did you mean location.name?): every login is refused if Facebook does not have it."#
             ),
             (
                 #"{"location.nam": "city"}"#,
@@ -51,7 +51,7 @@ struct MappingCheckTests {
             (#"[{"from": "Hi {first_nam}", "to": "city"}]"#, "(did you mean first_name?)"),
             (#"{"friends.data.nme": "city"}"#, "(did you mean friends.data.name?)"),
             (#"{"picture.dta.url": "city"}"#, "(did you mean picture.data.url?)"),
-            (#"{"xyzzy": "city"}"#, "xyzzy is no"),
+            (#"{"xyzzy": "city"}"#, "xyzzy is not"),
         ]
     )
     func doubtful(mapping: String, text: String) throws {

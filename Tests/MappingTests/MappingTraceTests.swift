@@ -72,7 +72,7 @@ struct MappingTraceTests {
         #expect(entry.why.hasSuffix("."))
     }
 
-    /// The sync rules that `SignInStatement` has as SQL, for a profile that gives the text `new`.
+    /// The sync rules that `LoginStatement` has as SQL, for a profile that gives the text `new`.
     @Test(
         "a repeated login: the rule of sync decides",
         arguments: [

@@ -200,7 +200,7 @@ struct ProfileBoundaryTests {
         let failure = try #require(try scenario.failure(#"{"email":"canary@b@c"}"#))
         #expect(failure.reason == .profileIncomplete)
         #expect(failure.details["leftOut"] == .string("notAnEmail") && failure.details["field"] == .string("email"))
-        #expect(failure.message.contains("no e-mail address"))
+        #expect(failure.message.contains("not an e-mail address"))
         #expect(!"\(failure)".contains("canary"))
         let entry = try #require(try scenario.trace(#"{"email":"canary@b@c"}"#).entries.first)
         #expect(entry.outcome == .refused && entry.why == failure.message)
@@ -221,7 +221,7 @@ struct ProfileBoundaryTests {
              "picture":{"data":{"url":"https://a.example/?access_token=canary"}}}
             """#
         let user = try User.having([("email", .text("ann@example.com"))])
-        for (user, rest) in [(nil, "The property is empty."), (user, "The property stays as it is.")]
+        for (user, rest) in [(nil, "The property is empty."), (user, "The property is unchanged.")]
             as [(User?, String)]
         {
             let entries = try scenario.trace(profile, user: user).entries
@@ -230,7 +230,7 @@ struct ProfileBoundaryTests {
             #expect(entries.map(\.field) == ["email", "last_name", "picture.data.url", "location.name"])
             #expect(
                 entries[0].why
-                    == "What the profile has as \"email\" is left out, since it is no e-mail address. \(rest)"
+                    == "The value of \"email\" in the profile is left out, because it is not an e-mail address. \(rest)"
             )
             #expect(entries[0].json.object?["leftOut"] == .string("notAnEmail"))
             #expect(!entries.contains { $0.json.text.contains("canary") })

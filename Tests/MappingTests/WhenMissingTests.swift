@@ -127,7 +127,7 @@ struct WhenMissingTests {
         #expect(entry.value == nil)
         #expect(entry.current == current.map(PropertyValue.integer))
         #expect(entry.field == "age_range")
-        #expect(entry.why.contains("What the profile has as \"age_range\" does not give the entry a value."))
+        #expect(entry.why.contains("The value of \"age_range\" in the profile gives the entry no value."))
         #expect(entry.why.contains(why), "\(entry.why)")
     }
 

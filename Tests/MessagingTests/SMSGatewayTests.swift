@@ -86,7 +86,7 @@ struct SMSGatewayTests {
             #expect(message.id == Self.id.description && message.application == "demo" && message.language == "en")
             #expect(message.to == "+41791234567" && message.code == "123456" && message.time == Int(Self.now))
             #expect(
-                message.text == "123456 is your code for Demo. Do not give it to anybody.\n\n@shop.example #123456"
+                message.text == "123456 is your code for Demo. Do not share it with anyone.\n\n@shop.example #123456"
             )
             let request = try #require(simulator.requests(path: "sms").first)
             #expect(request.method == "POST" && request.header("content-type") == "application/json")

@@ -27,8 +27,8 @@ struct TextMessageTests {
         let message = try message(locale: locale)
         #expect(message.language == language)
         let texts = [
-            "de": "012345 ist Ihr Code für Demo. Geben Sie ihn niemandem weiter.",
-            "en": "012345 is your code for Demo. Do not give it to anybody.",
+            "de": "012345 ist Ihr Code für Demo. Geben Sie ihn nicht weiter.",
+            "en": "012345 is your code for Demo. Do not share it with anyone.",
         ]
         #expect(message.text.reveal() == texts[language])
     }
@@ -36,8 +36,8 @@ struct TextMessageTests {
     @Test("a link says who invites, in one line, in the reader's language")
     func link() throws {
         for (locale, sentence) in [
-            ("de_CH", "Demo  x lädt Sie ein, ein Konto zu eröffnen: "),
-            ("fr", "Demo  x invites you to open an account: "),
+            ("de_CH", "Demo  x lädt Sie ein, ein Konto zu erstellen: "),
+            ("fr", "Demo  x invites you to create an account: "),
         ] {
             let message = TextMessage(
                 invitingBy: Secret("https://users.example.com/demo/invitation?token=T"),

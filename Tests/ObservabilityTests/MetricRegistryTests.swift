@@ -99,7 +99,7 @@ struct MetricRegistryTests {
 
     @Test("beyond so many sets of labels all others are counted together, whatever they are")
     func bounded() {
-        let family = MetricFamily("a_total", .counter, "A.", labels: ["l"], most: 3)
+        let family = MetricFamily("a_total", .counter, "A.", labels: ["l"], max: 3)
         let text = page([family]) { registry in
             for number in 0..<1000 {
                 Counter(label: "a_total", dimensions: [("l", "\(number)")], factory: registry).increment()

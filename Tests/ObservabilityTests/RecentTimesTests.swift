@@ -31,15 +31,15 @@ struct RecentTimesTests {
     @Test("they tell of an hour, and of all of it until then")
     func hour() {
         let times = RecentTimes(registry, of: ["part_seconds"], at: 0)
-        for look in 1...RecentTimes.most - 1 {
+        for look in 1...RecentTimes.max - 1 {
             record(50)
             times.look(at: Int64(look))
         }
-        #expect(count(times) == RecentTimes.most - 1 && times.since == 0)
+        #expect(count(times) == RecentTimes.max - 1 && times.since == 0)
         record(50)
         times.look(at: 100)
         // Observations before the second look are older than an hour.
-        #expect(count(times) == RecentTimes.most - 1 && times.since == 1)
+        #expect(count(times) == RecentTimes.max - 1 && times.since == 1)
     }
 
     @Test(

@@ -11,7 +11,7 @@ struct RepetitionsTests {
 
     @Test("each kind has a second of its own, which begins with its first line")
     func windows() {
-        var repetitions = Repetitions(most: 2)
+        var repetitions = Repetitions(max: 2)
         #expect(repetitions.count(Self.login, at: Self.at(0)) == .written)
         #expect(repetitions.count(Self.login, at: Self.at(900)) == .written)
         #expect(repetitions.count(Self.login, at: Self.at(950)) == .leftOut(isFirst: true))
@@ -24,7 +24,7 @@ struct RepetitionsTests {
 
     @Test("no count is lost: of however many lines, those that are written and those that are told add up")
     func sums() {
-        var repetitions = Repetitions(most: 3)
+        var repetitions = Repetitions(max: 3)
         var written = 0
         var told = 0
         for step in 0..<5000 {
@@ -38,7 +38,7 @@ struct RepetitionsTests {
 
     @Test("what was left out is told by kind, once, and asked for once")
     func told() {
-        var repetitions = Repetitions(most: 1)
+        var repetitions = Repetitions(max: 1)
         for kind in [Self.login, Self.other] {
             for _ in 0..<3 { _ = repetitions.count(kind, at: Self.at(0)) }
         }

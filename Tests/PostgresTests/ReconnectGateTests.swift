@@ -50,9 +50,9 @@ struct ReconnectGateTests {
             attempts.append(millisecond)
             gate.failed(now: at(millisecond), chance: 1)
         }
-        let most = (0..<9_000).map { start in attempts.count { $0 >= start && $0 < start + 1000 } }.max() ?? 0
-        #expect(most <= 10)
-        #expect(most > 1)
+        let max = (0..<9_000).map { start in attempts.count { $0 >= start && $0 < start + 1000 } }.max() ?? 0
+        #expect(max <= 10)
+        #expect(max > 1)
     }
 
     @Test("of several attempts that fail together the first one counts")

@@ -37,7 +37,7 @@ extension Deployment {
     }
 
     /// Logs in with a password and requires success.
-    func logIn(_ email: String, password: String = password, to document: Document? = nil) async throws -> SignedIn {
+    func logIn(_ email: String, password: String = password, to document: Document? = nil) async throws -> LoginResult {
         let body = #"{"login": "\#(email)", "password": "\#(password)"}"#
         return try signedIn(try await send("POST", "users/login", body, to: document))
     }

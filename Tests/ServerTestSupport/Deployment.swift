@@ -17,7 +17,7 @@ import TestSupport
 ///     @Test("a user logs in")
 ///     func login() async throws {
 ///         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
-///         let signedIn = try await deployment.signIn(ann)
+///         let signedIn = try await deployment.loggedIn(ann)
 ///         #expect(signedIn.created)
 ///     }
 /// }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// A login with a response of 200.
-struct SignedIn: Sendable {
+struct LoginResult: Sendable {
     /// The user object of the response.
     let user: JSONObject
     let reply: HTTPReply
@@ -74,13 +74,13 @@ extension Deployment {
     }
 
     /// Logs a user in and requires success.
-    func signIn(
+    func loggedIn(
         _ visitor: Visitor,
         mapping: String? = nil,
         to document: Document? = nil,
         headers: [(String, String)] = [],
         sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> SignedIn {
+    ) async throws -> LoginResult {
         let reply = try await login(visitor, mapping: mapping, to: document, headers: headers)
         return try signedIn(reply, sourceLocation: sourceLocation)
     }
@@ -90,16 +90,16 @@ extension Deployment {
     /// - Returns: The ids of the users in the responses.
     func signInAtOnce(_ visitor: Visitor, times: Int) async throws -> Set<String> {
         try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<times { group.addTask { try await signIn(visitor).objectID } }
+            for _ in 0..<times { group.addTask { try await loggedIn(visitor).objectID } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
     }
 
     /// Requires that a response is a successful login.
-    func signedIn(_ reply: HTTPReply, sourceLocation: SourceLocation = #_sourceLocation) throws -> SignedIn {
+    func signedIn(_ reply: HTTPReply, sourceLocation: SourceLocation = #_sourceLocation) throws -> LoginResult {
         try #require(reply.status == 200, "\(reply.text)", sourceLocation: sourceLocation)
         let user = try #require(JSON.object(reply.text), sourceLocation: sourceLocation)
-        return SignedIn(user: user, reply: reply)
+        return LoginResult(user: user, reply: reply)
     }
 
     /// Sends a `GET` with a session.

@@ -2,7 +2,7 @@ import Encodings
 import Testing
 import TestSupport
 
-/// The error table of docs/api.md#errors, written independently.
+/// The error table of docs/api/errors.md, written independently.
 private let problems: [String: (code: Int64, status: Int)] = [
     "malformed_request": (8001, 400),
     "query_invalid": (1017, 400), "query_forbidden": (1013, 403), "creation_forbidden": (1002, 403),
@@ -62,7 +62,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "reauthentication_required": (8161, 403),
     "guest_invalid": (8162, 400),
     "second_factor_required": (8180, 401), "second_factor_enrolment_required": (8181, 401),
-    "second_factor_invalid": (8182, 401), "pending_sign_in_invalid": (8183, 401),
+    "second_factor_invalid": (8182, 401), "pending_login_invalid": (8183, 401),
     "second_factor_reauthentication_required": (8184, 403), "factor_not_offered": (8185, 400),
     "too_many_factors": (8186, 409), "last_factor": (8187, 409), "code_not_delivered": (8188, 503),
     "passkey_invalid": (8189, 400),
@@ -77,7 +77,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "object_login_forbidden": (2014, 403),
     "server_key_required": (3054, 403),
     "identity_taken": (8170, 409),
-    "last_way_in": (8171, 409),
+    "last_login_method": (8171, 409),
     "tokens_off": (8172, 400),
     "operator_token_invalid": (8200, 401),
     "operator_forbidden": (8201, 403),

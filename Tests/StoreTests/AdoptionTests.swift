@@ -35,9 +35,9 @@ struct AdoptionTests {
     @Test("logins create rows and write them, and the table's defaults and the service's hold")
     func logins() async throws {
         try await Tenant.lendAdopted { tenant in
-            let created = try await tenant.signIn("1", writing: .text("a"), to: "nick", .untilEdited)
+            let created = try await tenant.login("1", writing: .text("a"), to: "nick", .untilEdited)
             #expect(created.created && created.user.value("nick") == .text("a"))
-            let again = try await tenant.signIn("1", writing: .text("b"), to: "nick", .untilEdited)
+            let again = try await tenant.login("1", writing: .text("b"), to: "nick", .untilEdited)
             #expect(!again.created && again.user.objectID == created.user.objectID)
             #expect(again.user.value("nick") == .text("b") && again.user.updated != nil)
             let row = try await tenant.database.psql(
@@ -57,7 +57,7 @@ struct AdoptionTests {
     @Test("a row that goes takes its identities and sessions along, whoever deletes it")
     func deletion() async throws {
         try await Tenant.lendAdopted { tenant in
-            _ = try await tenant.signIn("1", writing: .text("a"), to: "nick", .always)
+            _ = try await tenant.login("1", writing: .text("a"), to: "nick", .always)
             try await tenant.database.psql("delete from \(Tenant.adopted) where alias = 'a'")
             #expect(try await tenant.count("identities") == "0")
             #expect(try await tenant.count("sessions") == "0")
@@ -68,7 +68,7 @@ struct AdoptionTests {
     func refusals() async throws {
         try await Tenant.lendAdopted { tenant in
             func refusal(_ name: String, _ value: PropertyValue) async -> Failure? {
-                await #expect(throws: Failure.self) { try await tenant.signIn("2", writing: value, to: name, .always) }
+                await #expect(throws: Failure.self) { try await tenant.login("2", writing: value, to: name, .always) }
             }
             let negative = await refusal("points", .integer(-1))
             #expect(negative?.reason == .constraintViolation)
@@ -81,7 +81,7 @@ struct AdoptionTests {
                 password: StoredPassword(
                     objectID: ObjectID(UUID()),
                     login: "ann@example.com",
-                    hash: SealedSecret(bytes: [1], keyID: "key")
+                    hash: EncryptedSecret(bytes: [1], keyID: "key")
                 ),
                 status: .enabled,
                 given: GivenProperties()
@@ -102,14 +102,14 @@ struct AdoptionTests {
             try await tenant.change(.declareProperty(shoe))
             let shod = tenant.with(shoe)
             #expect(
-                try await shod.signIn("1", writing: .integer(42), to: "shoe", .untilEdited).user.value("shoe")
+                try await shod.login("1", writing: .integer(42), to: "shoe", .untilEdited).user.value("shoe")
                     == .integer(42)
             )
             try await tenant.change(.widenProperty(shoe.name, to: .string))
             try await tenant.change(.renameProperty(from: shoe.name, to: Tenant.named("boot")))
             let booted = tenant.with(Property(name: Tenant.named("boot"), type: .string))
             #expect(
-                try await booted.signIn("1", writing: .text("43"), to: "boot", .untilEdited).user.value("boot")
+                try await booted.login("1", writing: .text("43"), to: "boot", .untilEdited).user.value("boot")
                     == .text("43"),
                 "it is as the mapping wrote it"
             )
@@ -208,7 +208,7 @@ struct AdoptionTests {
             try await tenant.store.migrate()
             try await tenant.store.migrate()
             #expect(try await tenant.database.psql(shape) == before)
-            _ = try await tenant.signIn("1", writing: .text("a"), to: "nick", .always)
+            _ = try await tenant.login("1", writing: .text("a"), to: "nick", .always)
             try await tenant.change(.delete)
             #expect(try await tenant.database.psql("select count(*) from \(Tenant.adopted)") == [["1001"]])
             #expect(try await tenant.database.psql("select count(*) from federation.adopted_columns") == [["0"]])

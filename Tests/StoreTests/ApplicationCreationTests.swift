@@ -45,7 +45,7 @@ struct ApplicationCreationTests {
     @Test("a schema that another application left behind is taken over with its users")
     func ownTables() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: .integer(7), to: "points", .always)
+            _ = try await tenant.login(writing: .integer(7), to: "points", .always)
             try await tenant.database.psql("delete from federation.applications")
             let other = try #require(ApplicationID("other"))
             try await tenant.change(

@@ -65,8 +65,8 @@ struct AttemptTests {
     func lock() async throws {
         try await Tenant.lend { tenant in
             var tenant = tenant
-            tenant.application.settings.lock.failures = 3
-            tenant.application.settings.lock.seconds = 600
+            tenant.application.settings.lockout.failures = 3
+            tenant.application.settings.lockout.seconds = 600
             for _ in 1...3 { #expect(try await tenant.attempt(Self.keys(1)) == nil) }
             let wait = try #require(try await tenant.attempt(Self.keys(1)))
             #expect((590...600).contains(wait))
@@ -126,7 +126,7 @@ struct AttemptTests {
     func takenBack() async throws {
         try await Tenant.lend { tenant in
             for _ in 1...2 { #expect(try await tenant.attempt(Self.keys(1)) == nil) }
-            try await tenant.store.withdrawAttempt(for: Self.keys(1).counts(by: LoginLock()), of: tenant.application)
+            try await tenant.store.withdrawAttempt(for: Self.keys(1).counts(by: Lockout()), of: tenant.application)
             #expect(try await tenant.failures(of: Self.key(1)) == "1 1")
             #expect(try await tenant.failures(of: Self.key(200)) == "1 1")
             try await tenant.database.psql(
@@ -142,7 +142,7 @@ struct AttemptTests {
 
 extension Tenant {
     fileprivate func attempt(_ keys: AttemptKeys) async throws -> Int? {
-        try await store.countAttempt(for: keys.counts(by: application.settings.lock), of: application)?.seconds
+        try await store.countAttempt(for: keys.counts(by: application.settings.lockout), of: application)?.seconds
     }
 
     fileprivate func letWaitsPass() async throws {

@@ -9,20 +9,20 @@ struct BanTests {
     @Test("an identity of a disabled user who is erased logs nobody in, and writes nothing; its neighbours do")
     func erased() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn("1001", writing: nil, to: "nick", .always).user.objectID
-            let other = try await tenant.signIn("1002", writing: nil, to: "nick", .always).user.objectID
+            let id = try await tenant.login("1001", writing: nil, to: "nick", .always).user.objectID
+            let other = try await tenant.login("1002", writing: nil, to: "nick", .always).user.objectID
             _ = try await tenant.person(id, .setStatus(.disabled))
             _ = try await tenant.person(id, .erase(banningBy: Tenant.hash))
             _ = try await tenant.person(other, .erase(banningBy: Tenant.hash))
 
-            for use in [SignInStatement.Use.repeated, .once] {
+            for use in [LoginStatement.Use.repeated, .once] {
                 try await tenant.expectDisabled("1001", use)
             }
             for table in ["users", "identities", "sessions"] {
                 #expect(try await tenant.count(table) == "0", "\(table)")
             }
-            #expect(try await tenant.signIn("1002", writing: nil, to: "nick", .always).created)
-            #expect(try await tenant.signIn("10010", writing: nil, to: "nick", .always).created)
+            #expect(try await tenant.login("1002", writing: nil, to: "nick", .always).created)
+            #expect(try await tenant.login("10010", writing: nil, to: "nick", .always).created)
             let log = try await tenant.database.psql(
                 "select target, details -> 'to' ->> 'banned' from federation.audit_log where action = 'user.erase' order by id"
             )
@@ -33,7 +33,7 @@ struct BanTests {
     @Test("a login that waits for the erasure is refused as well")
     func waiting() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn("1001", writing: nil, to: "nick", .always).user.objectID
+            let id = try await tenant.login("1001", writing: nil, to: "nick", .always).user.objectID
             let hash = try Tenant.hash(Tenant.key("1001")).map {
                 String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
             }
@@ -54,10 +54,10 @@ struct BanTests {
     func linking() async throws {
         try await Tenant.lend { tenant in
             let hash = Tenant.randomHash()
-            let id = try await tenant.signIn("1", writing: nil, to: "nick", .always, hash: hash).user.objectID
+            let id = try await tenant.login("1", writing: nil, to: "nick", .always, hash: hash).user.objectID
             try await tenant.database.psql("update \(Tenant.schema).identities set provider = 'twitter'")
             try await tenant.ban("2")
-            let statement = SignInStatement(
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
@@ -65,7 +65,7 @@ struct BanTests {
             )
             func refusal(_ linking: LinkTarget) async -> Failure? {
                 await #expect(throws: Failure.self) {
-                    try await tenant.store.signIn(
+                    try await tenant.store.login(
                         try tenant.write("2", [], hash: hash),
                         by: statement,
                         linking: linking
@@ -91,7 +91,7 @@ struct BanTests {
 
             #expect(try await tenant.store.liftBans(of: one, in: tenant.application, by: Tenant.actor) == 1)
             #expect(try await tenant.store.liftBans(of: one, in: tenant.application, by: Tenant.actor) == 0)
-            #expect(try await tenant.signIn("1", writing: nil, to: "nick", .always).created)
+            #expect(try await tenant.login("1", writing: nil, to: "nick", .always).created)
             let log = try await tenant.database.psql(
                 "select target, details -> 'from' ->> 'identities' from federation.audit_log where action = 'user.ban.lift'"
             )
@@ -107,12 +107,12 @@ struct BanTests {
                 "select count(*) from \(Tenant.schema).single_use where kind = 'banned'"
             )
             #expect(left == [["0"]])
-            #expect(try await tenant.signIn("2", writing: nil, to: "nick", .always).created)
+            #expect(try await tenant.login("2", writing: nil, to: "nick", .always).created)
 
             let three = try await tenant.ban("3", keepingUser: true)
             try await tenant.expectDisabled("3")
             _ = try await tenant.person(three, .setStatus(.enabled))
-            #expect(try await tenant.signIn("3", writing: nil, to: "nick", .always).created)
+            #expect(try await tenant.login("3", writing: nil, to: "nick", .always).created)
         }
     }
 
@@ -123,7 +123,7 @@ struct BanTests {
             lenient.application.settings.banDays = 0
             try await lenient.ban("1")
             #expect(try await lenient.bans().isEmpty)
-            #expect(try await lenient.signIn("1", writing: nil, to: "nick", .always).created)
+            #expect(try await lenient.login("1", writing: nil, to: "nick", .always).created)
         }
     }
 
@@ -138,7 +138,7 @@ struct BanTests {
                 from generate_series(1, 20000) n
                 """
             )
-            let statement = SignInStatement(
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
@@ -161,8 +161,8 @@ struct BanTests {
 }
 
 extension Tenant {
-    fileprivate func person(_ id: ObjectID, _ change: PersonChange) async throws -> StoredPerson? {
-        try await store.change(id, of: application, by: Self.actor) { _ in change }.person
+    fileprivate func person(_ id: ObjectID, _ change: UserChange) async throws -> StoredUser? {
+        try await store.change(id, of: application, by: Self.actor) { _ in change }.stored
     }
 
     /// Creates a user, and then disables and erases the user.
@@ -170,7 +170,7 @@ extension Tenant {
     /// With `keepingUser`, the user has a password and loses only the identity, as at a deletion request of Facebook.
     @discardableResult
     func ban(_ subject: String, keepingUser: Bool = false) async throws -> ObjectID {
-        let id = try await signIn(subject, writing: nil, to: "nick", .always).user.objectID
+        let id = try await login(subject, writing: nil, to: "nick", .always).user.objectID
         _ = try await person(id, .setStatus(.disabled))
         guard keepingUser else {
             _ = try await person(id, .erase(banningBy: Self.hash))
@@ -203,10 +203,10 @@ extension Tenant {
 
     fileprivate func expectDisabled(
         _ subject: String,
-        _ use: SignInStatement.Use = .repeated,
+        _ use: LoginStatement.Use = .repeated,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        let statement = SignInStatement(
+        let statement = LoginStatement(
             application: application,
             provider: .facebook,
             tokens: nil,
@@ -222,7 +222,7 @@ extension Tenant {
         )
         let write = try write(subject, [], once: use == .once ? once : nil)
         let failure = await #expect(throws: Failure.self, sourceLocation: sourceLocation) {
-            try await store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+            try await store.login(write, by: statement, deadline: .now + .seconds(5)).get()
         }
         #expect(failure?.reason == .accountDisabled, sourceLocation: sourceLocation)
     }

@@ -27,7 +27,7 @@ struct ChangeLockTests {
                     while !Task.isCancelled {
                         // A task of its own lets the last login finish in spite of the cancellation.
                         let login = Task {
-                            try await tenant.signIn(String(3000 + person), writing: .text("a"), to: "steady", .always)
+                            try await tenant.login(String(3000 + person), writing: .text("a"), to: "steady", .always)
                         }
                         _ = try await login.value
                         logins += 1
@@ -113,7 +113,7 @@ struct ChangeLockTests {
                     for person in 1...8 {
                         group.addTask {
                             while !Task.isCancelled {
-                                _ = try? await tenant.signIn(String(person), writing: .text("a"), to: "nick", .always)
+                                _ = try? await tenant.login(String(person), writing: .text("a"), to: "nick", .always)
                             }
                         }
                     }
@@ -137,7 +137,7 @@ struct ChangeLockTests {
     )
     func largeTable(_ step: ConfigurationChange, _ advice: String) async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn("1", writing: .double(1), to: "ratio", .untilEdited)
+            _ = try await tenant.login("1", writing: .double(1), to: "ratio", .untilEdited)
             try await tenant.store.registerDynamicNames([Tenant.named("brought")], of: tenant.application.id)
             // Slow functions and triggers stand for a large table.
             try await tenant.database.psql(
@@ -198,14 +198,14 @@ struct ChangeLockTests {
         }
     }
 
-    @Test("changes, names that logins bring in, resealing and logins never end in a deadlock")
+    @Test("changes, names that logins bring in, re-encryption and logins never end in a deadlock")
     func noDeadlock() async throws {
         try await Tenant.lend { tenant in
             let tenant = try await tenant.withLoginProperty()
             let app = try #require(ProviderAppID("1"))
             try await tenant.change(
                 .setProvider(.facebook, kind: .facebook, enabled: true, options: .object([:])),
-                .setProviderApps(.facebook, [.init(id: app, secret: SealedSecret(bytes: [1], keyID: "k0"))])
+                .setProviderApps(.facebook, [.init(id: app, secret: EncryptedSecret(bytes: [1], keyID: "k0"))])
             )
             let contenders: @Sendable (inout PostgresConfiguration) -> Void = { $0.applicationName = "contenders" }
             try await withStore(tenant.database.url, configure: contenders) { store in
@@ -241,7 +241,7 @@ struct ChangeLockTests {
             group.addTask {
                 let formerKeys = ["key"] + (0..<30).map { "k\($0)" }
                 for number in 0..<30 {
-                    _ = try await tenant.store.reseal(
+                    _ = try await tenant.store.reencrypt(
                         .appSecrets,
                         of: nil,
                         notUnder: "k\(number)",
@@ -249,7 +249,7 @@ struct ChangeLockTests {
                         limit: 10,
                         by: Tenant.actor
                     ) { _ in
-                        SealedSecret(bytes: [2], keyID: "k\(number)")
+                        EncryptedSecret(bytes: [2], keyID: "k\(number)")
                     }
                 }
             }

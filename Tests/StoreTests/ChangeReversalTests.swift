@@ -118,7 +118,7 @@ struct ChangeReversalTests {
             _ = try await tenant.changeEmail(of: ann, to: "thief@example.com")
             try await tenant.database.psql("delete from \(Tenant.schema).passwords")
             let request = try await tenant.request("1001")
-            guard case .hindered("a link that takes the account back") = try await tenant.erase(request) else {
+            guard case .blocked("a link that takes the account back") = try await tenant.erase(request) else {
                 Issue.record("the erasure does not wait")
                 return
             }
@@ -313,7 +313,7 @@ extension Tenant {
         let notice = Notice(
             id: id,
             event: "\(id)",
-            content: SealedSecret(bytes: [], keyID: "key"),
+            content: EncryptedSecret(bytes: [], keyID: "key"),
             counts: [count],
             reversalHash: link
         )
@@ -377,7 +377,7 @@ extension Tenant {
     }
 
     private func password(of user: ObjectID, login: String) -> StoredPassword {
-        StoredPassword(objectID: user, login: login, hash: SealedSecret(bytes: [9], keyID: "key"))
+        StoredPassword(objectID: user, login: login, hash: EncryptedSecret(bytes: [9], keyID: "key"))
     }
 
     fileprivate func undo(_ link: [UInt8], of user: ObjectID, login: String) async throws -> UndoneChange? {

@@ -10,7 +10,7 @@ struct CheckOutcomeTests {
     private func lend(_ body: (Tenant, KeptIdentity) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             let tenant = tenant.keepingTokens()
-            try await tenant.signIn("1001", token: "first", expiresAt: 1_950_000_000)
+            try await tenant.login("1001", token: "first", expiresAt: 1_950_000_000)
             try await tenant.makeDue()
             try await body(tenant, try #require(try await tenant.claim().first))
         }
@@ -28,9 +28,9 @@ struct CheckOutcomeTests {
                 scopes: ["email", "user_birthday"],
                 dataAccessExpiresAt: 1_960_000_000,
                 expiresAt: 1_970_000_000,
-                replacement: SealedToken(
+                replacement: EncryptedToken(
                     kind: .access,
-                    secret: SealedSecret(bytes: Array("second".utf8), keyID: "other"),
+                    secret: EncryptedSecret(bytes: Array("second".utf8), keyID: "other"),
                     expiresAt: nil
                 )
             )
@@ -51,7 +51,7 @@ struct CheckOutcomeTests {
     @Test("whatever Facebook says of a token does not count for the one that a login has brought meanwhile")
     func superseded() async throws {
         try await lend { tenant, identity in
-            try await tenant.signIn("1001", token: "second")
+            try await tenant.login("1001", token: "second")
             let before = try await tenant.identity("to_jsonb(i) from \(Tenant.schema).identities i; --")
             #expect(try await tenant.store.noteStanding(.good, of: identity, in: tenant.application) == false)
             #expect(try await tenant.store.dropToken(of: identity, in: tenant.application) == false)
@@ -87,7 +87,7 @@ struct CheckOutcomeTests {
                     "concat_ws(' ', 'x', token, token_key_id, token_kind, token_expires, check_due, revoked, revoked_by)"
                 ) == "x"
             )
-            try await tenant.signIn("1001", token: "second")
+            try await tenant.login("1001", token: "second")
             #expect(try await dropped(stored.revision, identity) == false, "a login has brought another")
             #expect(try await tenant.count("sessions") == "2")
         }
@@ -123,7 +123,7 @@ struct CheckOutcomeTests {
     func revoked(endsSessions: Bool) async throws {
         try await lend { tenant, identity in
             // The user has a session by another identity; another session has the same subject at another app.
-            try await tenant.signIn("2002", token: "other")
+            try await tenant.login("2002", token: "other")
             try await tenant.database.psql(
                 """
                 update \(Tenant.schema).identities set object_id = (
@@ -153,7 +153,7 @@ struct CheckOutcomeTests {
             #expect(entries.map(\.target) == [user])
 
             // A login clears the mark of the revocation.
-            try await tenant.signIn("1001", token: "again")
+            try await tenant.login("1001", token: "again")
             #expect(try await tenant.identity("concat(revoked, revoked_by)") == "")
         }
     }
@@ -162,7 +162,7 @@ struct CheckOutcomeTests {
     func race(_: Int) async throws {
         try await lend { tenant, identity in
             async let revoked = tenant.revoke(identity, endsSessions: true)
-            async let login = tenant.signIn("1001", token: "second")
+            async let login = tenant.login("1001", token: "second")
             _ = try await (revoked, login)
             // In either order, the token of the login is kept and its session lives.
             #expect(try await tenant.identity("concat(encode(token, 'escape'), revoked)") == "second")
@@ -178,7 +178,7 @@ extension Tenant {
         try await store.revoke(
             IdentityRevocation(of: identity.key, .token(identity.token), by: "check", endsSessions: endsSessions),
             of: application,
-            by: Actor(name: "facebook", source: "check")
+            by: ChangeAuthor(name: "facebook", source: "check")
         )
     }
 }

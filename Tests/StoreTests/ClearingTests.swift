@@ -8,8 +8,8 @@ import TestSupport
 struct ClearingTests {
     private static let points = Tenant.named("points")
 
-    private func statement(_ sync: SyncMode, _ tenant: Tenant, mayBeCleared: Bool = true) -> SignInStatement {
-        SignInStatement(
+    private func statement(_ sync: SyncMode, _ tenant: Tenant, mayBeCleared: Bool = true) -> LoginStatement {
+        LoginStatement(
             application: tenant.application,
             provider: .facebook,
             tokens: nil,
@@ -17,11 +17,11 @@ struct ClearingTests {
         )
     }
 
-    private func signIn(
+    private func login(
         _ value: Int64?,
         clearing cleared: [PropertyName] = [],
         dynamic: JSONObject = [:],
-        by statement: SignInStatement,
+        by statement: LoginStatement,
         of tenant: Tenant
     ) async throws -> User {
         let write = try tenant.write(
@@ -30,21 +30,21 @@ struct ClearingTests {
             clearing: cleared,
             dynamic: dynamic
         )
-        return try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get().user
+        return try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get().user
     }
 
     @Test("what is emptied is NULL, counts as a change once, and is filled again")
     func always() async throws {
         try await Tenant.lend { tenant in
             let always = statement(.always, tenant)
-            let first = try await signIn(20, by: always, of: tenant)
+            let first = try await login(20, by: always, of: tenant)
             #expect(first.value("points") == .integer(20))
-            #expect(try await signIn(nil, by: always, of: tenant).value("points") == .integer(20), "a lack alone keeps")
-            let emptied = try await signIn(nil, clearing: [Self.points], by: always, of: tenant)
+            #expect(try await login(nil, by: always, of: tenant).value("points") == .integer(20), "a lack alone keeps")
+            let emptied = try await login(nil, clearing: [Self.points], by: always, of: tenant)
             #expect(emptied.value("points") == nil)
             let updated = try #require(emptied.updated)
-            #expect(try await signIn(nil, clearing: [Self.points], by: always, of: tenant).updated == updated)
-            #expect(try await signIn(21, by: always, of: tenant).value("points") == .integer(21))
+            #expect(try await login(nil, clearing: [Self.points], by: always, of: tenant).updated == updated)
+            #expect(try await login(21, by: always, of: tenant).value("points") == .integer(21))
         }
     }
 
@@ -56,20 +56,20 @@ struct ClearingTests {
                 try await tenant.database.psql("select written::text from \(Tenant.schema).identities").first?.first
                     ?? nil
             }
-            _ = try await signIn(20, by: tracked, of: tenant)
-            #expect(try await signIn(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == nil)
+            _ = try await login(20, by: tracked, of: tenant)
+            #expect(try await login(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == nil)
             #expect(try await written() == "{}")
-            #expect(try await signIn(22, by: tracked, of: tenant).value("points") == .integer(22), "filled again")
+            #expect(try await login(22, by: tracked, of: tenant).value("points") == .integer(22), "filled again")
             try await tenant.database.psql("update \(Tenant.users) set points = 7")
             #expect(
-                try await signIn(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == .integer(7)
+                try await login(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == .integer(7)
             )
             #expect(try await written() == #"{"points": 22}"#)
             // An edit after the clearing is kept.
             try await tenant.database.psql("update \(Tenant.users) set points = 22")
-            #expect(try await signIn(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == nil)
+            #expect(try await login(nil, clearing: [Self.points], by: tracked, of: tenant).value("points") == nil)
             try await tenant.database.psql("update \(Tenant.users) set points = 8")
-            #expect(try await signIn(23, by: tracked, of: tenant).value("points") == .integer(8))
+            #expect(try await login(23, by: tracked, of: tenant).value("points") == .integer(8))
         }
     }
 
@@ -80,8 +80,8 @@ struct ClearingTests {
     func otherModes(sync: SyncMode) async throws {
         try await Tenant.lend { tenant in
             let statement = statement(sync, tenant, mayBeCleared: false)
-            _ = try await signIn(20, by: statement, of: tenant)
-            let second = try await signIn(nil, clearing: [Self.points], by: statement, of: tenant)
+            _ = try await login(20, by: statement, of: tenant)
+            let second = try await login(nil, clearing: [Self.points], by: statement, of: tenant)
             #expect(second.value("points") == .integer(20))
         }
     }
@@ -89,12 +89,12 @@ struct ClearingTests {
     @Test("an undeclared property goes, and the others stay")
     func undeclared() async throws {
         try await Tenant.lend { tenant in
-            let none = SignInStatement(application: tenant.application, provider: .facebook, tokens: nil, targets: [])
-            func signIn(_ dynamic: JSONObject, clearing: [PropertyName] = []) async throws -> User {
-                try await self.signIn(nil, clearing: clearing, dynamic: dynamic, by: none, of: tenant)
+            let none = LoginStatement(application: tenant.application, provider: .facebook, tokens: nil, targets: [])
+            func login(_ dynamic: JSONObject, clearing: [PropertyName] = []) async throws -> User {
+                try await self.login(nil, clearing: clearing, dynamic: dynamic, by: none, of: tenant)
             }
-            _ = try await signIn(["oldest": .integer(20), "youngest": .integer(18)])
-            let user = try await signIn(["youngest": .integer(21)], clearing: [Tenant.named("oldest")])
+            _ = try await login(["oldest": .integer(20), "youngest": .integer(18)])
+            let user = try await login(["youngest": .integer(21)], clearing: [Tenant.named("oldest")])
             #expect(user.dynamic == ["youngest": .integer(21)])
             #expect(user.updated != nil)
         }
@@ -103,21 +103,21 @@ struct ClearingTests {
     @Test("an address that is confirmed, or that its user logs in with by a password, stays; another one goes")
     func email() async throws {
         try await Tenant.lend { tenant in
-            let statement = SignInStatement(
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
                 targets: [.init(name: .email, type: .string, sync: .always, mayBeCleared: true)]
             )
-            func signIn(_ value: String?) async throws -> User {
+            func login(_ value: String?) async throws -> User {
                 let write = try tenant.write(
                     "1001",
                     [value.map(PropertyValue.text)],
                     clearing: value == nil ? [.email] : []
                 )
-                return try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get().user
+                return try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get().user
             }
-            let user = try await signIn("ann@example.com")
+            let user = try await login("ann@example.com")
             try await tenant.database.psql("update \(Tenant.users) set email_verified = true")
             try await tenant.database.psql(
                 """
@@ -125,15 +125,15 @@ struct ClearingTests {
                 values ('\(user.objectID)', 'ann@example.com', 'x', 'k')
                 """
             )
-            let kept = try await signIn(nil)
+            let kept = try await login(nil)
             #expect(kept.email == "ann@example.com")
             #expect(kept.emailVerified)
             try await tenant.database.psql("delete from \(Tenant.schema).passwords")
-            let confirmed = try await signIn("other@example.com")
+            let confirmed = try await login("other@example.com")
             #expect(confirmed.email == "ann@example.com" && confirmed.emailVerified)
             try await tenant.database.psql("update \(Tenant.users) set email_verified = false")
-            #expect(try await signIn("other@example.com").email == "other@example.com")
-            let gone = try await signIn(nil)
+            #expect(try await login("other@example.com").email == "other@example.com")
+            let gone = try await login(nil)
             #expect(gone.email == nil)
             #expect(!gone.emailVerified)
         }
@@ -144,7 +144,7 @@ struct ClearingTests {
         try await Tenant.lend { tenant in
             let tenant = tenant.keepingTokens()
             let nick = Tenant.named("nick")
-            try await tenant.signIn("1001", token: "token", nick: "first", .untilEdited)
+            try await tenant.login("1001", token: "token", nick: "first", .untilEdited)
             let statement = ProfileRefreshStatement(
                 application: tenant.application,
                 targets: [.init(name: nick, type: .string, sync: .untilEdited, mayBeCleared: true)]

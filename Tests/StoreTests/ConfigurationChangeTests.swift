@@ -15,8 +15,8 @@ struct ConfigurationChangeTests {
             let settings: JSONValue = .object(["clientMapping": .bool(false), "hostNames": .array([.string("a.b")])])
             let mapping: JSONValue = .array([.object(["from": .string("email"), "to": .string("email")])])
             let apps = [
-                (id: try #require(ProviderAppID("22")), secret: SealedSecret(bytes: [1, 2, 255], keyID: "k1")),
-                (id: try #require(ProviderAppID("11")), secret: SealedSecret(bytes: [3], keyID: "k2")),
+                (id: try #require(ProviderAppID("22")), secret: EncryptedSecret(bytes: [1, 2, 255], keyID: "k1")),
+                (id: try #require(ProviderAppID("11")), secret: EncryptedSecret(bytes: [3], keyID: "k2")),
             ]
             let written = try #require(
                 try await tenant.change(
@@ -150,7 +150,7 @@ struct ConfigurationChangeTests {
                 .addKey(label: "ios", hash: Tenant.randomHash(), server: false),
                 .setMapping(.facebook, .array([]))
             )
-            _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
+            _ = try await tenant.login(writing: .text("a"), to: "nick", .always)
             try await tenant.database.psql("create view report as select nick from \(Tenant.users)")
             let revision = try await tenant.store.configurationState().revision
             #expect(try await tenant.change(.delete) == nil)

@@ -9,8 +9,8 @@ struct ErasureTests {
     @Test("T-118: the last identity takes the user along, and nobody can tell afterwards whom the request was about")
     func user() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn("1001001", writing: .text("a"), to: "nick", .always).user.objectID
-            _ = try await tenant.signIn("1002002", writing: .text("b"), to: "nick", .always)
+            let id = try await tenant.login("1001001", writing: .text("a"), to: "nick", .always).user.objectID
+            _ = try await tenant.login("1002002", writing: .text("b"), to: "nick", .always)
             try await tenant.keepTokens()
             let request = try await tenant.request("1001001")
             #expect(request.done == nil)
@@ -21,7 +21,7 @@ struct ErasureTests {
             #expect(tokens.map(\.subject.text) == ["1001001"])
             #expect(tokens.map(\.token.secret.bytes) == [Array("abc".utf8)])
             for table in ["users", "identities", "sessions"] { #expect(try await tenant.count(table) == "1") }
-            #expect(try await tenant.store.person(id, of: tenant.application) == nil)
+            #expect(try await tenant.store.storedUser(id, of: tenant.application) == nil)
 
             let found = try await tenant.store.deletion(code: request.code, of: tenant.application)
             #expect(found?.done != nil)
@@ -42,7 +42,7 @@ struct ErasureTests {
     @Test("a user to whom another identity leads stays, without the identity, its token and its sessions")
     func identity() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn(writing: .text("a"), to: "nick", .always).user.objectID
+            let id = try await tenant.login(writing: .text("a"), to: "nick", .always).user.objectID
             try await tenant.link(app: "43", subject: "1001", to: id)
             try await tenant.openSession(of: id, app: "43")
             try await tenant.keepTokens()
@@ -69,7 +69,7 @@ struct ErasureTests {
     @Test("a user who has a password stays, without the identity")
     func password() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn(writing: .text("a"), to: "nick", .always).user.objectID
+            let id = try await tenant.login(writing: .text("a"), to: "nick", .always).user.objectID
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
@@ -88,7 +88,7 @@ struct ErasureTests {
     @Test("who came after the request was signed is somebody else, and so is the person under another app")
     func later() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             for request in [
                 try await tenant.request("1001", issued: Tenant.now - 5), try await tenant.request("1001", app: "43"),
                 try await tenant.request("2001"),
@@ -166,7 +166,7 @@ struct ErasureTests {
     @Test("T-118: the same request has the same code, however many come at once, and is carried out once")
     func replay() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             let hash = Tenant.randomHash()
             let codes = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<50 { group.addTask { try await tenant.request("1001", hash: hash).code } }
@@ -186,7 +186,7 @@ struct ErasureTests {
             #expect(outcomes.count(where: \.self) == 1)
 
             // The user may register again; a request that is done stays done.
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             let again = try await tenant.request("1001", hash: hash)
             #expect(again.code == request.code && again.done != nil)
             guard case .notOurs = try await tenant.erase(again) else {
@@ -200,7 +200,7 @@ struct ErasureTests {
     @Test("what is not due is left alone, and nothing of another application's is seen")
     func notDue() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             let request = try await tenant.request("1001", days: 2)
             #expect(request.due - request.requested == 2 * 86_400_000)
             #expect(try await tenant.store.dueDeletions(of: tenant.application, limit: 10).map(\.code) == [])
@@ -236,16 +236,16 @@ struct ErasureTests {
     @Test(
         "rows of the operator's own that forbid the erasure keep it open, visible once in the audit log, until they are gone"
     )
-    func hindered() async throws {
+    func blocked() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+            let id = try await tenant.login(writing: nil, to: "nick", .always).user.objectID
             try await tenant.database.psql(
                 "create table public.orders (buyer uuid references \(Tenant.users)); insert into public.orders values ('\(id)')"
             )
             let request = try await tenant.request("1001")
             for _ in 0..<2 {
-                guard case .hindered("public.orders") = try await tenant.erase(request) else {
-                    Issue.record("the erasure is not hindered")
+                guard case .blocked("public.orders") = try await tenant.erase(request) else {
+                    Issue.record("the erasure is not blocked")
                     return
                 }
             }
@@ -257,7 +257,7 @@ struct ErasureTests {
             )
             let entries = try await tenant.database.psql(
                 """
-                select details -> 'to' ->> 'table' from federation.audit_log where action = 'deletion.hindered'
+                select details -> 'to' ->> 'table' from federation.audit_log where action = 'deletion.blocked'
                 """
             )
             #expect(entries == [["public.orders"]])
@@ -283,10 +283,10 @@ struct ErasureTests {
         try await Tenant.lend { tenant in
             for round in 0..<20 {
                 let subject = String(3000 + round)
-                let id = try await tenant.signIn(subject, writing: .text("a"), to: "nick", .untilEdited).user.objectID
+                let id = try await tenant.login(subject, writing: .text("a"), to: "nick", .untilEdited).user.objectID
                 let request = try await tenant.request(subject)
                 let logins = try await tenant.logins(of: subject) { try await tenant.erase(request) }
-                #expect(try await tenant.store.person(id, of: tenant.application) == nil)
+                #expect(try await tenant.store.storedUser(id, of: tenant.application) == nil)
                 var fresh: Set<ObjectID> = []
                 for (hash, outcome) in logins {
                     let user = try outcome.get()

@@ -11,7 +11,7 @@ import TestSupport
 /// REWRITE_GOLDEN=1 in the environment the tests write the files instead of comparing them.
 @Suite("The generated statements are those of Tests/StoreTests/Golden")
 struct GoldenStatementTests {
-    private static let targets: [SignInStatement.Target] = [
+    private static let targets: [LoginStatement.Target] = [
         .init(name: .email, type: .string, sync: .always, mayBeCleared: true),
         .init(name: .name, type: .string, sync: .ifEmpty),
         .init(name: Tenant.named("nick"), type: .string, sync: .untilEdited, mayBeCleared: true),
@@ -42,12 +42,12 @@ struct GoldenStatementTests {
 
     /// A variant of the login statement.
     enum Login: String, CaseIterable, CustomTestStringConvertible {
-        case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions,
+        case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, maxSessions,
             refused, refusedOnce, secondFactor, finishing, enrolling, closed
 
         var testDescription: String { rawValue }
 
-        func statement() throws -> SignInStatement {
+        func statement() throws -> LoginStatement {
             let targets = GoldenStatementTests.targets
             switch self {
             case .plain: return try make()
@@ -61,9 +61,9 @@ struct GoldenStatementTests {
             case .keptToken: return try make(tokens: .asItIs)
             case .exchangedToken: return try make(tokens: .exchanged, use: .once)
             case .lastLoginWins: return try make { $0.multipleLogins = false }
-            case .mostSessions: return try make { $0.mostSessions = 5 }
+            case .maxSessions: return try make { $0.maxSessions = 5 }
             case .closed: return try make { $0.newUsers = .closed }
-            case .refused: return try make { ($0.mostSessions, $0.excessLogins) = (5, .refuse) }
+            case .refused: return try make { ($0.maxSessions, $0.sessionLimitBehavior) = (5, .refuse) }
             case .secondFactor:
                 return try make { settings in
                     settings.secondFactor.demand = .required
@@ -78,17 +78,19 @@ struct GoldenStatementTests {
             case .enrolling:
                 return try make([targets[0]], use: .finishing(.enrolled)) { $0.secondFactor.demand = .required }
             case .refusedOnce:
-                return try make([targets[0]], use: .once) { ($0.multipleLogins, $0.excessLogins) = (false, .refuse) }
+                return try make([targets[0]], use: .once) {
+                    ($0.multipleLogins, $0.sessionLimitBehavior) = (false, .refuse)
+                }
             }
         }
 
         private func make(
-            _ targets: [SignInStatement.Target] = [],
+            _ targets: [LoginStatement.Target] = [],
             tokens: TokenKeeping? = nil,
-            use: SignInStatement.Use = .repeated,
+            use: LoginStatement.Use = .repeated,
             _ change: (inout ApplicationSettings) -> Void = { _ in }
-        ) throws -> SignInStatement {
-            SignInStatement(
+        ) throws -> LoginStatement {
+            LoginStatement(
                 application: try GoldenStatementTests.application(change),
                 provider: ProviderName(known: "staff-sso"),
                 tokens: tokens,
@@ -101,7 +103,7 @@ struct GoldenStatementTests {
     @Test("of logins", arguments: Login.allCases)
     func login(_ variant: Login) throws {
         let statement = try variant.statement()
-        let text = SignInText(
+        let text = LoginText(
             application: statement.application,
             provider: statement.provider,
             tokens: statement.tokens,
@@ -127,10 +129,10 @@ struct GoldenStatementTests {
 
     @Test("of a login by a password that may be refused for the sessions there are")
     func refusedPassword() throws {
-        let application = try Self.application { ($0.mostSessions, $0.excessLogins) = (5, .refuse) }
+        let application = try Self.application { ($0.maxSessions, $0.sessionLimitBehavior) = (5, .refuse) }
         let session = SessionOpening(
             user: ObjectID(UUID()),
-            grounds: .password(SealedSecret(bytes: [], keyID: "")),
+            grounds: .password(EncryptedSecret(bytes: [], keyID: "")),
             login: "",
             tokenHash: [],
             previousTokenHash: nil
@@ -148,7 +150,7 @@ struct GoldenStatementTests {
         let once = SingleUse(hash: [], issuedAt: 0, seconds: 0, owner: [], nonceHash: nil)
         let session = SessionOpening(
             user: ObjectID(UUID()),
-            grounds: .password(SealedSecret(bytes: [], keyID: "")),
+            grounds: .password(EncryptedSecret(bytes: [], keyID: "")),
             login: "",
             tokenHash: [],
             previousTokenHash: nil,
@@ -162,7 +164,7 @@ struct GoldenStatementTests {
         let application = try Self.application()
         let session = SessionOpening(
             user: ObjectID(UUID()),
-            grounds: wasAsked ? .password(SealedSecret(bytes: [], keyID: "")) : .server,
+            grounds: wasAsked ? .password(EncryptedSecret(bytes: [], keyID: "")) : .server,
             login: "",
             tokenHash: [],
             previousTokenHash: nil

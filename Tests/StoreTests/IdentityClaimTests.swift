@@ -14,11 +14,11 @@ struct IdentityClaimTests {
             let soon = Int64(Date().timeIntervalSince1970) + 3600
             let keeping = tenant.keepingTokens()
             let exchanging = tenant.keepingTokens(.exchanged)
-            try await keeping.signIn("1", token: "a", expiresAt: soon)
-            try await exchanging.signIn("2", token: "b", expiresAt: soon)
-            try await exchanging.signIn("3", token: "c", expiresAt: soon + 60 * 86_400)
-            try await exchanging.signIn("4", token: "d", expiresAt: nil)
-            try await exchanging.signIn("5", token: "e", kind: .id, expiresAt: soon)
+            try await keeping.login("1", token: "a", expiresAt: soon)
+            try await exchanging.login("2", token: "b", expiresAt: soon)
+            try await exchanging.login("3", token: "c", expiresAt: soon + 60 * 86_400)
+            try await exchanging.login("4", token: "d", expiresAt: nil)
+            try await exchanging.login("5", token: "e", kind: .id, expiresAt: soon)
             let due =
                 "case when check_due <= now() then 'now' when check_due > now() + interval '23 hours' then 'day' end"
             var found: [String?] = []

@@ -12,7 +12,7 @@ struct IdentityRevocationTests {
     func revoke() async throws {
         for endsSessions in [false, true] {
             try await Tenant.lend { tenant in
-                let id = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+                let id = try await tenant.login(writing: nil, to: "nick", .always).user.objectID
                 try await tenant.link(app: "43", subject: "1001", to: id)
                 try await tenant.keepTokens()
                 try await tenant.openSession(of: id, app: "43")
@@ -29,7 +29,7 @@ struct IdentityRevocationTests {
                     "select provider_app from \(Tenant.schema).sessions order by 1"
                 )
                 #expect(apps == (endsSessions ? [["43"]] : [["42"], ["43"]]))
-                let person = try #require(try await tenant.store.person(id, of: tenant.application))
+                let person = try #require(try await tenant.store.storedUser(id, of: tenant.application))
                 #expect(person.identities.map(\.revokedBy) == ["test", nil])
                 #expect(person.identities.map(\.tokenKept) == [false, true])
                 #expect(person.identities.map { $0.revoked != nil } == [true, false])
@@ -44,7 +44,7 @@ struct IdentityRevocationTests {
     @Test("news of a revocation that a login has made void, that is known, or that is of nobody, changes nothing")
     func void() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+            let id = try await tenant.login(writing: nil, to: "nick", .always).user.objectID
             #expect(try await tenant.revoke("1001", at: Tenant.now - 5) == nil, "signed before the login")
             #expect(try await tenant.revoke("1002") == nil, "nobody")
             #expect(try await tenant.revoke("1001", app: "43") == nil, "another app")
@@ -55,8 +55,8 @@ struct IdentityRevocationTests {
             #expect(try await tenant.revoke("1001") == nil, "twice")
             #expect(try await tenant.audit().count == 1)
 
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
-            let person = try await tenant.store.person(id, of: tenant.application)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
+            let person = try await tenant.store.storedUser(id, of: tenant.application)
             #expect(person?.identities.first?.revoked == nil, "a login shows that the app is back")
         }
     }
@@ -67,7 +67,7 @@ struct IdentityRevocationTests {
             for (round, order) in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1], [1, 3, 3, 0, 2, 1], [3, 0, 3]].enumerated()
             {
                 let subject = String(7000 + round)
-                let id = try await tenant.signIn(subject, writing: nil, to: "nick", .always).user.objectID
+                let id = try await tenant.login(subject, writing: nil, to: "nick", .always).user.objectID
                 let now = Tenant.now
                 let events: [(granted: Bool, at: Int64)] = [
                     (true, now + 1), (false, now + 2), (true, now + 3), (false, now + 4),
@@ -77,7 +77,7 @@ struct IdentityRevocationTests {
                     _ = try await tenant.note("user_birthday", event.granted, at: event.at, of: subject)
                     _ = try await tenant.note("user_link", !event.granted, at: event.at, of: subject)
                 }
-                let identity = try await tenant.store.person(id, of: tenant.application)?.identities.first
+                let identity = try await tenant.store.storedUser(id, of: tenant.application)?.identities.first
                 #expect(identity?.grantedScopes == ["email", "user_link"], "\(order)")
                 #expect(identity?.declinedScopes == ["user_birthday"], "\(order)")
             }
@@ -87,13 +87,13 @@ struct IdentityRevocationTests {
     @Test("an event from before the last login is no news; of two within a second the revocation counts")
     func ties() async throws {
         try await Tenant.lend { tenant in
-            let id = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+            let id = try await tenant.login(writing: nil, to: "nick", .always).user.objectID
             #expect(try await tenant.note("email", false, at: Tenant.now - 5, of: "1001") == 0)
             #expect(try await tenant.note("email", false, at: Tenant.now + 9, of: "888") == 0)
             let moment = Tenant.now + 5
             #expect(try await tenant.note("email", false, at: moment, of: "1001") == 1)
             #expect(try await tenant.note("email", true, at: moment, of: "1001") == 0)
-            let identity = try await tenant.store.person(id, of: tenant.application)?.identities.first
+            let identity = try await tenant.store.storedUser(id, of: tenant.application)?.identities.first
             #expect(identity?.grantedScopes == [])
             #expect(identity?.declinedScopes == ["email"])
         }

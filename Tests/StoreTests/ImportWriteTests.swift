@@ -30,7 +30,7 @@ struct ImportWriteTests {
             row.password = StoredPassword(
                 objectID: id,
                 login: login,
-                hash: SealedSecret(bytes: [1, 2, 3], keyID: "key")
+                hash: EncryptedSecret(bytes: [1, 2, 3], keyID: "key")
             )
         }
         if let subject { row.identities = [(try Tenant.key(subject), 1_577_836_800_500)] }
@@ -94,7 +94,7 @@ struct ImportWriteTests {
             ann.lastLogin = 1_600_000_000_000
             ann.roles = ["staff", "editor"]
             #expect(try await write(batch([ann]), tenant) == [1, 1, 0, 0])
-            let person = try #require(try await tenant.store.person(ann.objectID, of: tenant.application))
+            let person = try #require(try await tenant.store.storedUser(ann.objectID, of: tenant.application))
             #expect(person.user.value("points") == .integer(7) && person.user.value("nick") == .text("A\t\"\n"))
             #expect(person.user.value("birthday")?.json == .string("1990-05-06"))
             #expect(person.user.value("seen") == .dateTime(1_700_000_123_456))
@@ -141,7 +141,7 @@ struct ImportWriteTests {
             #expect(try await tenant.count("passwords") == "2")
             #expect(try await tenant.count("identities") == "2")
             #expect(try await tenant.count("user_roles") == "0")
-            let person = try #require(try await tenant.store.person(there.objectID, of: tenant.application))
+            let person = try #require(try await tenant.store.storedUser(there.objectID, of: tenant.application))
             #expect(person.user.value("nick") == .text("ann"))
         }
     }
@@ -272,7 +272,7 @@ struct ImportWriteTests {
     }
 
     @Test("a batch may take longer than a statement of others may")
-    func patience() async throws {
+    func timeout() async throws {
         try await lend { tenant in
             try await tenant.database.psql(
                 """
@@ -347,7 +347,7 @@ struct ImportWriteTests {
             let batch = "update federation.imports set records = records + 3, imported = imported + 2"
             try await tenant.database.whileLocked(batch) {
                 let failure = await #expect(throws: Failure.self) { try await store.progress(of: key, within: 1) }
-                #expect(failure?.reason == .conflict && failure?.message.contains("under way") == true)
+                #expect(failure?.reason == .conflict && failure?.message.contains("still running") == true)
             }
             let refusal = """
                 insert into federation.import_refusals (application_id, file_hash, record, line, reason, message)

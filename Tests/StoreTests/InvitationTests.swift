@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite("Invitations")
 struct InvitationTests {
-    private static let password = SealedSecret(bytes: [1, 2, 3], keyID: "key")
+    private static let password = EncryptedSecret(bytes: [1, 2, 3], keyID: "key")
 
     /// Lends a tenant that accepts new users by invitation.
     private func lend(
@@ -58,14 +58,14 @@ struct InvitationTests {
     }
 
     /// Logs in with Facebook, with the claim of an invitation.
-    private static func signIn(
+    private static func login(
         _ subject: String,
         with hash: [UInt8]?,
         in tenant: Tenant,
         once: SingleUse? = nil
-    ) async throws -> WrittenSignIn {
+    ) async throws -> WrittenLogin {
         let nick = try #require(tenant.application.properties.first { $0.name.text == "nick" })
-        let statement = SignInStatement(
+        let statement = LoginStatement(
             application: tenant.application,
             provider: .facebook,
             tokens: nil,
@@ -73,7 +73,7 @@ struct InvitationTests {
             use: once == nil ? .repeated : .once
         )
         let write = try tenant.write(subject, [.text("Ann")], once: once, bringing: claim(hash, in: tenant))
-        return try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+        return try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get()
     }
 
     private static func register(
@@ -105,7 +105,7 @@ struct InvitationTests {
         with hash: [UInt8]?,
         in tenant: Tenant
     ) async throws -> Failure.Reason? {
-        try await refusal { _ = try await signIn(subject, with: hash, in: tenant) }
+        try await refusal { _ = try await login(subject, with: hash, in: tenant) }
     }
 
     @Test("nobody becomes a user without one; by its token somebody does, once, with its roles and properties")
@@ -126,7 +126,7 @@ struct InvitationTests {
                 properties: ["points": .integer(7)]
             )
             #expect(invitation.state == .open && invitation.sent == 1 && invitation.invitedBy == "ann")
-            let made = try await Self.signIn("1", with: hash, in: tenant)
+            let made = try await Self.login("1", with: hash, in: tenant)
             #expect(made.created && made.user.value("points") == .integer(7) && made.user.value("nick") == .text("Ann"))
             #expect(!made.user.emailVerified, "a login by a provider says nothing of the address")
             let id = made.user.objectID
@@ -137,7 +137,7 @@ struct InvitationTests {
             #expect(
                 try await Self.refusal(of: "2", with: hash, in: tenant) == .invitationInvalid
             )
-            let again = try await Self.signIn("1", with: nil, in: tenant)
+            let again = try await Self.login("1", with: nil, in: tenant)
             #expect(again.user.objectID == id && !again.created)
             let entries = try await tenant.store.audit(
                 matching: AuditFilter(action: "invitation.accept"),
@@ -173,8 +173,8 @@ struct InvitationTests {
         try await lend { tenant in
             let hash = Tenant.randomHash()
             _ = try await Self.invite(.email("ann@example.com"), hash, to: tenant)
-            let made = try await withThrowingTaskGroup(of: WrittenSignIn.self) { group in
-                for _ in 1...8 { group.addTask { try await Self.signIn("1", with: hash, in: tenant) } }
+            let made = try await withThrowingTaskGroup(of: WrittenLogin.self) { group in
+                for _ in 1...8 { group.addTask { try await Self.login("1", with: hash, in: tenant) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(made.filter(\.created).count == 1 && Set(made.map(\.user.objectID)).count == 1)
@@ -204,7 +204,7 @@ struct InvitationTests {
             #expect(refusal == .constraintViolation)
             #expect(try await tenant.store.invitation(tokenHash: second, of: tenant.application) != nil)
             try await tenant.database.psql("alter table \(Tenant.users) drop constraint nobody")
-            #expect(try await Self.signIn("2", with: second, in: tenant).created)
+            #expect(try await Self.login("2", with: second, in: tenant).created)
         }
     }
 
@@ -221,7 +221,7 @@ struct InvitationTests {
                 owner: Tenant.randomHash(),
                 nonceHash: nil
             )
-            let made = try await Self.signIn("77", with: nil, in: tenant, once: once)
+            let made = try await Self.login("77", with: nil, in: tenant, once: once)
             #expect(made.created)
             #expect(try await tenant.store.roles(of: made.user.objectID, in: tenant.application) == ["editors"])
             #expect(try await tenant.store.invitation(invitation.id, of: tenant.application)?.state == .accepted)
@@ -237,7 +237,7 @@ struct InvitationTests {
             }
             #expect(refusal == .invitationRequired)
             let email = try #require(tenant.application.properties.first { $0.name == .email })
-            let statement = SignInStatement(
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
@@ -245,7 +245,7 @@ struct InvitationTests {
             )
             let write = try tenant.write("1", [.text("ann@example.com")], bringing: Self.claim(nil, in: tenant))
             let login = try await Self.refusal {
-                _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+                _ = try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get()
             }
             #expect(login == .invitationRequired)
             #expect(try await tenant.count("users") == "0")
@@ -318,7 +318,7 @@ struct InvitationTests {
                 """
                 insert into \(Tenant.schema).invitations (id, token_hash, email, invited_by, expires)
                 select gen_random_uuid(), sha256(convert_to(n::text, 'UTF8')), n || '@example.com', 'x', now() + interval '1 day'
-                from generate_series(2, \(Store.mostOpenInvitations)) n
+                from generate_series(2, \(Store.maxOpenInvitations)) n
                 """
             )
             let refusal = try await Self.refusal {
@@ -350,7 +350,7 @@ struct InvitationTests {
             )
             #expect(sent.sent == 2 && sent.expires - (sent.lastSent ?? 0) == 3_600_000)
             #expect(try await Self.refusal(of: "1", with: first, in: tenant) == .invitationInvalid)
-            #expect(try await Self.signIn("1", with: second, in: tenant).created)
+            #expect(try await Self.login("1", with: second, in: tenant).created)
             let revoked = try await tenant.store.revokeInvitation(made.id, of: tenant.application, by: Tenant.actor)
             #expect(!revoked)
             let resent = try await tenant.store.resend(
@@ -373,16 +373,16 @@ struct InvitationTests {
                 try await Self.refusal(of: "9", with: Tenant.randomHash(), in: tenant)
                     == .invitationInvalid
             )
-            let made = try await Self.signIn("1", with: hash, in: tenant)
+            let made = try await Self.login("1", with: hash, in: tenant)
             #expect(try await tenant.store.roles(of: made.user.objectID, in: tenant.application) == ["editors"])
-            #expect(try await Self.signIn("2", with: nil, in: tenant).created)
+            #expect(try await Self.login("2", with: nil, in: tenant).created)
             var closed = tenant
             closed.application.settings.newUsers = .closed
             let other = Tenant.randomHash()
             _ = try await Self.invite(.email("bob@example.com"), other, to: closed)
             let shut = closed
             #expect(try await Self.refusal(of: "3", with: other, in: shut) == .newUsersClosed)
-            let user = try await Self.signIn("1", with: other, in: shut)
+            let user = try await Self.login("1", with: other, in: shut)
             #expect(user.user.objectID == made.user.objectID, "a user logs in whatever is presented")
         }
     }
@@ -417,7 +417,7 @@ struct InvitationTests {
             // With registration open to all, a login looks for no invitation, so the invitation stays open.
             try await lend(.open) { tenant in
                 _ = try await Self.invite(.identity(try Tenant.key("1")), nil, to: tenant)
-                let user = try await Self.signIn("1", with: nil, in: tenant).user.objectID
+                let user = try await Self.login("1", with: nil, in: tenant).user.objectID
                 _ = try await Self.invite(.email("bob@example.com"), Tenant.randomHash(), to: tenant)
                 let request = try await tenant.request("1")
                 if !isAskedByProvider {
@@ -453,7 +453,7 @@ struct InvitationTests {
             #expect(refusal == .secondFactorEnrolmentRequired)
             #expect(try await strict.store.invitation(tokenHash: first, of: strict.application) != nil)
             #expect(try await strict.count("users") == "0")
-            #expect(try await Self.signIn("2", with: second, in: strict).created, "the role alone takes one")
+            #expect(try await Self.login("2", with: second, in: strict).created, "the role alone takes one")
         }
     }
 }

@@ -14,7 +14,7 @@ extension Tenant {
 
     /// Logs in with a token and writes `nick`.
     @discardableResult
-    func signIn(
+    func login(
         _ subject: String,
         token: String,
         kind: ProviderToken.Kind = .access,
@@ -22,17 +22,17 @@ extension Tenant {
         nick: String? = nil,
         _ sync: SyncMode = .always,
         hash: [UInt8] = Tenant.randomHash()
-    ) async throws -> WrittenSignIn {
-        let target = SignInStatement.Target(name: Self.named("nick"), type: .string, sync: sync)
-        let sealed = SealedToken(
+    ) async throws -> WrittenLogin {
+        let target = LoginStatement.Target(name: Self.named("nick"), type: .string, sync: sync)
+        let encrypted = EncryptedToken(
             kind: kind,
-            secret: SealedSecret(bytes: Array(token.utf8), keyID: "key"),
+            secret: EncryptedSecret(bytes: Array(token.utf8), keyID: "key"),
             expiresAt: expiresAt
         )
-        let write = try write(subject, [nick.map(PropertyValue.text)], hash: hash, token: sealed)
-        return try await store.signIn(
+        let write = try write(subject, [nick.map(PropertyValue.text)], hash: hash, token: encrypted)
+        return try await store.login(
             write,
-            by: SignInStatement(application: application, provider: .facebook, tokens: tokens, targets: [target]),
+            by: LoginStatement(application: application, provider: .facebook, tokens: tokens, targets: [target]),
             deadline: .now + .seconds(5)
         ).get()
     }

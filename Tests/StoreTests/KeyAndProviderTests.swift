@@ -37,7 +37,7 @@ struct KeyAndProviderTests {
     func facebookApps() async throws {
         try await Tenant.lend { tenant in
             let ids = try ["1", "2", "3"].map { try #require(ProviderAppID($0)) }
-            let secret = SealedSecret(bytes: [7, 7], keyID: "k1")
+            let secret = EncryptedSecret(bytes: [7, 7], keyID: "k1")
             try await tenant.change(
                 .setProvider(.facebook, kind: .facebook, enabled: true, options: .object([:])),
                 .setProviderApps(
@@ -51,7 +51,7 @@ struct KeyAndProviderTests {
             try await tenant.database.psql(
                 "update federation.provider_apps set secret_changed = '2001-02-03 04:05:06Z'"
             )
-            let fresh = SealedSecret(bytes: [9], keyID: "k2")
+            let fresh = EncryptedSecret(bytes: [9], keyID: "k2")
             let changed = try await tenant.change(
                 .setProvider(
                     .facebook,

@@ -7,7 +7,7 @@ import TestSupport
 /// Tests of migrations from earlier versions of schema.sql; the folder `Schemas` has the last text of each.
 @Suite("Migrations from what has landed")
 struct LandedSchemaTests {
-    private static let landed = 1...13
+    private static let landed = 1...14
 
     /// Returns SQL for the rows that an operator and a login have written in that version.
     private static func rows(ofVersion version: Int) -> String {
@@ -70,6 +70,47 @@ struct LandedSchemaTests {
         }
     }
 
+    @Test(
+        "settings of version 14 keep their values under the present names, also where a program of before writes again"
+    )
+    func renamedSettings() async throws {
+        let former = """
+            {"mostSessions": 3, "excessLogins": "refuse", "lock": {"failures": 7, "seconds": 60}, "banDays": 9,
+             "tellUnknownLogins": true, "clientKeys": ["findByRole"], "passwords": {"fewestCharacters": 20},
+             "registration": {"enabled": true, "mostPerHour": 5, "mostPerHourInAll": 50},
+             "secondFactor": {"vouchingProviders": ["staff"],
+                              "sms": {"mostPerNumber": 1, "mostPerSource": 2, "mostPerDay": 3}}}
+            """
+        let present = """
+            {"maxSessions": 3, "sessionLimitBehavior": "refuse", "lockout": {"failures": 7, "seconds": 60}, "banDays": 9,
+             "allowAccountEnumeration": true, "apiKeyRights": ["findByRole"], "passwords": {"minLength": 20},
+             "registration": {"enabled": true, "maxPerSourcePerHour": 5, "maxPerHour": 50},
+             "secondFactor": {"exemptProviders": ["staff"],
+                              "sms": {"maxPerNumberPerDay": 1, "maxPerSourcePerHour": 2, "maxPerDay": 3}}}
+            """
+        try await withDatabase(.empty) { database in
+            try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/14.sql"))
+            try await database.psql(
+                """
+                insert into federation.applications (id, name, schema_name, settings)
+                values ('old', 'Old', 'old one', '\(former)'), ('new', 'New', 'new one', '{}')
+                """
+            )
+            try await withStore(database.url) { store in
+                try await store.migrate()
+                let differing = "select id from federation.applications where id = 'old' and settings <> '\(present)'"
+                #expect(try await database.psql(differing) == [])
+                try await database.psql(
+                    "update federation.applications set settings = settings || '{\"mostSessions\": 4}' where id = 'old'"
+                )
+                try await store.migrate()
+                #expect(try await database.psql(differing) == [])
+                let new = "select settings from federation.applications where id = 'new'"
+                #expect(try await database.psql(new) == [["{}"]])
+            }
+        }
+    }
+
     @Test("an end of access from before counts on, and instances of before go on noting ends")
     func endedAccess() async throws {
         try await withDatabase(.empty) { database in
@@ -111,7 +152,7 @@ struct WideIdentityTests {
                 "407408718192.apps.googleusercontent.com", "https://sso.example.com/a:b",
                 String(repeating: "a", count: 255),
             ].map { try #require(ProviderAppID($0)) }
-            let secret = SealedSecret(bytes: [1], keyID: "key")
+            let secret = EncryptedSecret(bytes: [1], keyID: "key")
             let changed = try await tenant.change(
                 .setProvider(name, kind: kind, enabled: true, options: .object([:])),
                 .setProviderApps(name, apps.map { .init(id: $0, secret: secret) })
@@ -136,15 +177,15 @@ struct WideIdentityTests {
                 subject: try #require(Subject("o'neil\\/\"%$1|" + String(repeating: "~", count: 240)))
             )
             let tenant = tenant.keepingTokens()
-            let user = try await tenant.signIn(as: identity, token: "abc").user.objectID
-            #expect(try await tenant.signIn(as: identity, token: "abc").user.objectID == user)
+            let user = try await tenant.login(as: identity, token: "abc").user.objectID
+            #expect(try await tenant.login(as: identity, token: "abc").user.objectID == user)
             let kept = try #require(try await tenant.store.keptIdentities(of: user, in: tenant.application).first)
             #expect(kept.key == identity)
             #expect(try await tenant.store.noteStanding(.good, of: kept, in: tenant.application))
 
             // The identity of the same app and subject at Facebook belongs to another user.
             let other = IdentityKey(provider: .facebook, app: identity.app, subject: identity.subject)
-            #expect(try await tenant.signIn(as: other, token: "def").user.objectID != user)
+            #expect(try await tenant.login(as: other, token: "def").user.objectID != user)
             let revocation = IdentityRevocation(
                 of: identity,
                 .token(kept.token),
@@ -178,7 +219,7 @@ struct WideIdentityTests {
                 Issue.record("the user is not erased")
                 return
             }
-            let refused = await #expect(throws: Failure.self) { try await tenant.signIn(as: identity, token: "abc") }
+            let refused = await #expect(throws: Failure.self) { try await tenant.login(as: identity, token: "abc") }
             #expect(refused?.reason == .accountDisabled)
             #expect(try await tenant.count("users") == "1")
         }
@@ -187,15 +228,15 @@ struct WideIdentityTests {
 
 extension Tenant {
     /// Logs in an identity with a token.
-    fileprivate func signIn(as identity: IdentityKey, token: String) async throws -> WrittenSignIn {
-        let sealed = SealedToken(
+    fileprivate func login(as identity: IdentityKey, token: String) async throws -> WrittenLogin {
+        let encrypted = EncryptedToken(
             kind: .access,
-            secret: SealedSecret(bytes: Array(token.utf8), keyID: "key"),
+            secret: EncryptedSecret(bytes: Array(token.utf8), keyID: "key"),
             expiresAt: nil
         )
-        return try await store.signIn(
-            write(as: identity, [], token: sealed),
-            by: SignInStatement(application: application, provider: identity.provider, tokens: .asItIs, targets: []),
+        return try await store.login(
+            write(as: identity, [], token: encrypted),
+            by: LoginStatement(application: application, provider: identity.provider, tokens: .asItIs, targets: []),
             deadline: .now + .seconds(5)
         ).get()
     }

@@ -7,7 +7,7 @@ import TestSupport
 struct LastLoginWinsTests {
     private func lend(
         _ set: @Sendable @escaping (inout ApplicationSettings) -> Void = { $0.multipleLogins = false },
-        _ body: @Sendable @escaping (Tenant, SignInStatement) async throws -> Void
+        _ body: @Sendable @escaping (Tenant, LoginStatement) async throws -> Void
     ) async throws {
         try await Tenant.lend { tenant in
             var settings = ApplicationSettings()
@@ -22,7 +22,7 @@ struct LastLoginWinsTests {
             )
             try await body(
                 tenant,
-                SignInStatement(application: application, provider: .facebook, tokens: nil, targets: [])
+                LoginStatement(application: application, provider: .facebook, tokens: nil, targets: [])
             )
         }
     }
@@ -30,14 +30,14 @@ struct LastLoginWinsTests {
     @Test("a login ends every other session of the user and of nobody else")
     func endsOthers() async throws {
         try await lend { tenant, statement in
-            func signIn(_ subject: String) async throws -> [UInt8] {
+            func login(_ subject: String) async throws -> [UInt8] {
                 let hash = Tenant.randomHash()
                 let write = try tenant.write(subject, [], hash: hash)
-                _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+                _ = try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get()
                 return hash
             }
-            let stranger = try await signIn("2")
-            let (first, second) = (try await signIn("1"), try await signIn("1"))
+            let stranger = try await login("2")
+            let (first, second) = (try await login("1"), try await login("1"))
             #expect(try await tenant.store.sessionUser(tokenHash: first, of: tenant.application).get() == nil)
             #expect(try await tenant.store.sessionUser(tokenHash: second, of: tenant.application).get() != nil)
             #expect(try await tenant.store.sessionUser(tokenHash: stranger, of: tenant.application).get() != nil)
@@ -46,14 +46,14 @@ struct LastLoginWinsTests {
 
     @Test("sessions that are over, by either end, go before one that lives, however old that is")
     func endsWhatIsOver() async throws {
-        try await lend({ $0.mostSessions = 2 }) { tenant, statement in
-            func signIn() async throws -> [UInt8] {
+        try await lend({ $0.maxSessions = 2 }) { tenant, statement in
+            func login() async throws -> [UInt8] {
                 let hash = Tenant.randomHash()
                 let write = try tenant.write("1", [], hash: hash)
-                _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+                _ = try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get()
                 return hash
             }
-            let old = try await signIn()
+            let old = try await login()
             try await tenant.database.psql(
                 """
                 update \(Tenant.schema).sessions set created = now() - interval '1 day';
@@ -64,7 +64,7 @@ struct LastLoginWinsTests {
                 from \(Tenant.users), generate_series(1, 2) n
                 """
             )
-            let new = try await signIn()
+            let new = try await login()
             for live in [old, new] {
                 #expect(try await tenant.store.sessionUser(tokenHash: live, of: tenant.application).get() != nil)
             }
@@ -75,7 +75,7 @@ struct LastLoginWinsTests {
     @Test("an instance of before version 11 limits sessions as it did, and ends the one that its client had")
     func former() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             try await tenant.database.psql(
                 """
                 delete from \(Tenant.schema).sessions;
@@ -106,7 +106,7 @@ struct LastLoginWinsTests {
                     for _ in 0..<8 {
                         let write = try tenant.write(subject, [])
                         group.addTask {
-                            _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+                            _ = try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get()
                         }
                     }
                     try await group.waitForAll()

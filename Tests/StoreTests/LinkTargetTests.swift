@@ -8,21 +8,21 @@ struct LinkTargetTests {
     @Test("a session that ends while an identity is being linked does not come back, and nothing is linked by it")
     func endedMeanwhile() async throws {
         try await Tenant.lend { tenant in
-            let statement = SignInStatement(
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
                 targets: []
             )
             let hash = Tenant.randomHash()
-            let user = try await tenant.signIn("1", writing: nil, to: "nick", .always, hash: hash).user.objectID
+            let user = try await tenant.login("1", writing: nil, to: "nick", .always, hash: hash).user.objectID
             try await tenant.database.psql("update \(Tenant.schema).identities set provider = 'twitter'")
 
             try await tenant.whileWaiting(
                 behind: "delete from \(Tenant.schema).sessions where object_id = '\(user)'"
             ) {
                 let failure = await #expect(throws: Failure.self) {
-                    try await tenant.store.signIn(
+                    try await tenant.store.login(
                         try tenant.write("2", [], hash: hash),
                         by: statement,
                         linking: .session(tokenHash: hash, authenticatedWithin: 300)

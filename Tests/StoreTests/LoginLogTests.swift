@@ -72,7 +72,7 @@ struct LoginLogTests {
             for part in [records.prefix(25), records.dropFirst(25)] {
                 try await store.writeLogins(Array(part), counts: [:])
             }
-            func requests(_ filter: LoginFilter, _ place: LoginPlace = .before(nil), limit: Int = 100) async throws
+            func requests(_ filter: LoginFilter, _ place: LogPosition = .before(nil), limit: Int = 100) async throws
                 -> [String]
             {
                 try await store.logins(matching: filter, place, limit: limit).map { $0.request ?? "" }

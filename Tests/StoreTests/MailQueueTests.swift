@@ -9,7 +9,7 @@ struct MailQueueTests {
     /// Lends a tenant with one user, and the user's id.
     private func lend(_ body: (Tenant, ObjectID) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             let id = try #require(try await tenant.database.psql("select object_id from \(Tenant.users)").first?.first)
             try await body(tenant, try #require(id.flatMap(ObjectID.init)))
         }
@@ -70,7 +70,7 @@ struct MailQueueTests {
                 #expect(try await tenant.enqueue(state, for: user))
                 let claimed = try #require(try await tenant.claim().first)
                 #expect(claimed.attempts == 1)
-                #expect(claimed.content == SealedSecret(bytes: [1, 2, 3], keyID: "key"))
+                #expect(claimed.content == EncryptedSecret(bytes: [1, 2, 3], keyID: "key"))
                 #expect(try await tenant.claim().isEmpty)
                 #expect(try await tenant.store.settle(claimed.id, as: end, of: tenant.application))
                 // After the first result the claim is over.
@@ -132,35 +132,37 @@ struct MailQueueTests {
         }
     }
 
-    @Test("mails on their way are sealed anew; one that does not open is given up")
-    func resealed() async throws {
+    @Test("mails on their way are encrypted anew; one that does not open is given up")
+    func reencrypted() async throws {
         try await lend { tenant, user in
             for event in ["a", "b", "c"] { #expect(try await tenant.enqueue(event, for: user)) }
             let sending = try await tenant.store.claimMails(of: tenant.application, limit: 1)
             let place = try #require(try await tenant.store.applicationPlaces().first)
-            #expect(try await tenant.store.sealed(.mails, of: place).map(\.count) == [3])
+            #expect(try await tenant.store.encrypted(.mails, of: place).map(\.count) == [3])
             let broken = try #require(
                 try await tenant.database.psql(
                     "select id from \(Tenant.schema).mails where state = 'waiting' limit 1"
                 ).first?.first.flatMap { $0.flatMap(ObjectID.init) }
             )
-            @Sendable func step(_ reseal: @escaping @Sendable (SealedValue) -> SealedSecret?) async throws -> Int {
-                try await tenant.store.reseal(
+            @Sendable func step(_ reencrypt: @escaping @Sendable (EncryptedValue) -> EncryptedSecret?) async throws
+                -> Int
+            {
+                try await tenant.store.reencrypt(
                     .mails,
                     of: place,
                     notUnder: "next",
                     among: ["key"],
                     limit: 10,
                     by: Tenant.actor,
-                    reseal: reseal
+                    reencrypt: reencrypt
                 )
             }
             let count = try await step { mail in
                 guard mail.key[0] != broken.description else { return nil }
-                return SealedSecret(bytes: mail.secret.bytes + [4], keyID: "next")
+                return EncryptedSecret(bytes: mail.secret.bytes + [4], keyID: "next")
             }
             #expect(count == 3)
-            #expect(try await tenant.store.sealed(.mails, of: place).map(\.keyID) == ["next"])
+            #expect(try await tenant.store.encrypted(.mails, of: place).map(\.keyID) == ["next"])
             #expect(try await tenant.states() == ["failed", "sending", "waiting"])
             #expect(try await step { _ in nil } == 0)
             let waiting = MailEnd.waiting(seconds: 0, problem: "x")
@@ -193,7 +195,7 @@ extension Tenant {
         try await store.enqueueMail(
             ObjectID(UUID()),
             event: event,
-            content: SealedSecret(bytes: [1, 2, 3], keyID: "key"),
+            content: EncryptedSecret(bytes: [1, 2, 3], keyID: "key"),
             user: user,
             of: application
         )

@@ -202,7 +202,7 @@ private struct Office {
     let store: Store
     let database: TestDatabase
 
-    static let root = Actor(name: "root", source: "here")
+    static let root = ChangeAuthor(name: "root", source: "here")
 
     static func open(_ body: (Office) async throws -> Void) async throws {
         try await withDatabase(.schema) { database in

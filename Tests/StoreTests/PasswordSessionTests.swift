@@ -6,7 +6,7 @@ import TestSupport
 
 @Suite("Sessions by a password")
 struct PasswordSessionTests {
-    private static let hash = SealedSecret(bytes: [1, 2, 3], keyID: "key")
+    private static let hash = EncryptedSecret(bytes: [1, 2, 3], keyID: "key")
 
     /// Lends a tenant with one user who has a password.
     private func lend(
@@ -16,7 +16,7 @@ struct PasswordSessionTests {
         try await Tenant.lend { tenant in
             var tenant = tenant
             tenant.application.settings.multipleLogins = multipleLogins
-            let user = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+            let user = try await tenant.login(writing: nil, to: "nick", .always).user.objectID
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
@@ -29,7 +29,7 @@ struct PasswordSessionTests {
 
     private func session(
         _ user: ObjectID,
-        hash: SealedSecret = hash,
+        hash: EncryptedSecret = hash,
         token: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil
     ) -> SessionOpening {
@@ -45,7 +45,7 @@ struct PasswordSessionTests {
     @Test("are opened for the hash that is stored, and for no other")
     func hash() async throws {
         try await lend { tenant, user in
-            let former = SealedSecret(bytes: [1, 2], keyID: "key")
+            let former = EncryptedSecret(bytes: [1, 2], keyID: "key")
             let stale = try await tenant.store.openSession(session(user, hash: former), of: tenant.application)
                 .get()
             #expect(stale == nil)
@@ -97,7 +97,7 @@ struct PasswordSessionTests {
     }
 
     @Test("of one user there are a thousand sessions, the newest, where the application names no number")
-    func mostOfAll() async throws {
+    func maxOverall() async throws {
         try await lend { tenant, user in
             let hash = Tenant.randomHash()
             _ = try await tenant.store.openSession(session(user, token: hash), of: tenant.application).get()
@@ -120,11 +120,11 @@ struct PasswordSessionTests {
 
             // A user of Facebook with the same sessions, whose login is repeated with the same token.
             let again = Tenant.randomHash()
-            let person = try await tenant.signIn(writing: nil, to: "nick", .always, hash: again).user.objectID
+            let person = try await tenant.login(writing: nil, to: "nick", .always, hash: again).user.objectID
             try await tenant.database.psql(
                 "update \(Tenant.schema).sessions set object_id = '\(person)' where object_id = '\(user)'"
             )
-            for _ in 1...3 { _ = try await tenant.signIn(writing: nil, to: "nick", .always, hash: again) }
+            for _ in 1...3 { _ = try await tenant.login(writing: nil, to: "nick", .always, hash: again) }
             #expect(try await tenant.count("sessions") == "1000")
         }
     }
@@ -149,7 +149,7 @@ struct PasswordSessionTests {
             var user: ObjectID?
             for _ in 1...3 {
                 hashes.append(Tenant.randomHash())
-                user = try await tenant.signIn(writing: nil, to: "nick", .always, hash: hashes.last ?? []).user.objectID
+                user = try await tenant.login(writing: nil, to: "nick", .always, hash: hashes.last ?? []).user.objectID
             }
             let (id, mine) = (try #require(user), hashes[0])
             try await tenant.whileWaiting(for: id, "select 1") {

@@ -13,8 +13,8 @@ struct ProfileRefreshTests {
     ) async throws {
         try await Tenant.lend { tenant in
             let tenant = tenant.keepingTokens()
-            let target = SignInStatement.Target(name: Tenant.named("nick"), type: .string, sync: sync)
-            try await tenant.signIn("1001", token: "token", nick: "first", sync)
+            let target = LoginStatement.Target(name: Tenant.named("nick"), type: .string, sync: sync)
+            try await tenant.login("1001", token: "token", nick: "first", sync)
             let statement = ProfileRefreshStatement(application: tenant.application, targets: [target])
             try await body(tenant, statement)
         }
@@ -49,7 +49,7 @@ struct ProfileRefreshTests {
             try await tenant.database.psql("update \(Tenant.users) set nick = 'edited'")
             #expect(try await refresh("third", tenant, statement)?.value("nick") == .text(third))
             // A later login continues from there.
-            let login = try await tenant.signIn("1001", token: "next", nick: "fourth", sync)
+            let login = try await tenant.login("1001", token: "next", nick: "fourth", sync)
             #expect(login.user.value("nick") == .text(third == "third" ? "fourth" : "edited"))
         }
     }
@@ -61,9 +61,9 @@ struct ProfileRefreshTests {
             try await tenant.database.psql(
                 "alter table \(Tenant.users) add column token text, add column token_key_id text"
             )
-            try await tenant.signIn("1001", token: "token", nick: "first", .always)
+            try await tenant.login("1001", token: "token", nick: "first", .always)
             let targets = ["token", "token_key_id"].map {
-                SignInStatement.Target(name: Tenant.named($0), type: .string, sync: .always)
+                LoginStatement.Target(name: Tenant.named($0), type: .string, sync: .always)
             }
             try await tenant.makeDue()
             let identity = try #require(try await tenant.claim().first)
@@ -120,7 +120,7 @@ struct ProfileRefreshTests {
             try await tenant.makeDue()
             #expect(try await tenant.claim().map(\.isDisabled) == [true])
             try await tenant.database.psql("update \(Tenant.users) set user_status = 'ENABLED'")
-            try await tenant.signIn("1001", token: "next", nick: "login")
+            try await tenant.login("1001", token: "next", nick: "login")
             #expect(try await refresh() == nil)
             #expect(try await tenant.database.psql("select nick from \(Tenant.users)") == [["login"]])
         }

@@ -24,18 +24,18 @@ struct PropertyChangeTests {
     @Test("a renamed property keeps its values, and what the mapping wrote last of it follows")
     func rename() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn("1", writing: .text("a"), to: "nick", .untilEdited)
-            _ = try await tenant.signIn("2", writing: .text("b"), to: "nick", .untilEdited)
-            _ = try await tenant.signIn("3", writing: .integer(3), to: "points", .untilEdited)
+            _ = try await tenant.login("1", writing: .text("a"), to: "nick", .untilEdited)
+            _ = try await tenant.login("2", writing: .text("b"), to: "nick", .untilEdited)
+            _ = try await tenant.login("3", writing: .integer(3), to: "points", .untilEdited)
             try await tenant.database.psql("update \(Tenant.users) set nick = 'mine' where nick = 'b'")
             let changed = try await tenant.change(
                 .renameProperty(from: Tenant.named("nick"), to: Tenant.named("nickName"))
             )
             #expect(changed?.properties.contains { $0.name.text == "nick" } == false)
             let renamed = tenant.with(Self.property("nickName"), insteadOf: "nick")
-            let first = try await renamed.signIn("1", writing: .text("A"), to: "nickName", .untilEdited)
+            let first = try await renamed.login("1", writing: .text("A"), to: "nickName", .untilEdited)
             #expect(first.user.value("nickName") == .text("A"))
-            let second = try await renamed.signIn("2", writing: .text("B"), to: "nickName", .untilEdited)
+            let second = try await renamed.login("2", writing: .text("B"), to: "nickName", .untilEdited)
             #expect(second.user.value("nickName") == .text("mine"))
             let written = try await tenant.database.psql(
                 "select written from \(Tenant.schema).identities order by subject"
@@ -65,13 +65,13 @@ struct PropertyChangeTests {
     func required() async throws {
         try await Tenant.lend { tenant in
             let points = Tenant.named("points")
-            _ = try await tenant.signIn("1", writing: nil, to: "points", .always)
+            _ = try await tenant.login("1", writing: nil, to: "points", .always)
             let before = try await tenant.state()
             let failure = await tenant.refusal(.changeProperty(points, required: true, clientMappable: true))
             #expect(failure?.reason == .constraintViolation)
             #expect(failure?.details["property"] == .string("points"))
             #expect(try await tenant.state() == before)
-            _ = try await tenant.signIn("2", writing: nil, to: "points", .always)
+            _ = try await tenant.login("2", writing: nil, to: "points", .always)
 
             try await tenant.database.psql("update \(Tenant.users) set points = 0")
             let changed = try await tenant.change(.changeProperty(points, required: true, clientMappable: true))
@@ -80,7 +80,7 @@ struct PropertyChangeTests {
             #expect(try await column("points", of: tenant)?.notNull == true)
             let constraints = "select count(*) from pg_constraint where conname like 'federation_required%'"
             #expect(try await tenant.database.psql(constraints) == [["0"]])
-            await #expect(throws: Failure.self) { try await tenant.signIn("3", writing: nil, to: "points", .always) }
+            await #expect(throws: Failure.self) { try await tenant.login("3", writing: nil, to: "points", .always) }
 
             try await tenant.change(.changeProperty(points, required: false, clientMappable: false))
             #expect(try await column("points", of: tenant)?.notNull == false)
@@ -101,7 +101,7 @@ struct PropertyChangeTests {
     @Test("a property may be renamed, widened and required at once, and required as soon as it is declared")
     func requiredInOneChange() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: .integer(1), to: "points", .untilEdited)
+            _ = try await tenant.login(writing: .integer(1), to: "points", .untilEdited)
             let (points, score) = (Tenant.named("points"), Tenant.named("score"))
             try await tenant.change(
                 .renameProperty(from: points, to: score),
@@ -157,14 +157,14 @@ struct PropertyChangeTests {
     @Test("a removed property takes its column along, and its name is free for another type")
     func remove() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: .text("a"), to: "nick", .untilEdited)
+            _ = try await tenant.login(writing: .text("a"), to: "nick", .untilEdited)
             try await tenant.database.psql("create index on \(Tenant.users) (nick)")
             let changed = try await tenant.change(.removeProperty(Tenant.named("nick")))
             #expect(changed?.properties.contains { $0.name.text == "nick" } == false)
             #expect(try await column("nick", of: tenant) == nil)
             try await tenant.change(.declareProperty(Self.property("nick", .int)))
             let again = try await tenant.with(Self.property("nick", .int))
-                .signIn(writing: .integer(5), to: "nick", .ifEmpty)
+                .login(writing: .integer(5), to: "nick", .ifEmpty)
             #expect(again.user.value("nick") == .integer(5))
             #expect(try await tenant.database.psql("select written from \(Tenant.schema).identities") == [["{}"]])
         }

@@ -35,7 +35,7 @@ struct PropertyDeclarationTests {
             ]
             let value = try #require(values[type])
             let tenant = tenant.with(Self.property("Fresh", type))
-            #expect(try await tenant.signIn(writing: value, to: "Fresh", .always).user.value("Fresh") == value)
+            #expect(try await tenant.login(writing: value, to: "Fresh", .always).user.value("Fresh") == value)
         }
     }
 
@@ -50,7 +50,7 @@ struct PropertyDeclarationTests {
         try await Tenant.lend { tenant in
             try await tenant.change(.declareProperty(Self.property(word, .int)))
             let first = try await tenant.with(Self.property(word, .int))
-                .signIn(writing: .integer(1), to: word, .untilEdited)
+                .login(writing: .integer(1), to: word, .untilEdited)
             #expect(first.user.value(word) == .integer(1))
             let name = Tenant.named(word)
             try await tenant.change(.changeProperty(name, required: true, clientMappable: true))
@@ -140,7 +140,7 @@ struct PropertyDeclarationTests {
             #expect(failure?.reason == .conflict)
             #expect(failure?.message.contains("1600") == true)
             #expect(try await tenant.state() == before)
-            _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
+            _ = try await tenant.login(writing: .text("a"), to: "nick", .always)
             try await tenant.change(.renameProperty(from: Tenant.named("nick"), to: Tenant.named("nickName")))
         }
     }

@@ -66,7 +66,7 @@ struct PropertyIndexTests {
 
             // The service never drops an index that the operator created.
             try await tenant.database.psql("create index by_hand on \(Tenant.users) (points)")
-            let login = try await indexing.signIn(
+            let login = try await indexing.login(
                 writing: .text(String(repeating: "é", count: 20_000)),
                 to: "nick",
                 .always
@@ -134,7 +134,7 @@ struct PropertyIndexTests {
                     ).count == 1
                 }
                 // Logins do not wait.
-                _ = try await tenant.signIn(writing: .integer(1), to: "points", .always)
+                _ = try await tenant.login(writing: .integer(1), to: "points", .always)
                 #expect(try await tenant.store.indexStates(of: tenant.application.place).map(\.isReady) == [false])
                 let other = try await withStore(tenant.database.url) { store in
                     try await store.reconcileIndexes(of: tenant.application.place)
@@ -170,11 +170,11 @@ struct PropertyIndexTests {
     }
 
     @Test("what stands in the way of an index is kept for operators until it is built")
-    func hindrance() async throws {
+    func obstacle() async throws {
         try await Tenant.lend { tenant in
             _ = try await Self.indexing(tenant, ["points", "nick"])
             try await tenant.database.psql("alter table \(Tenant.users) rename column points to elsewhere")
-            guard case .hindered = try await Self.reconcile(tenant) else {
+            guard case .blocked = try await Self.reconcile(tenant) else {
                 Issue.record("an index of no column cannot be built")
                 return
             }
@@ -236,13 +236,13 @@ struct PropertyIndexTests {
                 ("o'neil", 3), ("ZOË", 3), ("ann", 10), ("%_", 10), ("8999", 3), ("nobody", 0), ("", 10),
             ]
             for (part, count) in parts {
-                var search = PersonSearch()
+                var search = UserListing()
                 search.name = part
                 var (pages, after): ([[ObjectID]], ObjectID?) = ([], nil)
                 for page in 0..<2 {
                     var found: [[ObjectID]] = []
                     for tenant in [tenant, indexing] {
-                        let people = try await tenant.store.people(
+                        let people = try await tenant.store.users(
                             matching: search,
                             of: tenant.application,
                             after: after,

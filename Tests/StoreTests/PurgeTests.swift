@@ -12,7 +12,7 @@ struct PurgeTests {
     /// used.
     private func lend(_ body: (Tenant) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             try await tenant.database.psql(
                 """
                 update \(Tenant.schema).sessions set last_seen = now() - interval '13 days 23 hours';
@@ -49,7 +49,7 @@ struct PurgeTests {
     @Test("factors that were taken away go when no link brings them back any more, trusted devices at their end")
     func factors() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).factors (id, object_id, kind, removed)
@@ -121,7 +121,7 @@ struct PurgeTests {
     @Test("who ends a session that is over, but still lies there, is told that there is none")
     func endedAlready() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             try await tenant.database.psql(
                 """
                 delete from \(Tenant.schema).sessions;
@@ -153,7 +153,7 @@ struct PurgeTests {
     @Test("the note that a session was seen touches no index")
     func notes() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).sessions (token_hash, object_id, expires)

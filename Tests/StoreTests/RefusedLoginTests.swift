@@ -6,16 +6,16 @@ import TestSupport
 
 @Suite("Where logins beyond the sessions that a user may have are refused")
 struct RefusedLoginTests {
-    private static let hash = SealedSecret(bytes: [1, 2, 3], keyID: "key")
+    private static let hash = EncryptedSecret(bytes: [1, 2, 3], keyID: "key")
 
-    /// Lends a tenant whose users may have `most` sessions, and one user with a password and an identity.
+    /// Lends a tenant whose users may have `max` sessions, and one user with a password and an identity.
     private func lend(
-        most: Int64?,
+        max: Int64?,
         _ body: @Sendable @escaping (_ tenant: Tenant, _ user: ObjectID) async throws -> Void
     ) async throws {
         try await Tenant.lend { tenant in
             var tenant = tenant
-            let user = try await tenant.signIn("1", writing: nil, to: "nick", .always).user.objectID
+            let user = try await tenant.login("1", writing: nil, to: "nick", .always).user.objectID
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
@@ -23,9 +23,9 @@ struct RefusedLoginTests {
                 delete from \(Tenant.schema).sessions
                 """
             )
-            tenant.application.settings.excessLogins = .refuse
-            if let most { tenant.application.settings.mostSessions = most }
-            tenant.application.settings.multipleLogins = most != nil
+            tenant.application.settings.sessionLimitBehavior = .refuse
+            if let max { tenant.application.settings.maxSessions = max }
+            tenant.application.settings.multipleLogins = max != nil
             try await body(tenant, user)
         }
     }
@@ -44,7 +44,7 @@ struct RefusedLoginTests {
         nick: String = "Ann"
     ) async throws -> Failure.Reason? {
         try await refusal {
-            _ = try await tenant.signIn(
+            _ = try await tenant.login(
                 subject,
                 writing: .text(nick),
                 to: "nick",
@@ -76,7 +76,7 @@ struct RefusedLoginTests {
 
     @Test("one is allowed: the next is refused whatever it is by, and writes nothing; the former goes on")
     func one() async throws {
-        try await lend(most: nil) { tenant, user in
+        try await lend(max: nil) { tenant, user in
             let first = Tenant.randomHash()
             #expect(try await Self.byProvider(tenant, hash: first) == nil)
             let rows = "select u, i from \(Tenant.users) u, \(Tenant.schema).identities i"
@@ -101,7 +101,7 @@ struct RefusedLoginTests {
 
     @Test("another's session makes no room, and is left alone")
     func foreign() async throws {
-        try await lend(most: nil) { tenant, user in
+        try await lend(max: nil) { tenant, user in
             let other = Tenant.randomHash()
             #expect(try await Self.byProvider(tenant, subject: "2", hash: other) == nil)
             #expect(try await Self.byPassword(tenant, user) == nil)
@@ -113,7 +113,7 @@ struct RefusedLoginTests {
 
     @Test("sessions that are over, by either of their ends, do not count")
     func living() async throws {
-        try await lend(most: 2) { tenant, user in
+        try await lend(max: 2) { tenant, user in
             for _ in 1...2 { #expect(try await Self.byPassword(tenant, user) == nil) }
             #expect(try await Self.byPassword(tenant, user) == .tooManySessions)
             let sessions = "\(Tenant.schema).sessions"
@@ -127,7 +127,7 @@ struct RefusedLoginTests {
 
     @Test("a disabled user hears that, and not of the sessions")
     func disabled() async throws {
-        try await lend(most: nil) { tenant, user in
+        try await lend(max: nil) { tenant, user in
             #expect(try await Self.byPassword(tenant, user) == nil)
             try await tenant.database.psql("update \(Tenant.users) set user_status = 'DISABLED'")
             #expect(try await Self.byPassword(tenant, user) == .accountDisabled)
@@ -137,41 +137,41 @@ struct RefusedLoginTests {
 
     @Test("a credential that counts once is refused alike, and lets its owner in when there is room")
     func once() async throws {
-        try await lend(most: nil) { tenant, user in
-            let statement = SignInStatement(
+        try await lend(max: nil) { tenant, user in
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
                 targets: [],
                 use: .once
             )
-            func signIn(_ credential: [UInt8]) async throws -> Failure.Reason? {
+            func login(_ credential: [UInt8]) async throws -> Failure.Reason? {
                 let use = SingleUse(hash: credential, issuedAt: 1, seconds: 600, owner: [1], nonceHash: nil)
                 let write = try tenant.write("1", [], once: use)
                 return try await Self.refusal {
-                    _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+                    _ = try await tenant.store.login(write, by: statement, deadline: .now + .seconds(5)).get()
                 }
             }
             let credential = Tenant.randomHash()
             #expect(try await Self.byPassword(tenant, user) == nil)
-            #expect(try await signIn(credential) == .alreadyLoggedIn)
+            #expect(try await login(credential) == .alreadyLoggedIn)
             try await tenant.database.psql("delete from \(Tenant.schema).sessions")
-            #expect(try await signIn(credential) == nil)
+            #expect(try await login(credential) == nil)
         }
     }
 
     @Test("by a session that lives a further identity is linked, however many there are", arguments: [1, 3] as [Int64])
-    func linking(most: Int64) async throws {
-        try await lend(most: most) { tenant, user in
+    func linking(max: Int64) async throws {
+        try await lend(max: max) { tenant, user in
             var hashes: [[UInt8]] = []
-            for _ in 1...most {
+            for _ in 1...max {
                 hashes.append(Tenant.randomHash())
                 #expect(try await Self.byPassword(tenant, user, hash: hashes.last ?? []) == nil)
             }
             var tenant = tenant
             // The operator now allows fewer sessions than the user has.
-            tenant.application.settings.mostSessions = 1
-            let statement = SignInStatement(
+            tenant.application.settings.maxSessions = 1
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
@@ -183,28 +183,28 @@ struct RefusedLoginTests {
                 subject: try #require(Subject("7"))
             )
             let write = tenant.write(as: other, [], hash: hashes[0])
-            let linked = try await tenant.store.signIn(
+            let linked = try await tenant.store.login(
                 write,
                 by: statement,
                 linking: .session(tokenHash: hashes[0], authenticatedWithin: 300)
             ).get()
             #expect(linked.user.objectID == user && linked.linked)
-            #expect(try await tenant.count("sessions") == String(most))
+            #expect(try await tenant.count("sessions") == String(max))
         }
     }
 
     @Test("a guest who becomes a person has room, whose own session ends with that")
     func guest() async throws {
-        try await lend(most: nil) { tenant, _ in
+        try await lend(max: nil) { tenant, _ in
             let (id, hash) = (ObjectID(UUID()), Tenant.randomHash())
             _ = try await tenant.store.makeGuest(id, tokenHash: hash, of: tenant.application).get()
-            let statement = SignInStatement(
+            let statement = LoginStatement(
                 application: tenant.application,
                 provider: .facebook,
                 tokens: nil,
                 targets: []
             )
-            let converted = try await tenant.store.signIn(
+            let converted = try await tenant.store.login(
                 try tenant.write("9", []),
                 by: statement,
                 linking: .guest(id, tokenHash: hash)
@@ -215,8 +215,8 @@ struct RefusedLoginTests {
     }
 
     @Test("of simultaneous logins by whatever no more get through than are allowed", arguments: [1, 3] as [Int64])
-    func races(most: Int64) async throws {
-        try await lend(most: most) { tenant, user in
+    func races(max: Int64) async throws {
+        try await lend(max: max) { tenant, user in
             for round in 0..<10 {
                 try await tenant.database.psql("delete from \(Tenant.schema).sessions")
                 let refusals = try await withThrowingTaskGroup(of: Failure.Reason?.self) { group in
@@ -231,16 +231,16 @@ struct RefusedLoginTests {
                     }
                     return try await group.reduce(into: [Failure.Reason?]()) { $0.append($1) }
                 }
-                #expect(refusals.count { $0 == nil } == most, "round \(round)")
+                #expect(refusals.count { $0 == nil } == max, "round \(round)")
                 #expect(refusals.allSatisfy { $0 == nil || $0 == .tooManySessions })
-                #expect(try await tenant.count("sessions") == String(most))
+                #expect(try await tenant.count("sessions") == String(max))
             }
         }
     }
 
     @Test("of simultaneous first logins of one person no more get through, either")
     func newcomers() async throws {
-        try await lend(most: 1) { tenant, _ in
+        try await lend(max: 1) { tenant, _ in
             for round in 0..<10 {
                 let subject = String(4000 + round)
                 try await withThrowingTaskGroup(of: Void.self) { group in

@@ -66,7 +66,8 @@ struct SchemaTests {
                     "drop schema federation cascade; alter sequence collisions minvalue -1000 restart with -1000"
                 )
                 let failure = await #expect(throws: Failure.self) { try await store.migrate() }
-                #expect(failure?.message.contains("collided") == true && failure?.message.contains("pg_locks") == true)
+                #expect(failure?.message.contains("conflicted") == true)
+                #expect(failure?.message.contains("pg_locks") == true)
                 #expect(try await database.psql("select last_value from collisions") == [["-996"]])
             }
         }
@@ -358,7 +359,7 @@ struct SchemaTests {
     @Test("migrating again waits for nobody who writes, whatever table it is, nor lets anybody wait")
     func again() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
+            _ = try await tenant.login(writing: .text("a"), to: "nick", .always)
             let tables = try await tenant.database.psql(
                 """
                 select string_agg(format('%I.%I', schemaname, tablename), ', ') from pg_tables

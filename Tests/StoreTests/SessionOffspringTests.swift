@@ -19,29 +19,29 @@ struct SessionOffspringTests {
         return live
     }
 
-    private static func signIn(to tenant: Tenant) async throws -> [UInt8] {
+    private static func login(to tenant: Tenant) async throws -> [UInt8] {
         let hash = Tenant.randomHash()
-        _ = try await tenant.signIn("1", writing: nil, to: "nick", .always, hash: hash)
+        _ = try await tenant.login("1", writing: nil, to: "nick", .always, hash: hash)
         return hash
     }
 
     @Test("they count for none of those that a user may have")
     func limits() async throws {
-        for excess in [ExcessLogins.refuse, .endOldest] {
+        for excess in [SessionLimitBehavior.refuse, .endOldest] {
             try await Tenant.lend { tenant in
                 var tenant = tenant
-                tenant.application.settings.excessLogins = excess
-                tenant.application.settings.mostSessions = 2
-                let first = try await Self.signIn(to: tenant)
+                tenant.application.settings.sessionLimitBehavior = excess
+                tenant.application.settings.maxSessions = 2
+                let first = try await Self.login(to: tenant)
                 let page = try await Self.open(beside: first, in: tenant)
-                let second = try await Self.signIn(to: tenant)
+                let second = try await Self.login(to: tenant)
                 #expect(try await Self.live([first, page, second], in: tenant) == [true, true, true], "\(excess)")
                 if excess == .refuse {
-                    let failure = await #expect(throws: Failure.self) { try await Self.signIn(to: tenant) }
+                    let failure = await #expect(throws: Failure.self) { try await Self.login(to: tenant) }
                     #expect(failure?.reason == .tooManySessions)
                     #expect(try await Self.live([first, page, second], in: tenant) == [true, true, true])
                 } else {
-                    let third = try await Self.signIn(to: tenant)
+                    let third = try await Self.login(to: tenant)
                     let live = try await Self.live([first, page, second, third], in: tenant)
                     #expect(live == [false, false, true, true], "it ends with its own")
                 }
@@ -52,7 +52,7 @@ struct SessionOffspringTests {
     @Test("there is one beside each, and one beside it is beside the same; those whose own has ended go with the next")
     func one() async throws {
         try await Tenant.lend { tenant in
-            let (phone, tablet) = (try await Self.signIn(to: tenant), try await Self.signIn(to: tenant))
+            let (phone, tablet) = (try await Self.login(to: tenant), try await Self.login(to: tenant))
             let first = try await Self.open(beside: phone, in: tenant)
             let other = try await Self.open(beside: tablet, in: tenant)
             #expect(try await Self.live([phone, tablet, first, other], in: tenant) == [true, true, true, true])
@@ -71,10 +71,10 @@ struct SessionOffspringTests {
     @Test("they end with their own: by logging out, by its user and by an operator")
     func endings() async throws {
         try await Tenant.lend { tenant in
-            let other = try await Self.signIn(to: tenant)
+            let other = try await Self.login(to: tenant)
             let kept = try await Self.open(beside: other, in: tenant)
             for way in 0..<3 {
-                let session = try await Self.signIn(to: tenant)
+                let session = try await Self.login(to: tenant)
                 let page = try await Self.open(beside: session, in: tenant)
                 let user = try await tenant.store.sessionUser(tokenHash: page, of: tenant.application).get()
                 let id = try #require(user?.objectID)
@@ -96,7 +96,7 @@ struct SessionOffspringTests {
     @Test("beside one that has ended there is none")
     func ended() async throws {
         try await Tenant.lend { tenant in
-            let session = try await Self.signIn(to: tenant)
+            let session = try await Self.login(to: tenant)
             try await tenant.database.psql("update \(Tenant.schema).sessions set expires = now() - interval '1 second'")
             let failure = await #expect(throws: Failure.self) { try await Self.open(beside: session, in: tenant) }
             #expect(failure?.reason == .sessionInvalid)

@@ -90,8 +90,8 @@ struct StaleStatisticsTests {
             try await statistics.load(tenant)
             let property = try #require(tenant.application.properties.first { $0.name.text == "nick" })
             let email = try #require(tenant.application.properties.first { $0.name == .email })
-            for use in [SignInStatement.Use.repeated, .once] {
-                let login = SignInStatement(
+            for use in [LoginStatement.Use.repeated, .once] {
+                let login = LoginStatement(
                     application: tenant.application,
                     provider: .facebook,
                     tokens: nil,
@@ -133,18 +133,18 @@ struct StaleStatisticsTests {
     /// Sends one request of every kind that clients send, for one user.
     private func traffic(_ tenant: Tenant, _ store: Store, user number: Int) async throws {
         let application = tenant.application
-        let login = SignInStatement(application: application, provider: .facebook, tokens: nil, targets: [])
+        let login = LoginStatement(application: application, provider: .facebook, tokens: nil, targets: [])
         let deadline = ContinuousClock.now + .seconds(30)
         let (hash, other) = (Tenant.randomHash(), Tenant.randomHash())
-        let user = try await store.signIn(
+        let user = try await store.login(
             try tenant.write(String(1000 + number), [], hash: hash),
             by: login,
             deadline: deadline
         ).get().user.objectID
         #expect(try await store.sessionUser(tokenHash: hash, of: application).get()?.objectID == user)
         let again = try tenant.write(String(1000 + number), [], previous: hash)
-        _ = try await store.signIn(again, by: login, deadline: deadline).get()
-        let secret = SealedSecret(bytes: [1, 2], keyID: "key")
+        _ = try await store.login(again, by: login, deadline: deadline).get()
+        let secret = EncryptedSecret(bytes: [1, 2], keyID: "key")
         let address = "\(number)@example.com"
         let opened = try await store.openSession(
             SessionOpening(
@@ -167,7 +167,7 @@ struct StaleStatisticsTests {
             of: application
         ).get()
         let keys = AttemptKeys(source: Tenant.randomHash(), account: Tenant.randomHash())
-        _ = try await store.countAttempt(for: keys.counts(by: application.settings.lock), of: application)
+        _ = try await store.countAttempt(for: keys.counts(by: application.settings.lockout), of: application)
         try await store.forgiveAttempt(keys, of: application)
         for purpose in [EmailTokenPurpose.confirmation, .passwordReset] {
             let link = Tenant.randomHash()
@@ -217,10 +217,10 @@ struct StaleStatisticsTests {
         arguments: [nil, 5 as Int64],
         StaleStatistics.allCases
     )
-    func reading(_ mostSessions: Int64?, _ statistics: StaleStatistics) async throws {
+    func reading(_ maxSessions: Int64?, _ statistics: StaleStatistics) async throws {
         try await Tenant.lend { tenant in
             var tenant = tenant
-            tenant.application.settings.mostSessions = mostSessions
+            tenant.application.settings.maxSessions = maxSessions
             try await statistics.begin(tenant)
             try await withStore(
                 tenant.database.url,
@@ -262,7 +262,7 @@ struct StaleStatisticsTests {
     func race() async throws {
         try await Tenant.lend { tenant in
             try await StaleStatistics.oneSession.begin(tenant)
-            let user = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+            let user = try await tenant.login(writing: nil, to: "nick", .always).user.objectID
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).sessions (token_hash, object_id, created, expires)
@@ -273,7 +273,7 @@ struct StaleStatisticsTests {
             let hashes = (0..<16).map { _ in Tenant.randomHash() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for hash in hashes {
-                    group.addTask { _ = try await tenant.signIn(writing: nil, to: "nick", .always, hash: hash) }
+                    group.addTask { _ = try await tenant.login(writing: nil, to: "nick", .always, hash: hash) }
                 }
                 try await group.waitForAll()
             }
@@ -289,7 +289,7 @@ struct StaleStatisticsTests {
                 return (rows.first?.first ?? nil).flatMap { Int($0) } ?? 0
             }
             #expect((1000...1015).contains(try await count()))
-            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            _ = try await tenant.login(writing: nil, to: "nick", .always)
             #expect(try await count() == 1000)
         }
     }

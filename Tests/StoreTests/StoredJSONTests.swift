@@ -27,7 +27,7 @@ struct StoredJSONTests {
         try await Tenant.lend { tenant in
             for text in Self.texts where text != "null" {
                 let value = try JSONParser.parse(text, limits: .reply)
-                let written = try await tenant.signIn(writing: .json(value), to: "extra", .always)
+                let written = try await tenant.login(writing: .json(value), to: "extra", .always)
                 let read = try #require(written.user.properties.first { $0.name.text == "extra" }?.value)
                 guard case .json(let json) = read else {
                     Issue.record("\(read)")
@@ -49,7 +49,7 @@ struct StoredJSONTests {
         try await Tenant.lend { tenant in
             for (column, value) in [("extra", value), ("dynamic", #"{"own": \#(value)}"#)] {
                 let hash = Tenant.randomHash()
-                _ = try await tenant.signIn(writing: .json(.object([:])), to: "extra", .always, hash: hash)
+                _ = try await tenant.login(writing: .json(.object([:])), to: "extra", .always, hash: hash)
                 try await tenant.database.psql("update \(Tenant.users) set \(column) = '\(value)'")
                 let failure = await #expect(throws: Failure.self) {
                     try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
@@ -85,7 +85,7 @@ struct StoredJSONTests {
     func tooLarge() async throws {
         try await Tenant.lend { tenant in
             let hash = Tenant.randomHash()
-            _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always, hash: hash)
+            _ = try await tenant.login(writing: .text("a"), to: "nick", .always, hash: hash)
             try await tenant.database.psql("update \(Tenant.users) set nick = repeat('a', 17000000)")
             let failure = await #expect(throws: Failure.self) {
                 try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()

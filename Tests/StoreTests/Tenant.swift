@@ -17,7 +17,7 @@ struct Tenant {
     /// The name of the users table in SQL.
     static let users = schema + ".users"
     static let schema = "\"tenant \"\"x\"\"\""
-    static let actor = Actor(name: "ann", source: "10.0.0.1")
+    static let actor = ChangeAuthor(name: "ann", source: "10.0.0.1")
 
     static let properties =
         Property.builtIn
@@ -107,22 +107,22 @@ struct Tenant {
     }
 
     /// Logs in once and writes one property, or none when the profile lacks it.
-    func signIn(
+    func login(
         _ subject: String = "1001",
         writing value: PropertyValue?,
         to name: String,
         _ sync: SyncMode,
         previous: [UInt8]? = nil,
         hash: [UInt8] = Tenant.randomHash()
-    ) async throws -> WrittenSignIn {
+    ) async throws -> WrittenLogin {
         let property = try #require(application.properties.first { $0.name.text == name })
-        let statement = SignInStatement(
+        let statement = LoginStatement(
             application: application,
             provider: .facebook,
             tokens: tokens,
             targets: [.init(name: property.name, type: property.type, sync: sync)]
         )
-        return try await store.signIn(
+        return try await store.login(
             write(subject, [value], hash: hash, previous: previous),
             by: statement,
             deadline: .now + .seconds(5)
@@ -136,10 +136,10 @@ struct Tenant {
         dynamic: JSONObject = [:],
         hash: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil,
-        token: SealedToken? = nil,
+        token: EncryptedToken? = nil,
         once: SingleUse? = nil,
         bringing claim: InvitationClaim? = nil
-    ) throws -> SignInWrite {
+    ) throws -> LoginWrite {
         write(
             as: try Self.key(subject),
             values,
@@ -160,12 +160,12 @@ struct Tenant {
         dynamic: JSONObject = [:],
         hash: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil,
-        token: SealedToken? = nil,
+        token: EncryptedToken? = nil,
         once: SingleUse? = nil,
         bringing claim: InvitationClaim? = nil
-    ) -> SignInWrite {
-        SignInWrite(
-            person: VerifiedPerson(
+    ) -> LoginWrite {
+        LoginWrite(
+            verified: VerifiedIdentity(
                 identity: identity,
                 profile: [:],
                 scopes: ["email"],

@@ -6,7 +6,7 @@ import TestSupport
 
 @Suite("Storing the keys of signed tokens")
 struct TokenKeyTests {
-    private static let actor = Actor(name: "ann", source: "test")
+    private static let actor = ChangeAuthor(name: "ann", source: "test")
 
     /// Returns a key of the tenant.
     private static func key(_ name: String, under keyID: String = "new") throws -> NewTokenKey {
@@ -17,7 +17,7 @@ struct TokenKeyTests {
         NewTokenKey(
             id: name + String(repeating: "0", count: 43 - name.utf8.count),
             application: application,
-            secret: SealedSecret(bytes: Array(name.utf8), keyID: keyID),
+            secret: EncryptedSecret(bytes: Array(name.utf8), keyID: keyID),
             publicKey: ["kty": .string("EC")]
         )
     }
@@ -83,9 +83,9 @@ struct TokenKeyTests {
     }
 
     @Test(
-        "resealing changes the ciphertext and its key, removes what does not open, and leaves other master keys alone"
+        "re-encryption changes the ciphertext and its key, removes what does not open, and leaves other master keys alone"
     )
-    func resealing() async throws {
+    func reencryption() async throws {
         try await Tenant.lend { tenant in
             let store = tenant.store
             for (name, keyID) in [("a", "old"), ("b", "old"), ("c", "stranger"), ("d", "new")] {
@@ -96,20 +96,23 @@ struct TokenKeyTests {
                     by: Self.actor
                 )
             }
-            @Sendable func step(_ reseal: @escaping @Sendable (SealedValue) -> SealedSecret?) async throws -> Int {
-                try await store.reseal(
+            @Sendable func step(_ reencrypt: @escaping @Sendable (EncryptedValue) -> EncryptedSecret?) async throws
+                -> Int
+            {
+                try await store.reencrypt(
                     .tokenKeys,
                     of: nil,
                     notUnder: "new",
                     among: ["old"],
                     limit: 10,
                     by: Self.actor,
-                    reseal: reseal
+                    reencrypt: reencrypt
                 )
             }
             let count = try await step { value in
                 #expect(value.application?.text == "tenant")
-                return value.key[0].hasPrefix("b") ? nil : SealedSecret(bytes: value.secret.bytes + [1], keyID: "new")
+                return value.key[0].hasPrefix("b")
+                    ? nil : EncryptedSecret(bytes: value.secret.bytes + [1], keyID: "new")
             }
             #expect(count == 2)
             let keys = try await store.tokenKeys()
@@ -118,7 +121,7 @@ struct TokenKeyTests {
                     "a new 2", "c stranger 1", "d new 1",
                 ]
             )
-            let counts = try await store.sealed(.tokenKeys, of: nil)
+            let counts = try await store.encrypted(.tokenKeys, of: nil)
             #expect(counts.map(\.keyID) == ["new", "stranger"])
             #expect(counts.map(\.count) == [2, 1])
             #expect(try await step { _ in nil } == 0)

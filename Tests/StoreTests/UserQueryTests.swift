@@ -136,7 +136,7 @@ struct UserQueryTests {
                 let failure = await #expect(throws: Failure.self) {
                     try await store.users(matching: query, of: application)
                 }
-                #expect(failure?.reason == .queryTooLarge && failure?.details["mostBytes"]?.integer == 100_000)
+                #expect(failure?.reason == .queryTooLarge && failure?.details["maxBytes"]?.integer == 100_000)
                 query.unread = [Tenant.named("nick")]
                 query.readsUndeclared = false
                 let users = try await store.users(matching: query, of: application).value
@@ -311,8 +311,8 @@ extension UserFilter {
         case .isNull(let column): return Self.value(of: column, of: user) == nil
         case .isOne(let column, let values):
             return UserFilter.any(values.map { .comparison(column, .equal, $0) }).holds(of: user)
-        case .between(let column, let least, let most):
-            return UserFilter.all([.comparison(column, .atLeast, least), .comparison(column, .atMost, most)])
+        case .between(let column, let least, let max):
+            return UserFilter.all([.comparison(column, .atLeast, least), .comparison(column, .atMost, max)])
                 .holds(of: user)
         case .like(let column, let pattern):
             guard case .text(let text) = Self.value(of: column, of: user) else { return nil }

@@ -9,7 +9,7 @@ import TestSupport
 @Suite("Writing what users give")
 struct UserWriteTests {
     private func password(_ login: String, of id: ObjectID = ObjectID(UUID())) -> StoredPassword {
-        StoredPassword(objectID: id, login: login, hash: SealedSecret(bytes: [1, 2, 3], keyID: "key"))
+        StoredPassword(objectID: id, login: login, hash: EncryptedSecret(bytes: [1, 2, 3], keyID: "key"))
     }
 
     private func given(_ tenant: Tenant, _ values: [(String, PropertyValue?)]) throws -> GivenProperties {
@@ -138,7 +138,7 @@ struct UserWriteTests {
             let outdated = UserUpdate.LoginChange(
                 login: "new@example.com",
                 password: nil,
-                formerHash: SealedSecret(bytes: [9], keyID: "key")
+                formerHash: EncryptedSecret(bytes: [9], keyID: "key")
             )
             let refused = await #expect(throws: Failure.self) { try await update(GivenProperties(), outdated) }
             #expect(refused?.reason == .conflict)
@@ -203,7 +203,7 @@ struct UserWriteTests {
     }
 
     /// Registers Ann with a password, and returns the user and the stored hash.
-    private func ann(_ tenant: Tenant) async throws -> (user: ObjectID, hash: SealedSecret) {
+    private func ann(_ tenant: Tenant) async throws -> (user: ObjectID, hash: EncryptedSecret) {
         let write = RegistrationWrite(
             password: password("ann@example.com"),
             status: .enabled,
@@ -221,7 +221,7 @@ struct UserWriteTests {
             let attackers = StoredPassword(
                 objectID: user,
                 login: "ann@example.com",
-                hash: SealedSecret(bytes: [6, 6, 6], keyID: "key")
+                hash: EncryptedSecret(bytes: [6, 6, 6], keyID: "key")
             )
             let change = UserUpdate.LoginChange(
                 login: "ann@example.com",
@@ -338,7 +338,7 @@ struct UserWriteTests {
             let second = UserUpdate.LoginChange(
                 login: "thief@example.com",
                 password: password("thief@example.com", of: user),
-                formerHash: SealedSecret(bytes: [1], keyID: "key")
+                formerHash: EncryptedSecret(bytes: [1], keyID: "key")
             )
             _ = try await tenant.store.update(
                 UserUpdate(id: user, given: GivenProperties(), login: second),

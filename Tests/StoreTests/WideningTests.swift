@@ -123,10 +123,10 @@ struct WideningTests {
         _ row: (name: String, to: PropertyType, first: PropertyValue, second: PropertyValue)
     ) async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: row.first, to: row.name, .untilEdited)
+            _ = try await tenant.login(writing: row.first, to: row.name, .untilEdited)
             try await tenant.change(.widenProperty(Tenant.named(row.name), to: row.to))
             let widened = tenant.with(Property(name: Tenant.named(row.name), type: row.to))
-            let second = try await widened.signIn(writing: row.second, to: row.name, .untilEdited)
+            let second = try await widened.login(writing: row.second, to: row.name, .untilEdited)
             #expect(second.user.value(row.name) == row.second)
         }
     }
@@ -134,18 +134,18 @@ struct WideningTests {
     @Test("an instance that does not know of the wider type yet answers that it is a matter of a moment")
     func staleInstance() async throws {
         try await Tenant.lend { tenant in
-            _ = try await tenant.signIn(writing: .integer(5), to: "points", .always)
+            _ = try await tenant.login(writing: .integer(5), to: "points", .always)
             for type in [PropertyType.double, .string] {
                 try await tenant.change(.widenProperty(Tenant.named("points"), to: type))
                 let failure = await #expect(throws: Failure.self) {
-                    try await tenant.signIn(writing: .integer(6), to: "points", .always)
+                    try await tenant.login(writing: .integer(6), to: "points", .always)
                 }
                 #expect(failure?.reason == .storeUnavailable)
                 #expect(failure?.retryAfter == 1)
             }
             try await tenant.change(.removeProperty(Tenant.named("points")))
             let failure = await #expect(throws: Failure.self) {
-                try await tenant.signIn(writing: .text("a"), to: "nick", .always)
+                try await tenant.login(writing: .text("a"), to: "nick", .always)
             }
             #expect(failure?.reason == .storeUnavailable)
         }

@@ -8,21 +8,21 @@ import Testing
 @Suite("Links to the account page")
 struct AccountLinkTests {
     @Test("a link opens for its application, in its five minutes and unchanged, and is no ticket of a dialog")
-    func sealed() throws {
+    func encrypted() throws {
         let keys = try Sample.masterKeys()
         let (demo, other) = (try #require(ApplicationID("demo")), try #require(ApplicationID("other")))
         let link = AccountLink(session: [1, 2, 3], endsAt: 1000)
-        let sealed = link.sealed(under: keys, for: demo)
-        func opened(_ sealed: [UInt8], for application: ApplicationID, at now: Int64 = 999) -> AccountLink? {
-            AccountLink(sealed: sealed, under: keys, for: application, now: now)
+        let encrypted = link.encrypted(under: keys, for: demo)
+        func opened(_ encrypted: [UInt8], for application: ApplicationID, at now: Int64 = 999) -> AccountLink? {
+            AccountLink(encrypted: encrypted, under: keys, for: application, now: now)
         }
-        let read = try #require(opened(sealed, for: demo))
+        let read = try #require(opened(encrypted, for: demo))
         #expect(read.session == [1, 2, 3] && read.endsAt == 1000)
-        #expect(opened(sealed, for: demo, at: 1000) == nil, "its time is over")
-        #expect(opened(sealed, for: other) == nil, "another application's")
-        #expect(DialogTicket(sealed: sealed, under: keys, for: demo, now: 999) == nil)
-        for index in sealed.indices {
-            var changed = sealed
+        #expect(opened(encrypted, for: demo, at: 1000) == nil, "its time is over")
+        #expect(opened(encrypted, for: other) == nil, "another application's")
+        #expect(DialogTicket(encrypted: encrypted, under: keys, for: demo, now: 999) == nil)
+        for index in encrypted.indices {
+            var changed = encrypted
             changed[index] ^= 1
             #expect(opened(changed, for: demo) == nil)
         }

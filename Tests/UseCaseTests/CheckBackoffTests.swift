@@ -26,9 +26,9 @@ struct CheckBackoffTests {
                 app: try #require(ProviderAppID("42")),
                 subject: try #require(Subject("10150000000000001"))
             ),
-            token: SealedToken(
+            token: EncryptedToken(
                 kind: .access,
-                secret: SealedSecret(bytes: [], keyID: "key"),
+                secret: EncryptedSecret(bytes: [], keyID: "key"),
                 expiresAt: life.map { Self.now + $0 }
             ),
             checkedAt: Self.now - sinceCheck,

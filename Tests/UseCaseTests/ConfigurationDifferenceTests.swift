@@ -181,7 +181,7 @@ struct ConfigurationDifferenceTests {
 
     @Test("the provider and its apps; a secret shows only that it is another one")
     func facebook() throws {
-        let other = SealedSecret(bytes: [1, 2, 3], keyID: "k")
+        let other = EncryptedSecret(bytes: [1, 2, 3], keyID: "k")
         #expect(
             try Self.lines { $0.facebook?.facebookOptions.proof = .classic } == [
                 #"provider.facebook.set facebook: {"enabled":true,"proof":"timed"} -> {"enabled":true,"proof":"classic"}"#
@@ -193,7 +193,7 @@ struct ConfigurationDifferenceTests {
             ]
         )
         #expect(
-            try Self.lines { $0.facebook?.apps[1].secret = .sealed(other) } == [
+            try Self.lines { $0.facebook?.apps[1].secret = .encrypted(other) } == [
                 #"provider.facebook.apps facebook: [{"appId":"1"},{"appId":"2"}] -> [{"appId":"1"},{"appId":"2","appSecret":"•••"}]"#
             ]
         )
@@ -236,15 +236,16 @@ struct ConfigurationDifferenceTests {
         #expect(!isUnchanged(stranger, secret, app))
         #expect(!isUnchanged(current, Sample.secret(of: "2"), app))
         #expect(!isUnchanged(current, Sample.secret(of: "3"), try #require(ProviderAppID("3"))))
-        guard case .sealed(let sealed) = next.desired(Secret("new"), of: app, at: .facebook, in: id, stored: stored)
+        guard
+            case .encrypted(let encrypted) = next.desired(Secret("new"), of: app, at: .facebook, in: id, stored: stored)
         else {
             Issue.record("not sealed")
             return
         }
-        #expect(sealed.keyID == next.current.id)
+        #expect(encrypted.keyID == next.current.id)
     }
 
-    @Test("no step shows a key, a secret, a hash or a sealed secret")
+    @Test("no step shows a key, a secret, a hash or a encrypted secret")
     func nothingSecret() throws {
         let stored = try Self.sample.stored()
         var desired = DesiredApplication(stored, kinds: try .outOfReach())
@@ -271,11 +272,11 @@ struct ConfigurationDifferenceTests {
         steps += ConfigurationDifference.deletion(of: stored)
         #expect(steps.count >= 7)
         let hashes = stored.keys.map(\.hash) + desired.keys.map(\.hash)
-        let sealed = (stored.facebook?.apps ?? []).map(\.secret.bytes)
+        let encrypted = (stored.facebook?.apps ?? []).map(\.secret.bytes)
         for step in steps {
             let shown = step.line
             #expect(!shown.contains("canary"))
-            for bytes in hashes + sealed {
+            for bytes in hashes + encrypted {
                 let hex = bytes.prefix(4).map { String($0, radix: 16) }.joined()
                 #expect(!shown.contains(hex) && !shown.contains("\(bytes[0]),\(bytes[1])"))
             }

@@ -38,9 +38,9 @@ struct DescriptionTests {
             (Shape.flag, "true", "true"), (.flag, "yes", nil), (.flag, "", "null"), (.word(["a", "b"]), "b", #""b""#),
             (.word(["a", "b"]), "B", nil), (.integer(1...3, unit: "days"), "7", "7"),
             (.integer(1...3, unit: "days"), "7 days", nil), (.seconds(1...9), "2m", "120"),
-            (.list(.word(["a"]), most: 2, isSet: true), "a, b ,", #"["a","b"]"#),
-            (.list(.word(["a"]), most: 2, isSet: true), "[]", "[]"),
-            (.list(.word(["a"]), most: 2, isSet: true), "[1", nil), (.orNull(.flag), "null", "null"),
+            (.list(.word(["a"]), max: 2, isSet: true), "a, b ,", #"["a","b"]"#),
+            (.list(.word(["a"]), max: 2, isSet: true), "[]", "[]"),
+            (.list(.word(["a"]), max: 2, isSet: true), "[1", nil), (.orNull(.flag), "null", "null"),
             (.orNull(.text(DescriptionTests.anything)), "null", #""null""#),
             (.orNull(.text(DescriptionTests.anything)), "", "null"),
             (.orNull(.integer(1...3, unit: "days")), "2", "2"), (.secret, "x y", #""x y""#),
@@ -100,8 +100,8 @@ struct DescriptionTests {
                 #"{"nam": 1, "inner": {"days": 10, "dayz": 1}, "note": 7}"#,
                 [
                     "/name: must be a text", "/note: must be a text", "/inner/days: must be whole days from 1 to 9",
-                    "/inner/dayz: is not known here (did you mean days?); known are days",
-                    "/nam: is not known (did you mean name?); known are name, note, inner",
+                    "/inner/dayz: is not known here (did you mean days?); known: days",
+                    "/nam: is not known (did you mean name?); known: name, note, inner",
                 ]
             ),
         ] as [(String, [String])]

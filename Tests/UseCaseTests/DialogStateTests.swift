@@ -62,7 +62,7 @@ struct DialogStateTests {
                 {
                     let ticket = DialogTicket(
                         plan: plan,
-                        wishes: DialogWishes(permissions: permissions, authType: type, configID: configID),
+                        wishes: DialogParameters(permissions: permissions, authType: type, configID: configID),
                         endsAt: 1_700_000_000
                     )
                     let read = try #require(DialogTicket(try Self.object(ticket.text)))
@@ -106,8 +106,8 @@ struct DialogStateTests {
         #expect(isOf(nil, nil, .redirect(to: "https://a.example/", codeChallenge: "c")))
     }
 
-    @Test("T-70: a sealed state opens for its application, in its time and unchanged, also after a new master key")
-    func sealed() throws {
+    @Test("T-70: a encrypted state opens for its application, in its time and unchanged, also after a new master key")
+    func encrypted() throws {
         let (old, new) = (try Self.masterKey(1), try Self.masterKey(2))
         let (demo, other) = (try #require(ApplicationID("demo")), try #require(ApplicationID("other")))
         let state = DialogState(
@@ -117,25 +117,25 @@ struct DialogStateTests {
             endsAt: 1000
         )
         let keys = MasterKeys(current: old)
-        let sealed = state.sealed(under: keys, for: demo)
-        func opens(_ sealed: [UInt8], _ keys: MasterKeys, for application: ApplicationID, at now: Int64) -> Bool {
-            DialogState(sealed: sealed, under: keys, for: application, now: now)?.plan.appID == "1"
+        let encrypted = state.encrypted(under: keys, for: demo)
+        func opens(_ encrypted: [UInt8], _ keys: MasterKeys, for application: ApplicationID, at now: Int64) -> Bool {
+            DialogState(encrypted: encrypted, under: keys, for: application, now: now)?.plan.appID == "1"
         }
-        #expect(opens(sealed, keys, for: demo, at: 999))
-        #expect(opens(sealed, MasterKeys(current: new, previous: [old]), for: demo, at: 999))
-        #expect(!opens(sealed, keys, for: demo, at: 1000), "its time is over")
-        #expect(!opens(sealed, keys, for: other, at: 999), "another application's")
-        #expect(!opens(sealed, MasterKeys(current: new), for: demo, at: 999), "another key's")
-        #expect(state.sealed(under: keys, for: demo) != sealed)
-        #expect(DialogTicket(sealed: sealed, under: keys, for: demo, now: 999) == nil, "a state is no ticket")
-        let ticket = DialogTicket(plan: state.plan, wishes: DialogWishes(), endsAt: 1000)
-        #expect(!opens(ticket.sealed(under: keys, for: demo), keys, for: demo, at: 999), "a ticket is no state")
-        for index in sealed.indices {
-            var changed = sealed
+        #expect(opens(encrypted, keys, for: demo, at: 999))
+        #expect(opens(encrypted, MasterKeys(current: new, previous: [old]), for: demo, at: 999))
+        #expect(!opens(encrypted, keys, for: demo, at: 1000), "its time is over")
+        #expect(!opens(encrypted, keys, for: other, at: 999), "another application's")
+        #expect(!opens(encrypted, MasterKeys(current: new), for: demo, at: 999), "another key's")
+        #expect(state.encrypted(under: keys, for: demo) != encrypted)
+        #expect(DialogTicket(encrypted: encrypted, under: keys, for: demo, now: 999) == nil, "a state is no ticket")
+        let ticket = DialogTicket(plan: state.plan, wishes: DialogParameters(), endsAt: 1000)
+        #expect(!opens(ticket.encrypted(under: keys, for: demo), keys, for: demo, at: 999), "a ticket is no state")
+        for index in encrypted.indices {
+            var changed = encrypted
             changed[index] ^= 1
             #expect(!opens(changed, keys, for: demo, at: 999))
         }
-        for length in 0..<sealed.count { #expect(!opens(Array(sealed.prefix(length)), keys, for: demo, at: 999)) }
+        for length in 0..<encrypted.count { #expect(!opens(Array(encrypted.prefix(length)), keys, for: demo, at: 999)) }
     }
 
     private static func masterKey(_ byte: UInt8) throws -> MasterKey {
@@ -147,7 +147,7 @@ struct DialogStateTests {
         arguments: [(ProviderToken.Kind.access, true), (.id, false)]
     )
     func vouched(kind: ProviderToken.Kind, isListed: Bool) throws {
-        let person = VerifiedPerson(
+        let person = VerifiedIdentity(
             identity: IdentityKey(
                 provider: .facebook,
                 app: try #require(ProviderAppID("1")),
@@ -161,9 +161,9 @@ struct DialogStateTests {
             credentialExpiresAt: 6
         )
         let token = ProviderToken(kind: kind, text: Secret("EAAx"), expiresAt: 6)
-        let login = VouchedLogin(
+        let login = VerifiedLogin(
             result: AuthenticationResult(
-                person: person,
+                verified: person,
                 profile: AdmittedProfile(person.profile, by: .facebook),
                 token: token
             ),
@@ -171,30 +171,30 @@ struct DialogStateTests {
             codeChallenge: "c",
             invitation: InvitationToken("T")
         )
-        let read = try #require(VouchedLogin(login.text, provider: .facebook))
-        #expect(VouchedLogin(login.text, provider: .twitter) == nil, "another provider's")
+        let read = try #require(VerifiedLogin(login.text, provider: .facebook))
+        #expect(VerifiedLogin(login.text, provider: .twitter) == nil, "another provider's")
         #expect(!read.result.isRepeatable)
-        #expect(read.result.person.identity == person.identity)
-        #expect(read.result.person.profile["id"]?.string == "2")
+        #expect(read.result.verified.identity == person.identity)
+        #expect(read.result.verified.profile["id"]?.string == "2")
         #expect(!login.text.reveal().contains("a@b@c"), "what does not fit is not kept")
         #expect(read.result.profile.json == login.result.profile.json)
-        #expect(read.result.person.scopes == ["email"])
-        #expect(read.result.person.scopesAreListed == isListed)
-        #expect(read.result.person.declinedScopes == ["user_birthday"])
-        #expect(read.result.person.dataAccessExpiresAt == 5)
-        #expect(read.result.person.credentialExpiresAt == 6)
+        #expect(read.result.verified.scopes == ["email"])
+        #expect(read.result.verified.scopesAreListed == isListed)
+        #expect(read.result.verified.declinedScopes == ["user_birthday"])
+        #expect(read.result.verified.dataAccessExpiresAt == 5)
+        #expect(read.result.verified.credentialExpiresAt == 6)
         #expect(read.result.token?.kind == kind)
         #expect(read.result.token?.text.reveal() == "EAAx")
         #expect(read.result.token?.expiresAt == 6)
         #expect(read.codeChallenge == "c")
         #expect(read.invitation?.hash == Digest.sha256("T"))
-        #expect(VouchedLogin(Secret("{}"), provider: .facebook) == nil)
+        #expect(VerifiedLogin(Secret("{}"), provider: .facebook) == nil)
         let later = login.text.reveal().replacing(#""tokenKind":"\#(kind.rawValue)""#, with: #""tokenKind":"refresh""#)
         #expect(later != login.text.reveal())
-        #expect(VouchedLogin(Secret(later), provider: .facebook) == nil, "of a kind that only a later version knows")
+        #expect(VerifiedLogin(Secret(later), provider: .facebook) == nil, "of a kind that only a later version knows")
         let former = login.text.reveal().replacing(#","tokenKind":"\#(kind.rawValue)""#, with: "")
         #expect(
-            VouchedLogin(Secret(former), provider: .facebook)?.result.token?.kind == .access,
+            VerifiedLogin(Secret(former), provider: .facebook)?.result.token?.kind == .access,
             "a version before kinds"
         )
     }
@@ -277,14 +277,14 @@ struct DialogStateTests {
     func wishes() throws {
         let provider = try FacebookProvider.outOfReach()
         let right = [
-            DialogWishes(), DialogWishes(permissions: ["email", "user_birthday"]),
-            DialogWishes(permissions: [String(repeating: "a", count: 64)], configID: "4711"),
+            DialogParameters(), DialogParameters(permissions: ["email", "user_birthday"]),
+            DialogParameters(permissions: [String(repeating: "a", count: 64)], configID: "4711"),
         ]
         for wishes in right { try provider.check(wishes) }
         let wrong = [
-            DialogWishes(permissions: ["e\u{301}mail"]), DialogWishes(permissions: ["email", ""]),
-            DialogWishes(permissions: [String(repeating: "a", count: 65)]), DialogWishes(configID: "1a"),
-            DialogWishes(configID: String(repeating: "1", count: 33)),
+            DialogParameters(permissions: ["e\u{301}mail"]), DialogParameters(permissions: ["email", ""]),
+            DialogParameters(permissions: [String(repeating: "a", count: 65)]), DialogParameters(configID: "1a"),
+            DialogParameters(configID: String(repeating: "1", count: 33)),
         ]
         for wishes in wrong {
             let failure = #expect(throws: Failure.self, "\(wishes)") { try provider.check(wishes) }

@@ -32,11 +32,11 @@ struct DocumentProblemTests {
             (#"{"application":"a","settings":{"offsetlessTimes":null}}"#, ["/settings/offsetlessTimes"]),
             (#"{"application":"a","settings":{"multipleLogins":"no"}}"#, ["/settings/multipleLogins"]),
             (#"{"application":"a","settings":{"sessionIdleSeconds":59}}"#, ["/settings/sessionIdleSeconds"]),
-            (#"{"application":"a","settings":{"mostSessions":0}}"#, ["/settings/mostSessions"]),
-            (#"{"application":"a","settings":{"mostSessions":1001}}"#, ["/settings/mostSessions"]),
-            (#"{"application":"a","settings":{"mostSessions":"2"}}"#, ["/settings/mostSessions"]),
+            (#"{"application":"a","settings":{"maxSessions":0}}"#, ["/settings/maxSessions"]),
+            (#"{"application":"a","settings":{"maxSessions":1001}}"#, ["/settings/maxSessions"]),
+            (#"{"application":"a","settings":{"maxSessions":"2"}}"#, ["/settings/maxSessions"]),
             (#"{"application":"a","settings":{"tokens":true}}"#, ["/settings/tokens"]),
-            (#"{"application":"a","settings":{"excessLogins":"end"}}"#, ["/settings/excessLogins"]),
+            (#"{"application":"a","settings":{"sessionLimitBehavior":"end"}}"#, ["/settings/sessionLimitBehavior"]),
             (#"{"application":"a","settings":{"newUsers":"Closed"}}"#, ["/settings/newUsers"]),
             (#"{"application":"a","settings":{"identityProperty":7}}"#, ["/settings/identityProperty"]),
             (#"{"application":"a","settings":{"identityProperty":"login"}}"#, ["/settings/identityProperty"]),
@@ -53,25 +53,31 @@ struct DocumentProblemTests {
                 ]
             ),
             (#"{"application":"a","settings":{"reauthentication":"never"}}"#, ["/settings/reauthentication"]),
-            (#"{"application":"a","settings":{"lock":10}}"#, ["/settings/lock"]),
+            (#"{"application":"a","settings":{"lockout":10}}"#, ["/settings/lockout"]),
             (
-                #"{"application":"a","settings":{"lock":{"failures":2,"seconds":59,"x":1}}}"#,
-                ["/settings/lock/failures", "/settings/lock/seconds", "/settings/lock/x"]
+                #"{"application":"a","settings":{"lockout":{"failures":2,"seconds":59,"x":1}}}"#,
+                ["/settings/lockout/failures", "/settings/lockout/seconds", "/settings/lockout/x"]
             ),
             (
-                #"{"application":"a","settings":{"lock":{"failures":101,"seconds":86401}}}"#,
-                ["/settings/lock/failures", "/settings/lock/seconds"]
-            ),
-            (#"{"application":"a","settings":{"tellUnknownLogins":"no"}}"#, ["/settings/tellUnknownLogins"]),
-            (#"{"application":"a","settings":{"clientKeys":["findByRole","all"]}}"#, ["/settings/clientKeys/1"]),
-            (#"{"application":"a","settings":{"clientKeys":["findByRole","findByRole"]}}"#, ["/settings/clientKeys"]),
-            (
-                #"{"application":"a","settings":{"passwords":{"fewestCharacters":7,"x":1}}}"#,
-                ["/settings/passwords/fewestCharacters", "/settings/passwords/x"]
+                #"{"application":"a","settings":{"lockout":{"failures":101,"seconds":86401}}}"#,
+                ["/settings/lockout/failures", "/settings/lockout/seconds"]
             ),
             (
-                #"{"application":"a","settings":{"passwords":{"fewestCharacters":65}}}"#,
-                ["/settings/passwords/fewestCharacters"]
+                #"{"application":"a","settings":{"allowAccountEnumeration":"no"}}"#,
+                ["/settings/allowAccountEnumeration"]
+            ),
+            (#"{"application":"a","settings":{"apiKeyRights":["findByRole","all"]}}"#, ["/settings/apiKeyRights/1"]),
+            (
+                #"{"application":"a","settings":{"apiKeyRights":["findByRole","findByRole"]}}"#,
+                ["/settings/apiKeyRights"]
+            ),
+            (
+                #"{"application":"a","settings":{"passwords":{"minLength":7,"x":1}}}"#,
+                ["/settings/passwords/minLength", "/settings/passwords/x"]
+            ),
+            (
+                #"{"application":"a","settings":{"passwords":{"minLength":65}}}"#,
+                ["/settings/passwords/minLength"]
             ),
             (
                 #"{"application":"a","settings":{"tokens":{"enabled":1,"seconds":59,"audience":"a b","x":1}}}"#,
@@ -202,6 +208,25 @@ struct DocumentProblemTests {
                 "/keys/0/label", "/providers/facebook/apps", "/mapping/facebook/name",
             ]
         )
+    }
+
+    @Test(
+        "a setting's former name is told the present one",
+        arguments: [
+            ("/mostSessions", "maxSessions"), ("/excessLogins", "sessionLimitBehavior"), ("/lock", "lockout"),
+            ("/tellUnknownLogins", "allowAccountEnumeration"), ("/clientKeys", "apiKeyRights"),
+            ("/registration/mostPerHour", "maxPerSourcePerHour"), ("/registration/mostPerHourInAll", "maxPerHour"),
+            ("/passwords/fewestCharacters", "minLength"), ("/secondFactor/vouchingProviders", "exemptProviders"),
+            ("/secondFactor/sms/mostPerNumber", "maxPerNumberPerDay"),
+            ("/secondFactor/sms/mostPerSource", "maxPerSourcePerHour"), ("/secondFactor/sms/mostPerDay", "maxPerDay"),
+        ]
+    )
+    func renamed(former: String, present: String) {
+        let members = former.split(separator: "/")
+        let settings = members.reversed().reduce("1") { #"{"\#($1)":\#($0)}"# }
+        let problems = ApplicationDocument.problems(#"{"application":"a","settings":\#(settings)}"#)?.problems ?? []
+        #expect(problems.map { "\($0.pointer)" } == ["/settings" + former])
+        #expect(problems.first?.message == "is now called \(present)")
     }
 
     @Test("a variable of the service's own is no variable of a document, and the problem says so")

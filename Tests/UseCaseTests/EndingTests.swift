@@ -37,13 +37,13 @@ struct EndingTests {
         #expect(
             try endings(samples, on: CalendarDate(year: 2026, month: 11, day: 22)) == [
                 "a,c: Graph v20.0 ended on 2026-09-24", "b: Graph v21.0 ends on 2027-01-21, in 60 days",
-                "e: Graph v99.0 is not among the versions that are known here, whose newest is v26",
+                "e: Graph v99.0 is not a known version; the newest known one is v26",
             ]
         )
         #expect(
             try endings(samples, on: CalendarDate(year: 2026, month: 9, day: 1)) == [
                 "a,c: Graph v20.0 ends on 2026-09-24, in 23 days",
-                "e: Graph v99.0 is not among the versions that are known here, whose newest is v26",
+                "e: Graph v99.0 is not a known version; the newest known one is v26",
             ]
         )
         #expect(try endings(samples, on: nil) == [], "a clock beyond the calendar")

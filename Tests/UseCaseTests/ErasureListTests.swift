@@ -50,7 +50,7 @@ struct ErasureListTests {
         let counts = try await office.administration.erasureLists.run(list, isDryRun: isDryRun, by: Office.actor) {
             told.append("\($0.line) \($0.app) \($0.outcome.rawValue)")
             #expect(isDryRun == ($0.code == nil))
-            #expect(($0.outcome == .hindered) == ($0.hindrance == "public.orders"))
+            #expect(($0.outcome == .blocked) == ($0.obstacle == "public.orders"))
         }
         #expect(counts.values.reduce(0, +) == told.count)
         return told
@@ -61,7 +61,7 @@ struct ErasureListTests {
     }
 
     @Test(
-        "each id has an outcome; a look erases nobody; what is interrupted or hindered is done by the same list again"
+        "each id has an outcome; a look erases nobody; what is interrupted or blocked is done by the same list again"
     )
     func outcomes() async throws {
         try await Self.lend { office in
@@ -78,7 +78,7 @@ struct ErasureListTests {
             #expect(try await names(office) == ["Ann", "Bob", "Dan", "Other"])
             #expect(try await office.database.psql("select count(*) from federation.deletion_requests") == [["0"]])
 
-            #expect(try await run(list, office) == ["1 1 user", "2 1 identity", "4 1 nobody", "5 1 hindered"])
+            #expect(try await run(list, office) == ["1 1 user", "2 1 identity", "4 1 nobody", "5 1 blocked"])
             #expect(try await names(office) == ["Bob", "Dan", "Other"])
             #expect(
                 try await office.database.psql("select provider, subject from demo.identities order by 1, 2")
@@ -127,9 +127,9 @@ struct ErasureListTests {
         try await Self.lend { office in
             let lists = office.administration.erasureLists
             for (list, part) in [
-                (Self.list("1001\nuser_id\n1002\n10x\n"), "2 lines are no id of facebook: 2, 4."),
+                (Self.list("1001\nuser_id\n1002\n10x\n"), "2 lines are not a valid id of facebook: 2, 4."),
                 (Self.list(String(repeating: "x\n", count: 12)), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"),
-                (Self.list("\n \n"), "no id"), (Self.list("1001", apps: []), "--app"),
+                (Self.list("\n \n"), "is empty"), (Self.list("1001", apps: []), "--app"),
                 (Self.list("1001", apps: ["no app"]), "--app"),
                 (Self.list("1001", of: ProviderName(known: "elsewhere")), "has no provider elsewhere"),
             ] {

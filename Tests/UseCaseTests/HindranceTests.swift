@@ -19,18 +19,18 @@ struct HindranceTests {
         sample.mapping = #"{"locaton.nam":"city"}"#
         let stored = try sample.stored()
         let loaded = LoadedApplication(stored, masterKeys: try Sample.masterKeys(), kinds: try .outOfReach())
-        #expect(loaded.hindrances == [])
+        #expect(loaded.obstacles == [])
         let client = try json(#"{"emial":"nick"}"#)
         _ = try loaded.explained(Self.unknown("emial"), provider: .facebook, clientMapping: client)
         _ = try loaded.explained(Self.unknown("canary"), provider: .facebook, clientMapping: nil)
         _ = try loaded.explained(.sessionInvalid, provider: .facebook, clientMapping: nil)
-        #expect(loaded.hindrances == [], "a client's own mapping refuses its own logins alone")
+        #expect(loaded.obstacles == [], "a client's own mapping refuses its own logins alone")
         let explained = try loaded.explained(Self.unknown("locaton"), provider: .facebook, clientMapping: client)
         #expect(explained.message.contains(#"("locaton.nam" to "city")"#), "\(explained.message)")
-        #expect(loaded.hindrances == ["Logins by facebook are refused: \(explained.message)"])
+        #expect(loaded.obstacles == ["Logins by facebook are refused: \(explained.message)"])
         loaded.noteProfile(from: .twitter)
-        #expect(loaded.hindrances.count == 1)
+        #expect(loaded.obstacles.count == 1)
         loaded.noteProfile(from: .facebook)
-        #expect(loaded.hindrances == [])
+        #expect(loaded.obstacles == [])
     }
 }

@@ -65,24 +65,24 @@ struct LoginBufferTests {
         ]
     )
     func turn(_ heard: String, _ kept: String) throws {
-        var buffer = LoginBuffer(mostInTurn: 4)
+        var buffer = LoginBuffer(maxPerTurn: 4)
         let all = heard.split(separator: " ")
         for word in all { buffer.add(try record(String(word))) }
-        #expect(buffer.take(most: 100).records.isEmpty, "the turn is not over")
+        #expect(buffer.take(max: 100).records.isEmpty, "the turn is not over")
         #expect(buffer.endTurn() == 0)
-        let batch = buffer.take(most: 100)
+        let batch = buffer.take(max: 100)
         #expect(words(batch.records) == kept)
-        #expect(buffer.take(most: 100).isEmpty)
+        #expect(buffer.take(max: 100).isEmpty)
     }
 
     @Test("whatever is left out, all are counted, and once")
     func counts() throws {
-        var buffer = LoginBuffer(mostInTurn: 3)
+        var buffer = LoginBuffer(maxPerTurn: 3)
         for turn in 0..<4 {
             for number in 0..<10 { buffer.add(try record("\(number % 3 == 0 ? "a-" : "b+")\(turn * 60_000 + number)")) }
             _ = buffer.endTurn()
         }
-        let batch = buffer.take(most: 100)
+        let batch = buffer.take(max: 100)
         #expect(batch.records.count == 36)
         #expect(numbers(batch.counts) == LoginCount(logins: 40, unlisted: 4))
         #expect(batch.counts.count == 8, "of four minutes, two kinds each")
@@ -95,56 +95,56 @@ struct LoginBufferTests {
 
     @Test("while the database takes nothing the newest wait, within a bound, and in their order")
     func outage() throws {
-        var buffer = LoginBuffer(mostInTurn: 2, turnsWaiting: 2)
+        var buffer = LoginBuffer(maxPerTurn: 2, turnsWaiting: 2)
         for number in 1...3 {
             buffer.add(try record("a+\(number)"))
             _ = buffer.endTurn()
         }
-        let taken = buffer.take(most: 2)
+        let taken = buffer.take(max: 2)
         #expect(words(taken.records) == "a+1 a+2")
         buffer.putBack(taken)
         for number in 4...6 {
             buffer.add(try record("a+\(number)"))
             _ = buffer.endTurn()
         }
-        #expect(words(buffer.take(most: 3).records) == "a+3 a+4 a+5")
-        let rest = buffer.take(most: 3)
+        #expect(words(buffer.take(max: 3).records) == "a+3 a+4 a+5")
+        let rest = buffer.take(max: 3)
         #expect(words(rest.records) == "a+6")
-        var late = LoginBuffer(mostInTurn: 2, turnsWaiting: 2)
+        var late = LoginBuffer(maxPerTurn: 2, turnsWaiting: 2)
         for batch in [taken, rest] { late.putBack(batch) }
-        #expect(numbers(late.take(most: 9).counts) == LoginCount(logins: 3))
+        #expect(numbers(late.take(max: 9).counts) == LoginCount(logins: 3))
     }
 
     @Test("while the database takes nothing, what was refused makes room first")
     func refusedFirst() throws {
-        var buffer = LoginBuffer(mostInTurn: 2, turnsWaiting: 2)
+        var buffer = LoginBuffer(maxPerTurn: 2, turnsWaiting: 2)
         for word in ["a+1", "a-2", "a+3", "a-4", "a+5", "a+6", "a+7"] {
             buffer.add(try record(word))
             _ = buffer.endTurn()
         }
-        let batch = buffer.take(most: 9)
+        let batch = buffer.take(max: 9)
         #expect(words(batch.records) == "a+3 a+5 a+6 a+7")
         #expect(numbers(batch.counts) == LoginCount(logins: 7, unlisted: 3))
     }
 
     @Test("a batch that can never be written loses its rows, and its logins stay counted")
     func poisoned() throws {
-        var buffer = LoginBuffer(mostInTurn: 2)
+        var buffer = LoginBuffer(maxPerTurn: 2)
         buffer.add(try record("a-1"))
         buffer.add(try record("a-2"))
         _ = buffer.endTurn()
-        buffer.leave(buffer.take(most: 9))
-        let batch = buffer.take(most: 9)
+        buffer.leave(buffer.take(max: 9))
+        let batch = buffer.take(max: 9)
         #expect(batch.records.isEmpty)
         #expect(numbers(batch.counts) == LoginCount(logins: 2, unlisted: 2))
     }
 
     @Test("numbers are bounded, too, and what is in none is told")
     func uncounted() throws {
-        var buffer = LoginBuffer(mostInTurn: 1)
+        var buffer = LoginBuffer(maxPerTurn: 1)
         for minute in 0..<10_003 { buffer.add(try record("a+\(minute * 60_000)")) }
         #expect(buffer.endTurn() == 3)
         #expect(buffer.endTurn() == 0)
-        #expect(buffer.take(most: 20_000).counts.count == 10_000)
+        #expect(buffer.take(max: 20_000).counts.count == 10_000)
     }
 }

@@ -201,7 +201,7 @@ struct MailDeliveryTests {
         }
     }
 
-    @Test("secrets rotate seals the mails that wait, too")
+    @Test("secrets rotate encrypts the mails that wait, too")
     func rotated() async throws {
         try await PostOffice.lend { office in
             try await office.enqueue("a", to: "ann@example.com")

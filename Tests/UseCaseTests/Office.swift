@@ -22,7 +22,7 @@ struct Office {
     let store: Store
     private let kinds: ProviderKinds
 
-    static let actor = Actor(name: "ann", source: "192.0.2.7")
+    static let actor = ChangeAuthor(name: "ann", source: "192.0.2.7")
     static let oldKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
     static let newKey = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
 

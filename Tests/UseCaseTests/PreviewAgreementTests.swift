@@ -79,7 +79,7 @@ struct PreviewAgreementTests {
                 )
                 #expect(preview.object?["created"] == .bool(user == nil))
                 let before = try await Self.values(office)
-                let written = try await Self.signIn(office, profile: try #require(profile.object))
+                let written = try await Self.login(office, profile: try #require(profile.object))
                 #expect(written.created == (user == nil))
                 user = written.user.objectID
                 let entries = try #require(preview.object?["entries"]?.array).compactMap(\.object)
@@ -150,7 +150,7 @@ struct PreviewAgreementTests {
         try await office.database.psql("update demo.users set \(changes.joined(separator: ", "))")
     }
 
-    private static func signIn(_ office: Office, profile: JSONObject) async throws -> WrittenSignIn {
+    private static func login(_ office: Office, profile: JSONObject) async throws -> WrittenLogin {
         let id = try #require(ApplicationID("demo"))
         let stored = try #require(try await office.store.application(id))
         let mapping = try CompiledMapping(
@@ -169,11 +169,11 @@ struct PreviewAgreementTests {
             properties: stored.properties
         )
         let targets = mapping.targets.map {
-            SignInStatement.Target(name: $0.name, type: $0.type, sync: $0.sync, mayBeCleared: $0.mayBeCleared)
+            LoginStatement.Target(name: $0.name, type: $0.type, sync: $0.sync, mayBeCleared: $0.mayBeCleared)
         }
         let mapped = try mapping.apply(to: AdmittedProfile(profile, by: .facebook), grantedScopes: nil)
-        let write = SignInWrite(
-            person: VerifiedPerson(
+        let write = LoginWrite(
+            verified: VerifiedIdentity(
                 identity: IdentityKey(
                     provider: .facebook,
                     app: try #require(ProviderAppID("1")),
@@ -192,8 +192,8 @@ struct PreviewAgreementTests {
             cleared: mapped.cleared,
             dynamic: JSONObject()
         )
-        let statement = SignInStatement(application: application, provider: .facebook, tokens: nil, targets: targets)
-        return try await office.store.signIn(write, by: statement, deadline: .now + .seconds(10)).get()
+        let statement = LoginStatement(application: application, provider: .facebook, tokens: nil, targets: targets)
+        return try await office.store.login(write, by: statement, deadline: .now + .seconds(10)).get()
     }
 
     /// Returns the properties of the only user, as responses have them.

@@ -102,7 +102,7 @@ struct ProviderInstanceTests {
             let consumer = #""apps":[{"consumerKey":"a","consumerSecret":"CANARY"}]"#
             let sso = ProviderName(known: "sso")
             for (name, document, pointer, said) in [
-                (sso, "{\(app)}", "", "known are facebook, twitter, or give the kind of the provider as kind"),
+                (sso, "{\(app)}", "", "known: facebook, twitter, or give the kind of the provider as kind"),
                 (Self.staff, "{\(app)}", "", "give the kind of the provider as kind"),
                 (sso, #"{"kind":"openid",\#(app)}"#, "/kind", "must be one of facebook, twitter"),
                 (sso, #"{"kind":7,\#(app)}"#, "/kind", "must be one of facebook, twitter"),
@@ -110,11 +110,11 @@ struct ProviderInstanceTests {
                 (sso, #"{"kind":"Facebook",\#(app)}"#, "/kind", "must be one of facebook, twitter"),
                 (
                     Self.staff, #"{"kind":"twitter",\#(consumer)}"#, "/kind",
-                    "cannot change: identities of staff are of the kind facebook"
+                    "cannot change: identities of staff have the kind facebook"
                 ),
                 (
                     .facebook, #"{"kind":"twitter",\#(consumer)}"#, "/kind",
-                    "cannot change: identities of facebook are of the kind facebook"
+                    "cannot change: identities of facebook have the kind facebook"
                 ),
             ] {
                 let refused = try await failure { try await Self.put(office, name, document) }
@@ -181,7 +181,7 @@ struct ProviderInstanceTests {
     }
 
     @Test("an application has at most 50 providers, however they come in")
-    func most() async throws {
+    func max() async throws {
         try await Self.lend { office in
             func document(_ count: Int) throws -> ApplicationDocument {
                 let providers = (1...count).map { #""p\#($0)":{"kind":"facebook","enabled":false}"# }
@@ -424,7 +424,7 @@ struct ProviderInstanceTests {
                 logger: Logger(label: "test") { _ in log }
             )
             try await directory.refresh()
-            let cause = "its provider staff is of a kind that this version does not know"
+            let cause = "its provider staff has a kind that this version does not know"
             #expect(log.lines.contains("error provider cannot be used application=demo cause=\(cause)"))
             let loaded = try directory.application(id: "demo")
             #expect(loaded.defect == nil)
@@ -458,7 +458,7 @@ struct ProviderInstanceTests {
                 ) == [["openid", "1"]]
             )
             let shown = try await failure { try await administration.providers.read(Self.staff, of: "demo") }
-            #expect(shown?.reason == .notFound && shown?.message.contains("of the kind openid") == true)
+            #expect(shown?.reason == .notFound && shown?.message.contains("has the kind openid") == true)
             let put = try await failure { try await Self.put(office, Self.staff, Self.employees) }
             #expect(put?.pointers == ["/kind"])
             try await administration.providers.remove(Self.staff, of: "demo", if: .any, by: Office.actor)

@@ -26,7 +26,7 @@ struct ProviderTests {
         )
     }
 
-    private static func sealed(_ office: Office) async throws -> [[String?]] {
+    private static func encrypted(_ office: Office) async throws -> [[String?]] {
         try await office.database.psql(
             "select app_id, encode(secret, 'hex') from federation.provider_apps order by position"
         )
@@ -42,7 +42,7 @@ struct ProviderTests {
             #expect(put.body.object?["graphVersion"] == .string("v25.0"))
             #expect(put.body.object?["proof"] == .string("timed"))
             #expect(!put.body.text.contains("CANARY"))
-            let secrets = try await Self.sealed(office)
+            let secrets = try await Self.encrypted(office)
             let tag = put.tag
 
             #expect(try await Self.put(office, put.body.text).tag == tag, "what was read changes nothing")
@@ -50,14 +50,14 @@ struct ProviderTests {
                 try await Self.put(office, #"{"apps":[{"appId":"1"},{"appId":"2","appSecret":"CANARY-two"}]}"#).tag
                     == tag
             )
-            #expect(try await Self.sealed(office) == secrets)
+            #expect(try await Self.encrypted(office) == secrets)
 
             let swapped = try await Self.put(
                 office,
                 #"{"enabled":false,"apps":[{"appId":"2"},{"appId":"1","appSecret":"new"}]}"#
             )
             #expect(swapped.body.object?["enabled"] == .bool(false))
-            let after = try await Self.sealed(office)
+            let after = try await Self.encrypted(office)
             #expect(after.map(\.first) == ["2", "1"])
             #expect(after.first == secrets.last)
             #expect(after.last?.last != secrets.first?.last)
@@ -71,12 +71,12 @@ struct ProviderTests {
             )
             #expect(patched.body.object?["proof"] == .string("classic"))
             #expect(patched.body.object?["apps"]?.array?.count == 2)
-            #expect(try await Self.sealed(office) == after)
+            #expect(try await Self.encrypted(office) == after)
             let dump = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
             #expect(!"\(dump)".contains("CANARY"))
 
             try await office.administration.providers.remove(.facebook, of: "demo", if: .any, by: Office.actor)
-            #expect(try await Self.sealed(office).isEmpty)
+            #expect(try await Self.encrypted(office).isEmpty)
         }
     }
 
@@ -140,7 +140,7 @@ struct ProviderTests {
                 (body.object?["apps"]?.array ?? []).map { $0.object?["configId"]?.string }
             }
             _ = try await Self.put(office, Self.first)
-            let secrets = try await Self.sealed(office)
+            let secrets = try await Self.encrypted(office)
             let put = try await Self.put(
                 office,
                 #"{"apps":[{"appId":"1","configId":"77"},{"appId":"2","configId":null}]}"#
@@ -163,7 +163,7 @@ struct ProviderTests {
             #expect(
                 configIDs(try await Self.put(office, #"{"apps":[{"appId":"1"},{"appId":"2"}]}"#).body) == [nil, nil]
             )
-            #expect(try await Self.sealed(office) == secrets)
+            #expect(try await Self.encrypted(office) == secrets)
         }
     }
 

@@ -64,8 +64,8 @@ struct Sample {
                         in: id,
                         stored: nil
                     )
-                    guard case .sealed(let sealed) = secret else { throw NotSealed() }
-                    return StoredApplication.App(id: app, secret: sealed, secretChanged: 0)
+                    guard case .encrypted(let encrypted) = secret else { throw NotEncrypted() }
+                    return StoredApplication.App(id: app, secret: encrypted, secretChanged: 0)
                 }
             )
         }
@@ -97,8 +97,8 @@ struct Sample {
         if proof != .timed { members.append(JSONObject.Member("proof", .string(proof.rawValue))) }
         if let verifyToken {
             let place = MasterKey.Place.secretOption(application: id, provider: .facebook, option: "webhookVerifyToken")
-            let sealed = StoredSecretOption(masterKeys.seal(Secret(verifyToken), for: place), changed: 1)
-            members.append(JSONObject.Member("webhookVerifyToken", sealed.json))
+            let encrypted = StoredSecretOption(masterKeys.encrypt(Secret(verifyToken), for: place), changed: 1)
+            members.append(JSONObject.Member("webhookVerifyToken", encrypted.json))
         }
         return .object(JSONObject(members))
     }
@@ -116,7 +116,7 @@ struct Sample {
         return Property.builtIn.filter { builtIn in !declared.contains { $0.name == builtIn.name } } + declared
     }
 
-    private struct NotSealed: Error {}
+    private struct NotEncrypted: Error {}
 }
 
 extension ApplicationDocument {

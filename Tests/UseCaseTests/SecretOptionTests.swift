@@ -71,7 +71,7 @@ struct SecretOptionTests {
     }
 
     @Test("T-110: no row and no entry of the audit log has the text, and what is stored opens in its own place only")
-    func sealed() async throws {
+    func encrypted() async throws {
         try await lend { office in
             let row = try await row(office)
             #expect(Set(row.object?.members.map(\.key) ?? []) == ["sealed", "keyId", "changed"])
@@ -97,7 +97,7 @@ struct SecretOptionTests {
         }
     }
 
-    @Test("one that was stored as it is works, is not shown, and is sealed by the next change of the settings")
+    @Test("one that was stored as it is works, is not shown, and is encrypted by the next change of the settings")
     func plain() async throws {
         try await lend { office in
             try await storePlain(office)
@@ -112,7 +112,7 @@ struct SecretOptionTests {
             #expect(document.text.contains(#""webhookVerifyToken":{"env":"DEMO_FACEBOOK_WEBHOOK_VERIFY_TOKEN"}"#))
 
             _ = try await patch(office, #"{"proof":"classic"}"#)
-            #expect(StoredSecretOption(try await row(office))?.sealed != nil)
+            #expect(StoredSecretOption(try await row(office))?.encrypted != nil)
             #expect(
                 try await loaded(office, Office.oldKey).facebook?.webhookVerifyToken?.reveal() == Self.token
             )
@@ -140,7 +140,7 @@ struct SecretOptionTests {
     }
 
     @Test(
-        "rotating seals it under the new key, counts it and leaves the time of its change; one that was stored as it is, too"
+        "rotating encrypts it under the new key, counts it and leaves the time of its change; one that was stored as it is, too"
     )
     func rotation() async throws {
         try await lend { office in
@@ -148,7 +148,7 @@ struct SecretOptionTests {
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
             #expect(try await both.secrets.rotate(by: Office.actor) { _ in } == 2, "the app's secret and this one")
             let after = try #require(StoredSecretOption(try await row(office)))
-            #expect(after.sealed?.keyID != before.sealed?.keyID && after.changed == before.changed)
+            #expect(after.encrypted?.keyID != before.encrypted?.keyID && after.changed == before.changed)
             let loaded = try await loaded(office, Office.newKey)
             #expect(loaded.defect == nil && loaded.facebook?.webhookVerifyToken?.reveal() == Self.token)
             let new = try office.with(keys: [Office.newKey])
@@ -157,13 +157,13 @@ struct SecretOptionTests {
 
             try await storePlain(office)
             #expect(try await new.secrets.rotate(by: Office.actor) { _ in } == 1, "without a former key")
-            #expect(StoredSecretOption(try await row(office))?.sealed?.keyID == after.sealed?.keyID)
+            #expect(StoredSecretOption(try await row(office))?.encrypted?.keyID == after.encrypted?.keyID)
             #expect(try await new.secrets.rotate(by: Office.actor) { _ in } == 0)
-            #expect(try await office.audit().filter { $0.hasPrefix("secrets.reseal") }.count == 3)
+            #expect(try await office.audit().filter { $0.hasPrefix("secrets.reencrypt") }.count == 3)
         }
     }
 
-    @Test("one that does not open is told by its key, stops no other from being sealed, and can be set anew")
+    @Test("one that does not open is told by its key, stops no other from being encrypted, and can be set anew")
     func unopened() async throws {
         try await lend { office in
             try await office.database.psql(
@@ -176,7 +176,7 @@ struct SecretOptionTests {
             #expect(loaded.defect?.contains("webhookVerifyToken is under master key lost") == true)
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
             let lost = try await failure { try await both.secrets.rotate(by: Office.actor) { _ in } }
-            #expect(lost?.reason == .providerMisconfigured && lost?.message.contains("1 under lost") == true)
+            #expect(lost?.reason == .providerMisconfigured && lost?.message.contains("1 with lost") == true)
 
             let known = try MasterKey(base64: Secret(Office.oldKey)).id
             try await office.database.psql(
@@ -186,7 +186,7 @@ struct SecretOptionTests {
                 """
             )
             let broken = try await failure { try await both.secrets.rotate(by: Office.actor) { _ in } }
-            #expect(broken?.message.contains("webhookVerifyToken at facebook of demo") == true)
+            #expect(broken?.message.contains("webhookVerifyToken of the provider facebook of demo") == true)
             _ = try await patch(office, #"{"webhookVerifyToken":"\#(Self.token)"}"#)
             #expect(try await both.secrets.rotate(by: Office.actor) { _ in } == 1)
         }

@@ -117,12 +117,12 @@ struct SecretRotationTests {
             try await office.database.psql("insert into demo.users (object_id) values ('\(user)')")
             for identity in identities {
                 let place = MasterKey.Place.providerToken(application: demo, identity: identity)
-                let sealed = Hexadecimal.encode(old.seal(Secret("token of \(identity.path)"), for: place))
+                let encrypted = Hexadecimal.encode(old.encrypt(Secret("token of \(identity.path)"), for: place))
                 try await office.database.psql(
                     """
                     insert into demo.identities
                         (provider, provider_app, subject, object_id, token, token_key_id, token_kind)
-                    values ('\(identity.provider)', '\(identity.app)', '\(identity.subject)', '\(user)', '\\x\(sealed)',
+                    values ('\(identity.provider)', '\(identity.app)', '\(identity.subject)', '\(user)', '\\x\(encrypted)',
                         '\(old.id)', 'access')
                     """
                 )
@@ -139,7 +139,7 @@ struct SecretRotationTests {
         }
     }
 
-    @Test("what was sealed for an identity of digits opens on, and no place is another's")
+    @Test("what was encrypted for an identity of digits opens on, and no place is another's")
     func places() throws {
         func place(_ provider: String, _ app: String, _ subject: String) throws -> [UInt8] {
             let identity = IdentityKey(

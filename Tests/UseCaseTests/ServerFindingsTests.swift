@@ -43,7 +43,7 @@ struct ServerFindingsTests {
         Row(severity: .warning, subject: .database, words: "91 of 100") { $0.connections = (100, 91) },
         Row(severity: .error, subject: .database, words: "300000001 behind") { $0.age = (300_000_001, 200_000_000) },
         Row(severity: .warning, subject: .database, words: "301 s") { $0.oldestTransaction = 301 },
-        Row(severity: .warning, subject: .database, words: "1 two-phase") { $0.preparedTransactions = 1 },
+        Row(severity: .warning, subject: .database, words: "1 prepared") { $0.preparedTransactions = 1 },
         Row(severity: .warning, subject: .database, words: "superuser") { $0.isSuperuser = true },
         Row(severity: .error, subject: .clock, words: "11 s ahead of") { $0.time = now + 11_000 },
         Row(severity: .error, subject: .clock, words: "90 s behind") { $0.time = now - 90_000 },

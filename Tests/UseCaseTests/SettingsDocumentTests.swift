@@ -10,7 +10,7 @@ struct SettingsDocumentTests {
     @Test("what is written back reads as the same settings, and all of them are written")
     func roundTrip() throws {
         let text = #"""
-            {"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"excessLogins":"refuse","newUsers":"closed","registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7,"mostPerHourInAll":70},"identityProperty":"phone","passwords":{"fewestCharacters":8},"lock":{"failures":3,"seconds":86400},"reauthentication":"session","tellUnknownLogins":true,"banDays":0,"secondFactor":{"policy":"required","roles":["Editor"],"vouchingProviders":["staff"],"factors":["passkey","sms"],"trustedDeviceDays":30,"passkeys":{"rpId":"example.com","origins":["https://app.example.com","android:apk-key-hash:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],"userVerification":"required","login":true,"androidPackages":["com.example.app"],"appleApps":["ABCDE12345.com.example.app"]},"sms":{"countries":["+41"],"mostPerNumber":1,"mostPerSource":2,"mostPerDay":3}},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"clientKeys":["findByRole","confirmationURL"],"clientMapping":false,"dynamicProperties":true,"undeclaredProperties":"drop","offsetlessTimes":"utc","tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"roles":["Editor","a.b-c_d"],"collection":{"find":["users"],"readOthers":["guests","role:Editor"],"updateOthers":["role:a.b-c_d"],"deleteOwn":[]},"pages":{"color":"#1877f2","logo":"data:image/png;base64,iVBORw0KGgo=","account":true}}
+            {"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"maxSessions":1000,"sessionLimitBehavior":"refuse","newUsers":"closed","registration":{"enabled":false,"confirmEmail":true,"maxPerSourcePerHour":7,"maxPerHour":70},"identityProperty":"phone","passwords":{"minLength":8},"lockout":{"failures":3,"seconds":86400},"reauthentication":"session","allowAccountEnumeration":true,"banDays":0,"secondFactor":{"policy":"required","roles":["Editor"],"exemptProviders":["staff"],"factors":["passkey","sms"],"trustedDeviceDays":30,"passkeys":{"rpId":"example.com","origins":["https://app.example.com","android:apk-key-hash:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],"userVerification":"required","login":true,"androidPackages":["com.example.app"],"appleApps":["ABCDE12345.com.example.app"]},"sms":{"countries":["+41"],"maxPerNumberPerDay":1,"maxPerSourcePerHour":2,"maxPerDay":3}},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"apiKeyRights":["findByRole","confirmationURL"],"clientMapping":false,"dynamicProperties":true,"undeclaredProperties":"drop","offsetlessTimes":"utc","tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"roles":["Editor","a.b-c_d"],"collection":{"find":["users"],"readOthers":["guests","role:Editor"],"updateOthers":["role:a.b-c_d"],"deleteOwn":[]},"pages":{"color":"#1877f2","logo":"data:image/png;base64,iVBORw0KGgo=","account":true}}
             """#
         let settings = try SettingsDocument.parse(try json(text))
         #expect(SettingsDocument.document(of: settings).text == text)
@@ -42,16 +42,16 @@ struct SettingsDocumentTests {
 
     @Test("what only a later version knows of stored settings is passed over and stays; a document may not have it")
     func later() throws {
-        let text = #"{"banDays":7,"later":{"a":[1]},"lock":{"failures":9,"later":"x"},"pages":{"later":null}}"#
+        let text = #"{"banDays":7,"later":{"a":[1]},"lockout":{"failures":9,"later":"x"},"pages":{"later":null}}"#
         let stored = try json(text)
         #expect(throws: DocumentProblems.self) { try SettingsDocument.parse(stored) }
         var settings = try SettingsDocument.parse(stored: stored)
-        #expect(settings.banDays == 7 && settings.lock.failures == 9)
+        #expect(settings.banDays == 7 && settings.lockout.failures == 9)
         settings.banDays = 8
         let written = SettingsDocument.document(of: settings, replacing: stored)
         #expect(written.object?["banDays"] == .integer(8))
         #expect(try written.object?["later"] == json(#"{"a":[1]}"#))
-        #expect(written.object?["lock"]?.object?["later"] == .string("x"))
+        #expect(written.object?["lockout"]?.object?["later"] == .string("x"))
         #expect(written.object?["pages"]?.object?["later"] == .null)
         #expect(try SettingsDocument.parse(stored: written) == settings)
         let plain = SettingsDocument.document(of: settings)
@@ -90,9 +90,9 @@ struct SettingsDocumentTests {
     @Test("null is as many sessions as there are, and a token for nobody in particular")
     func nulls() throws {
         let settings = try SettingsDocument.parse(
-            try json(#"{"mostSessions":null,"tokens":{"enabled":true,"audience":null}}"#)
+            try json(#"{"maxSessions":null,"tokens":{"enabled":true,"audience":null}}"#)
         )
-        #expect(settings.mostSessions == nil)
+        #expect(settings.maxSessions == nil)
         #expect(settings.tokens.audience == nil)
         #expect(settings.tokens.seconds == 300)
     }
@@ -114,23 +114,26 @@ struct SettingsDocumentTests {
     @Test("every problem of registration has its place")
     func registration() throws {
         let text =
-            #"{"registration":{"enabled":1,"confirmEmail":"yes","mostPerHour":0,"mostPerHourInAll":0,"more":true}}"#
+            #"{"registration":{"enabled":1,"confirmEmail":"yes","maxPerSourcePerHour":0,"maxPerHour":0,"more":true}}"#
         let problems = #expect(throws: DocumentProblems.self) { try SettingsDocument.parse(try json(text)) }
         let places = problems?.problems.map(\.pointer.description)
-        let wrong = ["enabled", "confirmEmail", "mostPerHour", "mostPerHourInAll", "more"]
+        let wrong = ["enabled", "confirmEmail", "maxPerSourcePerHour", "maxPerHour", "more"]
         #expect(places == wrong.map { "/settings/registration/" + $0 })
     }
 
     @Test(
         "what is weaker than it need be is a warning",
         arguments: [
-            ("{}", []), (#"{"passwords":{"fewestCharacters":12}}"#, []),
-            (#"{"passwords":{"fewestCharacters":11}}"#, ["passwords.fewestCharacters"]),
-            (#"{"reauthentication":"session","tellUnknownLogins":true}"#, ["reauthentication", "tellUnknownLogins"]),
-            (#"{"clientKeys":["findByRole"]}"#, ["clientKeys"]),
-            (#"{"clientKeys":["findByRole","confirmationURL"]}"#, ["clientKeys", "clientKeys"]),
-            (#"{"pages":{"account":true}}"#, []), (#"{"multipleLogins":false,"mostSessions":2}"#, []),
-            (#"{"reauthentication":"recent","lock":{"failures":100,"seconds":60},"clientKeys":[]}"#, []),
+            ("{}", []), (#"{"passwords":{"minLength":12}}"#, []),
+            (#"{"passwords":{"minLength":11}}"#, ["passwords.minLength"]),
+            (
+                #"{"reauthentication":"session","allowAccountEnumeration":true}"#,
+                ["reauthentication", "allowAccountEnumeration"]
+            ),
+            (#"{"apiKeyRights":["findByRole"]}"#, ["apiKeyRights"]),
+            (#"{"apiKeyRights":["findByRole","confirmationURL"]}"#, ["apiKeyRights", "apiKeyRights"]),
+            (#"{"pages":{"account":true}}"#, []), (#"{"multipleLogins":false,"maxSessions":2}"#, []),
+            (#"{"reauthentication":"recent","lockout":{"failures":100,"seconds":60},"apiKeyRights":[]}"#, []),
         ]
     )
     func warnings(text: String, named: [String]) throws {

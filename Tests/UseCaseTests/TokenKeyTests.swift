@@ -14,7 +14,7 @@ struct TokenKeyTests {
         StoredTokenKey(
             id: id,
             application: nil,
-            secret: SealedSecret(bytes: [], keyID: "k"),
+            secret: EncryptedSecret(bytes: [], keyID: "k"),
             publicKey: [:],
             created: 0,
             retired: retired.map { _ in 0 },
@@ -117,7 +117,7 @@ struct TokenKeyTests {
             StoredTokenKey(
                 id: id,
                 application: nil,
-                secret: master.seal(secret, for: .tokenKey(id: id, application: nil)),
+                secret: master.encrypt(secret, for: .tokenKey(id: id, application: nil)),
                 publicKey: [:],
                 created: 0,
                 retired: 0,

@@ -249,11 +249,11 @@ struct UserImportTests {
         try await Office.lend { office in
             let job = Self.job(Self.file(10))
             let summary = try await office.administration.userImport.run(job, by: Office.actor)
-            #expect(summary.untaken.map(\.name) == ["age"] && summary.untaken.map(\.count) == [10])
+            #expect(summary.unmapped.map(\.name) == ["age"] && summary.unmapped.map(\.count) == [10])
             let patch: JSONValue = .object(["settings": .object(["dynamicProperties": .bool(true)])])
             _ = try await office.administration.applications.change("demo", patch: patch, if: .any, by: Office.actor)
             let kept = Self.job(Self.file(10, from: 100))
-            #expect(try await office.administration.userImport.run(kept, by: Office.actor).untaken.isEmpty)
+            #expect(try await office.administration.userImport.run(kept, by: Office.actor).unmapped.isEmpty)
             #expect(
                 try await office.database.psql(
                     "select count(*), (select string_agg(name, ' ') from federation.dynamic_properties) from demo.users where dynamic ? 'age'"
@@ -277,7 +277,7 @@ struct UserImportTests {
             let run = try await office.administration.userImport.run(job, by: Office.actor)
             for summary in [check, run] {
                 #expect(summary.counts.imported == 3)
-                #expect(summary.untaken.map(\.name) == ["p101", "p102"] && summary.untaken.map(\.count) == [3, 3])
+                #expect(summary.unmapped.map(\.name) == ["p101", "p102"] && summary.unmapped.map(\.count) == [3, 3])
             }
             #expect(
                 try await office.database.psql(
@@ -313,7 +313,7 @@ struct UserImportTests {
             }
             #expect(
                 failure?.message
-                    == "The file cannot be read behind record 3: it ends in the middle of a record, so it is not whole."
+                    == "The file cannot be read after record 3: it ends in the middle of a record, so it is not whole."
             )
             try await office.database.psql(
                 "insert into federation.provider_kinds (application_id, provider, kind) values ('demo', 'fb', 'facebook')"
@@ -327,7 +327,7 @@ struct UserImportTests {
         }
     }
 
-    @Test("hashes are sealed for their user, and who has none has one of a password that nobody knows")
+    @Test("hashes are encrypted for their user, and who has none has one of a password that nobody knows")
     func hashes() async throws {
         try await Office.lend { office in
             let hash = "$2a$10$fVH8e28OQRj9tqiDXs1e1uxpsjN0c7II7YPKXua2NAKYvM6iQk7dq"
@@ -345,11 +345,12 @@ struct UserImportTests {
             )
             let opened = try rows.map { row -> String in
                 let user = try #require(ObjectID(row[0] ?? ""))
-                let sealed = SealedSecret(
+                let encrypted = EncryptedSecret(
                     bytes: try #require(Hexadecimal.decode((row[1] ?? "").utf8)),
                     keyID: row[2] ?? ""
                 )
-                return try #require(keys.open(sealed, at: .passwordHash(application: application, user: user))).reveal()
+                return try #require(keys.open(encrypted, at: .passwordHash(application: application, user: user)))
+                    .reveal()
             }
             #expect(opened.first == hash)
             #expect(opened.last?.hasPrefix("$argon2id$") == true)

@@ -3,8 +3,8 @@
 
 # The flags of every build: with others the compiler would begin anew. More jobs than processors keep these busy where a
 # module waits for another. Debugging information is a fifth of the compilers' work; a failed test names its line
-# without it, and packages are stripped. Editors index in a build of their own.
-SWIFT_BUILD=(--jobs "$((2 * $(nproc)))" -debug-info-format none --disable-index-store)
+# without it, and packages are stripped. (Without an index store a clean build of tests ends with an error.)
+SWIFT_BUILD=(--jobs "$((2 * $(nproc)))" -debug-info-format none)
 readonly SWIFT_BUILD
 
 # Debug and release builds share what they compile of C.

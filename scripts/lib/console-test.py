@@ -124,7 +124,7 @@ def look(console, name, path):
         console.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
         console.cdp("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
         console.open(path)
-        require(console.heading() != "This did not work", f"{name} is refused", console.text())
+        require(console.heading() != "The request failed", f"{name} is refused", console.text())
         console.browser.execute_script(console.axe)
         found = console.browser.execute_async_script(
             "const done = arguments[0]; axe.run().then(done, error => done({violations: [String(error)]}));")
@@ -153,7 +153,7 @@ def first_operator(console):
     look(console, "first-operator", link.removeprefix(console.origin))
     console.fill("#name", "ann")
     console.press("main form button")
-    require("The operator ann is made" in console.text(), "nobody is made", console.text())
+    require("The operator ann is created" in console.text(), "nobody is made", console.text())
     console.open("/console")
     require(console.heading() == "Overview", "the owner is not signed in", console.text())
 
@@ -170,14 +170,14 @@ def setup(console):
     console.press("#step-provider button")
     require("does not accept this app secret" in console.text(), "a wrong secret is not told", console.text())
     console.open("/console/applications/fresh/setup")
-    require("not well" in console.find("#step-provider h2").text, "a check that failed is gone", console.text())
+    require("error" in console.find("#step-provider h2").text, "a check that failed is gone", console.text())
     console.open("/console/applications/fresh/providers/facebook")
     console.fill("[name=app-0-appSecret]", os.environ["DEMO_FACEBOOK_APP_SECRET"])
     console.press("button.primary")
     require(console.find(".notice").text == "Saved.", "nothing says that it is saved", console.text())
     console.until("it is said once", lambda: "done=" not in console.browser.current_url)
     console.open("/console/applications/fresh/setup")
-    require(console.find("#verdict + .scroll .tag").text == "well", "the app is not well", console.text())
+    require(console.find("#verdict + .scroll .tag").text == "ok", "the app is not well", console.text())
     console.press("#step-mapping button")
     require("5 fields are mapped" in console.text(), "nothing is mapped", console.text())
     console.press("#step-key button")
@@ -217,7 +217,7 @@ def mapping(console):
     while console.browser.switch_to.active_element.get_attribute("data-path") != "first_name":
         keys.send_keys(Keys.ARROW_DOWN).perform()
     keys.send_keys(Keys.ENTER).perform()
-    tab_to(console, "the property", lambda it: it.text == "Put it into city")
+    tab_to(console, "the property", lambda it: it.text == "Write to city")
     keys.send_keys(Keys.ENTER).perform()
     outcome = console.find("#entry-city .outcome")
     console.until("the preview follows", lambda: "Nora" in outcome.text)
@@ -289,7 +289,7 @@ def unfinished(console):
     require(console.find("#from-birthday").get_attribute("value") == "picture", "what was typed is gone")
     console.open(MAPPING + "?as=json")
     console.fill("#entries", '[{"from": ')
-    console.until("the mistake is told", lambda: "no JSON" in console.find("#preview").text)
+    console.until("the mistake is told", lambda: "not valid JSON" in console.find("#preview").text)
     require(console.find("#entries").get_attribute("value") == '[{"from": ', "what was typed is gone")
 
 
@@ -311,7 +311,7 @@ def person(console):
     console.fill("#confirm", user["objectId"])
     console.press("details.erase button")
     console.open("/console/applications/demo/users/" + user["objectId"])
-    require("no such user" in console.text().lower(), "there still is somebody", console.text())
+    require("this user does not exist" in console.text().lower(), "there still is somebody", console.text())
 
 
 def viewer(console):
@@ -323,7 +323,7 @@ def viewer(console):
         console.open(path)
         buttons = [button.text for button in console.browser.find_elements(By.CSS_SELECTOR, "main form[method=post] button")
                    if button.is_displayed()]
-        require(set(buttons) <= {"Show what it would write", "Show what a login would write"}, f"buttons at {path}", buttons)
+        require(set(buttons) <= {"Preview", "Preview the login"}, f"buttons at {path}", buttons)
 
 
 def scriptless(console):
@@ -365,16 +365,14 @@ def signed_out(console):
 
 
 def keep(console):
-    """Writes a page of the pictures, with what each page cost."""
+    """Writes a page of the pictures."""
+    page = os.path.join("..", "console") + ".md"
     lines = ["# Pages of the console", "",
-             "Made by `scripts/browser-test`, with Chromium at 1280 by 800, of the demo's application. Bytes are those of the page, the style and "
-             "the scripts together, before compression.", "",
-             "| page | requests | bytes | first contentful paint, ms | layout shift |", "|---|---|---|---|---|"]
-    for name, figures in console.figures:
-        paint = figures["paint"] or "–"
-        lines.append(f"| [{name}](#{name}) | {figures['requests']} | {figures['bytes']} | {paint} | {figures['shift']} |")
+             "Made by `scripts/browser-test PICTURES`, at 1280 by 800, of the demo's application. [The console](" + page + ") says",
+             "what each page is for."]
     for name, _ in console.figures:
-        lines += ["", f"## {name.capitalize()}", "", f"![{name}, light]({name}-light.webp) ![{name}, dark]({name}-dark.webp)"]
+        title = name.replace("-", " ").capitalize()
+        lines += ["", f"## {title}", "", f"![{title}, light]({name}-light.webp) ![{title}, dark]({name}-dark.webp)"]
     pathlib.Path(console.arguments.pictures, "README.md").write_text("\n".join(lines) + "\n")
 
 
@@ -386,7 +384,7 @@ def main():
     arguments = parser.parse_args()
     console = Console(arguments)
     try:
-        look(console, "sign-in", "/console/sign-in")
+        look(console, "sign-in", "/console/login")
         first_operator(console)
         console.command("set", "operators/vera", "role=viewer")
         console.sign_in("ann")

@@ -27,12 +27,12 @@ def overview(console):
 
     def counted():
         console.open("/console?hours=1")
-        labels = ["Logins by provider", "What fails most", "Latency by stage", "Calls of providers"]
-        return "new people" in console.find("figcaption").text and all(rows(label) for label in labels)
+        labels = ["Logins by provider", "Most frequent errors", "Latency by stage", "Requests to providers"]
+        return "new users" in console.find("figcaption").text and all(rows(label) for label in labels)
 
     console.until("each table has rows", counted)
     console.press(".spans a[href*='168']")
-    if "Logins of a week" not in console.text():
+    if "Logins of the last week" not in console.text():
         raise SystemExit(f"console-test: no week: {console.text()}")
 
 
@@ -55,7 +55,7 @@ def patient(console):
     console.open("/console/logins?outcome=refused")
     console.cdp("Network.enable")
     console.cdp("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
-    console.until("it says so", lambda: "cannot be had now" in console.find(".live [role=status]").text)
+    console.until("it says so", lambda: "cannot be loaded" in console.find(".live [role=status]").text)
     console.cdp("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
     number = refused(console)
     console.until("the log goes on", lambda: number in console.text())

@@ -73,13 +73,13 @@ def made(console):
     console.find("[name=way][value=password]").click()
     console.fill("#password", "correct horse battery")
     console.press(".properties button.primary")
-    require("Nobody was made" in console.text(), "it is taken", console.text())
+    require("The user was not created" in console.text(), "it is taken", console.text())
     look_here(console, "new-user")
     console.browser.execute_script("document.querySelector('#property-birthday').type = 'text'")
     console.fill("#property-birthday", "1990-05-17")
     console.fill("#password", "correct horse battery")
     console.press(".properties button.primary")
-    require("The user is made." in console.text(), "nobody is made", console.text())
+    require("The user is created." in console.text(), "nobody is made", console.text())
 
 
 def chosen_file(console, name, text):
@@ -100,7 +100,7 @@ def imported(console):
     require("Nothing was written." in console.text(), "it is not looked at", console.text())
     look_here(console, "import")
     console.press("button[value=write]")
-    require("The file is at its end." in console.text(), "it is not imported", console.text())
+    require("The import is finished." in console.text(), "it is not imported", console.text())
     search(console, "email", "file@example.com")
     require("File" in console.text(), "nobody is imported", console.text())
 
@@ -121,14 +121,14 @@ def listed(console):
     console.fill("#reason", "list of the test")
     chosen_file(console, "ids.txt", ids)
     console.find("button[value=look]").click()
-    console.until("it is looked at", lambda: "This would become of them, of 451 ids: 1 users, 450 of nobody." in console.text())
+    console.until("it is looked at", lambda: "Preview, of 451 ids: 1 users, 450 unknown ids." in console.text())
     look_here(console, "erase-list")
     console.find("details.erase summary").click()
     console.find("details.erase button").click()
-    console.until("the word is missing", lambda: "ended early" in console.text())
+    console.until("the word is missing", lambda: "Stopped by an error" in console.text())
     console.fill("#confirm", "demo")
     console.find("details.erase button").click()
-    console.until("they are erased", lambda: "Finished, of 451 ids: 1 users, 450 of nobody." in console.text())
+    console.until("they are erased", lambda: "Finished, of 451 ids: 1 users, 450 unknown ids." in console.text())
     kept = folder / "erased.jsonl"
     console.until("the report is there", kept.exists)
     told = [json.loads(line) for line in kept.read_text().splitlines()]
@@ -179,7 +179,7 @@ def many(console):
     console.find("details.erase button").click()
     console.until("he is erased", lambda: "Finished: 1 done of 1" in console.text())
     search(console, "objectId", people[1]["objectId"])
-    require("Nobody is found" in console.text(), "he is there still", console.text())
+    require("No users found" in console.text(), "he is there still", console.text())
 
 
 def many_scriptless(console):
@@ -226,7 +226,7 @@ def factors(console):
     codes = [item.text for item in console.browser.find_elements(By.CSS_SELECTOR, ".codes code")]
     require(len(codes) == 10, "no recovery codes", console.text())
     console.open("/console/factors")
-    require("10 codes are left" in console.text() and codes[0] not in console.text(), "another page", console.text())
+    require("10 codes left" in console.text() and codes[0] not in console.text(), "another page", console.text())
     console.fill("#label-passkey", "laptop")
     console.press("section:has(#label-passkey) button")
     console.press("button[data-passkey]")

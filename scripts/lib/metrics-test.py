@@ -15,8 +15,8 @@ import urllib.request
 MAY_BE_EMPTY = (
     "federation_mail_wait_seconds",
     "federation_mails_total",
-    "federation_upkeep_removed_total",
-    "federation_upkeep_checks_total",
+    "federation_maintenance_removed_total",
+    "federation_maintenance_checks_total",
 )
 
 

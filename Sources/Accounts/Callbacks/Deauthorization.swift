@@ -11,12 +11,12 @@ package struct Deauthorizations: Sendable {
 
     /// Handles the deauthorization of an app by a user.
     ///
-    /// At each provider with the app, it marks the identity as revoked and deletes the kept token. It ends the sessions
-    /// of the identity if the provider's options say so. A deauthorization of an unknown user succeeds, too, as does
-    /// one that a later login has superseded.
+    /// Marks the user's identity at each provider with the app as revoked, and deletes its kept token. Ends the
+    /// sessions of the identity if the provider's options say so. Succeeds also if the user is unknown, or if a later
+    /// login has superseded the deauthorization.
     ///
-    /// - Throws: `malformed_request` if the callback is not genuine, and nothing has changed; `store_unavailable` and
-    ///   similar errors. The provider then retries, and identities that are already revoked stay unchanged.
+    /// - Throws: `malformed_request` if the callback is not genuine; nothing has changed then. `store_unavailable` and
+    ///   similar errors; the provider then retries, and identities that are already revoked stay unchanged.
     package func deauthorize(
         _ form: FormFields,
         by provider: ProviderName,

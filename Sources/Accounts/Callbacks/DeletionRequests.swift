@@ -13,7 +13,7 @@ package struct DeletionStatus: Sendable {
         case done(Int64)
         /// Due at this time, in milliseconds since 1970 UTC.
         case waiting(until: Int64)
-        /// Overdue, since an error has prevented it.
+        /// Due, and not done: the erasure has not run yet, or an error prevented it.
         case inProgress
     }
 
@@ -33,11 +33,12 @@ package struct DeletionRequests: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    /// Handles a user's request, made at a provider, to delete their data.
+    /// Handles a callback with which a user requests, at a provider, the deletion of their data.
     ///
-    /// The request is stored first, for every provider with the app. Then it is carried out, unless the provider's
-    /// options delay the erasure. An operator has to fix a failed erasure, so the provider gets its receipt all the
-    /// same, and the request stays open. The same callback always gets the same receipt, and erases nothing twice.
+    /// Stores a request for each provider with the app. Then carries the requests out, except those that the provider's
+    /// options delay. If an erasure fails, its request stays open until an operator has fixed the cause, and the
+    /// provider gets its receipt all the same. The same callback always gets the same receipt, and erases nothing
+    /// twice.
     ///
     /// - Parameters:
     ///   - form: The form as received.
@@ -62,8 +63,8 @@ package struct DeletionRequests: Sendable {
             throw Failure(
                 .providerMisconfigured,
                 """
-                The service does not know its own public address, which the person needs to see how far the deletion is. The \
-                operator has to set FEDERATION_PUBLIC_URL.
+                The service does not know its public address, which is needed for the status page of the deletion. The \
+                operator must set FEDERATION_PUBLIC_URL.
                 """,
                 retryAfter: 60,
                 cause: "FEDERATION_PUBLIC_URL is not set; a request for deletion was turned away"
@@ -93,7 +94,7 @@ package struct DeletionRequests: Sendable {
             }
         }
         guard let receipt = zip(all, stored).first(where: { $0.0.identity.provider == provider })?.1 else {
-            throw Failure(.internal, "The request for deletion could not be written down.")
+            throw Failure(.internal, "The deletion request could not be stored.")
         }
         return caller.receipt(code: receipt.code, statusURL: statusURL(receipt.code))
     }

@@ -9,7 +9,7 @@ import Store
 package struct PermissionWebhooks: Sendable {
     let store: Store
 
-    /// Answers a provider's challenge that verifies the webhook's address.
+    /// Responds to the challenge by which a provider verifies the address of the webhook.
     ///
     /// - Parameters:
     ///   - question: The query as received.
@@ -34,8 +34,8 @@ package struct PermissionWebhooks: Sendable {
 
     /// Handles a webhook: granted and revoked permissions of users, and removals of the app.
     ///
-    /// Each event is a transaction of its own. Events may come twice and in any order. So nothing is lost if the
-    /// provider sends all of them again because one could not be written.
+    /// Writes each event in a transaction of its own, and accepts events twice and in any order. If an event cannot be
+    /// written, the provider sends all of them again, so nothing is lost.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
@@ -43,7 +43,7 @@ package struct PermissionWebhooks: Sendable {
     ///   - provider: The provider that calls.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
-    /// - Throws: `malformed_request` if the webhook is not genuine, and nothing has changed; `store_unavailable` and
+    /// - Throws: `malformed_request` if the webhook is not genuine; nothing has changed then. `store_unavailable` and
     ///   similar errors.
     package func receiveWebhook(
         _ body: [UInt8],
@@ -70,10 +70,10 @@ package struct PermissionWebhooks: Sendable {
 
     /// Writes a change.
     ///
-    /// - Returns: The number of its parts that were new.
+    /// - Returns: How many parts of the change were new: permissions, and the removal of the app.
     private func take(
         _ change: ReportedChange,
-        about concerned: Concerned,
+        about concerned: AffectedIdentity,
         by provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Int {
@@ -89,7 +89,7 @@ package struct PermissionWebhooks: Sendable {
                 by: "webhook",
                 endsSessions: concerned.instance.endsSessionsWhenRevoked
             )
-            let actor = Actor.provider(provider, by: "webhook")
+            let actor = ChangeAuthor.provider(provider, by: "webhook")
             let revoked = try await store.revoke(revocation, of: loaded.application, by: actor)
             news += revoked == nil ? 0 : 1
         }

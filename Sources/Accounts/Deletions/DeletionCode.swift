@@ -18,11 +18,12 @@ package enum DeletionCode {
 }
 
 extension NewDeletionRequest {
-    /// Creates the request for one identity of a callback, or of an id in a list.
+    /// Creates the request for one identity, which a callback or a list of ids names.
     ///
     /// - Parameters:
     ///   - identity: The identity whose data is to be erased.
-    ///   - call: A SHA-256 that identifies the callback or the id, so that a repetition makes no second request.
+    ///   - call: A SHA-256 that identifies the callback or the id. A repetition has the same hash and makes no second
+    ///     request.
     ///   - issued: Unix seconds at which the callback was signed.
     ///   - days: The days until the erasure.
     ///   - random: Makes the code.

@@ -12,7 +12,7 @@ package struct Erasures: Sendable {
     private let banKey: BanKey
 
     /// The maximum number of requests in one round.
-    private static let mostOfARound = 20
+    private static let maxPerRound = 20
 
     package init(store: Store, revoker: PermissionRevoker, banKey: BanKey) {
         self.store = store
@@ -20,7 +20,7 @@ package struct Erasures: Sendable {
         self.banKey = banKey
     }
 
-    /// Carries out due requests: one round, which any number of instances may run concurrently.
+    /// Carries out one round of due requests; any number of instances may do so concurrently.
     ///
     /// - Parameters:
     ///   - loaded: The application.
@@ -28,7 +28,7 @@ package struct Erasures: Sendable {
     /// - Returns: The number of requests carried out. A failed request is retried after ten minutes.
     /// - Throws: `store_unavailable` and similar errors.
     package func eraseWhatIsDue(of loaded: LoadedApplication, logger: Logger) async throws(Failure) -> Int {
-        let due = try await store.dueDeletions(of: loaded.application, limit: Self.mostOfARound)
+        let due = try await store.dueDeletions(of: loaded.application, limit: Self.maxPerRound)
         var erased = 0
         for request in due where !Task.isCancelled {
             if await erase(code: request.code, by: request.requester, of: loaded, logger: logger) { erased += 1 }
@@ -36,7 +36,7 @@ package struct Erasures: Sendable {
         return erased
     }
 
-    /// Carries out one request, and revokes our permissions at the provider by a kept token.
+    /// Carries out one request, and revokes the app's permissions at the provider with the kept token.
     ///
     /// The mails are sent only after everything is erased.
     ///
@@ -59,9 +59,9 @@ package struct Erasures: Sendable {
             switch erasure {
             case .notOurs:
                 return false
-            case .hindered(let hindrance):
-                metadata["table"] = "\(hindrance)"
-                logger.error("deletion is hindered; it is tried again every ten minutes", metadata: metadata)
+            case .blocked(let obstacle):
+                metadata["table"] = "\(obstacle)"
+                logger.error("deletion is blocked; it is tried again every ten minutes", metadata: metadata)
                 return false
             case .nobody:
                 metadata["outcome"] = "nobody"
@@ -83,7 +83,7 @@ package struct Erasures: Sendable {
         }
     }
 
-    /// Carries out one due request, and revokes our permissions at the provider by a kept token.
+    /// Carries out one due request, and revokes the app's permissions at the provider with the kept token.
     ///
     /// - Parameters:
     ///   - code: The code of the request.
@@ -94,7 +94,7 @@ package struct Erasures: Sendable {
     /// - Throws: `store_unavailable` and similar errors; nothing has changed then.
     package func carryOut(
         code: String,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         telling notices: [Notice] = [],
         of loaded: LoadedApplication
     ) async throws(Failure) -> (erasure: Erasure, revocations: [PermissionRevocation]) {
@@ -108,7 +108,7 @@ package struct Erasures: Sendable {
             by: actor
         )
         switch erasure {
-        case .notOurs, .hindered, .nobody: return (erasure, [])
+        case .notOurs, .blocked, .nobody: return (erasure, [])
         case .identity(let user, let tokens), .user(let user, let tokens):
             let revocations = await revoker.revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor)
             return (erasure, revocations)
@@ -129,10 +129,10 @@ extension Logger {
 
 extension DeletionRequester {
     /// The requester in the audit log.
-    fileprivate var actor: Actor {
+    fileprivate var actor: ChangeAuthor {
         switch self {
-        case .provider(let name): Actor.provider(name, by: "deletion")
-        case .user(let user): Actor(name: "user:\(user)", source: "deletion")
+        case .provider(let name): ChangeAuthor.provider(name, by: "deletion")
+        case .user(let user): ChangeAuthor(name: "user:\(user)", source: "deletion")
         }
     }
 }

@@ -16,22 +16,23 @@ package struct ChangeReversal: Sendable {
     let events: EventLog
     let limits: Limits
 
-    /// Undoes all changes of an account since the change that a notice reported, for the reader of the former address.
+    /// Undoes changes of an account, by the link in a notice that was mailed to the former address.
     ///
-    /// The account gets that address again, and a new password. Sessions and links end, and the identities become the
-    /// former ones. One log line tells the outcome. A mail to the former and the present addresses tells that the
-    /// password has changed.
+    /// Undoes the change that the notice reported, and all later ones. The account gets the former address again, the
+    /// identities of that time, and a new password. All sessions and links end. One log line tells the outcome. A mail
+    /// to the former and the present addresses tells that the password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - password: The user's new password.
-    ///   - answer: The second factor, if the account has one that it already had at the time of the change.
+    ///   - answer: The second factor. Required if the account has a factor that it already had at the time of the
+    ///     change.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Returns: The providers of identities that could not be restored: they belong to another account now, or other
     ///   identities are in their place.
     /// - Throws: `link_invalid`, `password_not_allowed`, `login_taken_by_other`, `overloaded`,
-    ///   `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays valid after every
+    ///   `second_factor_required`, `second_factor_invalid`, `pending_login_invalid`; the link stays valid after every
     ///   error but the first.
     package func undoChange(
         by token: String,
@@ -45,7 +46,7 @@ package struct ChangeReversal: Sendable {
             let (hash, emailToken) = try await resets.emailToken(by: token, for: .reversal, in: loaded)
             let link = LinkFactors.Link(hash: hash, token: emailToken, purpose: .reversal)
             try await resets.factors.require(answer, for: link, in: loaded)
-            guard let before = try await store.person(emailToken.user, of: loaded.application)?.user else {
+            guard let before = try await store.storedUser(emailToken.user, of: loaded.application)?.user else {
                 throw Failure.linkInvalid
             }
             let login = try await resets.login(by: emailToken, in: loaded)
@@ -72,7 +73,7 @@ package struct ChangeReversal: Sendable {
             by: undone.change.lost,
             formerlyOf: emailToken.user,
             in: loaded,
-            actor: Actor(name: "user:\(emailToken.user)", source: "change undone")
+            actor: ChangeAuthor(name: "user:\(emailToken.user)", source: "change undone")
         )
         await resets.notifyOfReset(by: emailToken, and: undone.told, in: loaded, logger: logger)
         return undone.change.notRestored.compactMap { ProviderName($0) }

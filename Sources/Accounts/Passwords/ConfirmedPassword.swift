@@ -1,7 +1,7 @@
 package import Domain
 
 extension ConfirmedPassword {
-    /// Creates the choice from the fields of a request; nil if both are absent.
+    /// Creates the choice from the fields of a request; nil if both are absent or empty.
     ///
     /// - Throws: `malformed_request` if both are present.
     package init?(known: String?, new: String?, keepingIdentities: Bool) throws(Failure) {
@@ -12,7 +12,7 @@ extension ConfirmedPassword {
         case (_?, _?):
             throw Failure(
                 .malformedRequest,
-                "password is the one that was chosen, newPassword another: send one of them."
+                "Send either password, the one that was chosen, or newPassword, a new one."
             )
         }
     }

@@ -5,11 +5,11 @@ package import Messaging
 import Passwords
 import Store
 
-/// The password choice of a user who confirms an address by a mailed link.
+/// The password that a user sends to confirm an address by a mailed link.
 package enum ConfirmedPassword: Sendable {
     /// The present password of the account.
     case known(Secret)
-    /// A new password, and whether the account's identities are the reader's own.
+    /// A new password, and whether the user has stated that the account's identities are their own.
     case new(Secret, keepingIdentities: Bool)
 }
 
@@ -22,14 +22,15 @@ package struct EmailConfirmation: Sendable {
     let events: EventLog
     let limits: Limits
 
-    /// Sends a user the link that confirms a new address; after a failure, the user has to request another mail.
+    /// Sends a user the link that confirms a new address.
     ///
-    /// A user can set an address repeatedly, in other spellings, too. Such a mail is counted like a requested one, so
-    /// that nobody's mailbox is flooded.
+    /// After a failure, the user has to request another mail. A user can set an address repeatedly, in other spellings,
+    /// too. To keep mailboxes from being flooded, such a mail counts like a requested one.
     ///
     /// - Parameters:
     ///   - user: The user of the address.
-    ///   - source: The source of the change; nil for a registration, whose mail is counted already, and for a server.
+    ///   - source: The source of the change. Nil if the mail is not counted here: a registration has counted it
+    ///     already, and a server's mails are not counted.
     ///   - loaded: The application.
     ///   - logger: Gets a line after a failure.
     func sendConfirmation(
@@ -69,8 +70,9 @@ package struct EmailConfirmation: Sendable {
 
     /// Makes the link that confirms a user's address, for a server that sends its own mails.
     ///
-    /// If the application allows it, any client with a key gets such a link. A client need not read the mail, so its
-    /// link is for users with a pending confirmation alone, sets no password, and is counted like a requested mail.
+    /// If the application allows it, any client with an API key gets such a link, too. A client can get the link
+    /// without access to the mailbox. So a client's link confirms only an address whose confirmation is pending, sets
+    /// no password, and counts like a requested mail.
     ///
     /// - Parameters:
     ///   - identity: The user's id, or the login.
@@ -86,13 +88,13 @@ package struct EmailConfirmation: Sendable {
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Secret {
-        guard server != nil || loaded.application.settings.clientKeys.contains(.confirmationURL) else {
+        guard server != nil || loaded.application.settings.apiKeyRights.contains(.confirmationURL) else {
             throw .serverKeyRequired
         }
         try Self.requireConfirmation(in: loaded)
         var user: User?
         if let id = ObjectID(identity) {
-            user = try await store.person(id, of: loaded.application)?.user
+            user = try await store.storedUser(id, of: loaded.application)?.user
         } else if let login = loaded.application.login(identity) {
             user = try await store.user(ofLogin: login.key, in: loaded.application)
         }
@@ -110,23 +112,24 @@ package struct EmailConfirmation: Sendable {
         ).address
     }
 
-    /// Confirms the address of a link's user, and enables a user whose confirmation was pending.
+    /// Confirms the address to which a link was mailed, and enables a user whose confirmation was pending.
     ///
     /// Another user may have registered the address and chosen the password. So the reader of the mail sends that
-    /// password or sets a new one. A new one is a reset, and leaves no login method to anyone else.
+    /// password or sets a new one. To set a new one is a password reset: it ends the other user's sessions and login
+    /// methods.
     ///
     /// One log line tells the outcome.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - choice: The present or the new password; nil is enough for an account without a password.
-    ///   - answer: The source of the request, and the second factor, which a new password requires if the account has
-    ///     one.
+    ///   - answer: The source of the request, and the second factor. A new password requires the factor if the account
+    ///     has one.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Throws: `link_invalid`, `password_missing`, `login_invalid`, `too_many_attempts`, `password_not_allowed`,
-    ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays
-    ///   valid after every error but the first.
+    ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_login_invalid`; the link stays valid
+    ///   after every error but the first.
     package func confirmEmail(
         by token: String,
         password choice: ConfirmedPassword?,
@@ -162,7 +165,7 @@ package struct EmailConfirmation: Sendable {
         if isReset { await resets.notifyOfReset(by: emailToken, in: loaded, logger: logger) }
     }
 
-    /// Returns the password of a user, which must match the sent one; nil if the user has none.
+    /// Returns the stored password of a user if it matches the sent one; nil if the user has no password.
     private func knownPassword(
         of user: ObjectID,
         _ choice: ConfirmedPassword?,
@@ -173,14 +176,17 @@ package struct EmailConfirmation: Sendable {
         guard case .known(let password) = choice else {
             throw Failure(
                 .passwordMissing,
-                "Somebody has chosen a password for this account. Confirm the address with that one, as \"password\", or choose another, as \"newPassword\"."
+                """
+                This account has a password. To confirm the address, send it as "password", or a new one as \
+                "newPassword".
+                """
             )
         }
         let matched = try await verifier.match(password, stored, from: source, in: loaded.application)
         guard let matched else {
             throw Failure(
                 .loginInvalid,
-                "This is not the password that was chosen for the account. If it was not you who chose it, or you have forgotten it, set a new one."
+                "This is not the password of the account. If you did not choose it or have forgotten it, set a new one."
             )
         }
         return matched
@@ -188,7 +194,7 @@ package struct EmailConfirmation: Sendable {
 
     private static func requireConfirmation(in loaded: LoadedApplication) throws(Failure) {
         guard loaded.application.settings.registration.confirmEmail else {
-            throw Failure(.confirmationOff, "This app asks nobody to confirm the e-mail address.")
+            throw Failure(.confirmationOff, "This app does not confirm e-mail addresses.")
         }
     }
 }

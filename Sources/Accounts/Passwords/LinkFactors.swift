@@ -7,12 +7,12 @@ package import Messaging
 import Secrets
 package import Store
 
-/// The question for a second factor when a link sets a password.
+/// What the page of a link shows to ask for a second factor, if the link sets a password.
 package struct LinkFactorQuestion: Sendable {
-    /// The encrypted pending operation, which the answer sends back.
+    /// The encrypted pending operation, which the client sends back with the factor.
     package let pending: Secret
     package let factor: Factor
-    /// The masked target of a sent code.
+    /// The masked address or phone number to which a code was sent.
     package let sentTo: String?
     /// The options with which a browser requests a passkey.
     package let publicKey: JSONObject?
@@ -20,7 +20,7 @@ package struct LinkFactorQuestion: Sendable {
 }
 
 /// The user's choice of a factor, on the page of a link.
-package struct LinkFactorWish: Sendable {
+package struct LinkFactorRequest: Sendable {
     /// The encrypted pending operation, as the page received it.
     package let pending: String
     package let factor: ObjectID
@@ -63,28 +63,29 @@ package struct LinkFactorAnswer: Sendable {
     }
 }
 
-/// The second factor for passwords set by a link: access to a mailbox alone does not open a protected account.
+/// The second factor that a link requires to set a password.
 ///
-/// A class, since each function that waits for a provider would have a copy in its frame.
+/// Access to a mailbox alone then opens no account that has a second factor. The type is a class: with a struct, the
+/// frame of each function that waits for a provider would contain a copy.
 package final class LinkFactors: Sendable {
     let store: Store
-    let pendings: PendingSignIns
+    let pendings: PendingLogins
     let checks: FactorChecks
     let hints: FactorHints
 
-    package init(store: Store, pendings: PendingSignIns, checks: FactorChecks, hints: FactorHints) {
+    package init(store: Store, pendings: PendingLogins, checks: FactorChecks, hints: FactorHints) {
         self.store = store
         self.pendings = pendings
         self.checks = checks
         self.hints = hints
     }
 
-    /// Returns the question on the page of a link; nil if no factor is required.
+    /// Returns the question for a second factor on the page of a link; nil if the link requires none.
     ///
     /// - Throws: `factor_not_offered` if no valid factor can be used; the errors of sending a code.
     func question(
         of link: Link,
-        _ wish: LinkFactorWish?,
+        _ wish: LinkFactorRequest?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> LinkFactorQuestion? {
         guard let factors = try await factors(of: link, in: loaded.application) else { return nil }
@@ -117,7 +118,7 @@ package final class LinkFactors: Sendable {
         )
     }
 
-    /// Requires a second factor of a request without one, if the account has one.
+    /// Throws if the link requires a second factor and the request has none.
     ///
     /// - Throws: `second_factor_required` with the pending operation.
     func require(
@@ -134,14 +135,17 @@ package final class LinkFactors: Sendable {
         )
         throw Failure(
             .secondFactorRequired,
-            "This account is protected by a second factor. Show it with the new password; if this app does not ask you for it, open the link in a browser.",
+            """
+            This account needs a second factor. Send it with the new password. If this app does not ask for it, open \
+            the link in a browser.
+            """,
             details: pendings.details(of: pending, factors, in: loaded.application)
         )
     }
 
-    /// Checks the second factor of a request; returns nil if there is none.
+    /// Checks the second factor of a request; returns nil if the request has none or the link requires none.
     ///
-    /// - Throws: `second_factor_invalid`, `pending_sign_in_invalid`, `too_many_attempts`.
+    /// - Throws: `second_factor_invalid`, `pending_login_invalid`, `too_many_attempts`.
     func check(
         _ answer: LinkFactorAnswer,
         for link: Link,
@@ -170,17 +174,17 @@ package final class LinkFactors: Sendable {
         )
     }
 
-    /// A link that its reader has opened.
+    /// A mailed link that its reader has opened.
     struct Link {
         let hash: [UInt8]
         let token: EmailToken
         let purpose: EmailTokenPurpose
     }
 
-    /// Returns the factors that are valid for a link; nil if none is required.
+    /// Returns the factors that are valid for a link; nil if the link requires none.
     ///
-    /// A code by mail is not valid if it goes to the mailbox of the link, in any spelling of the address: it would only
-    /// show the access to that mailbox again.
+    /// A code by mail is not valid if it goes to the mailbox to which the link was sent, in any spelling of the
+    /// address. It would only show the access to that mailbox again.
     private func factors(of link: Link, in application: Application) async throws(Failure) -> [StoredFactor]? {
         let factors = try await store.factors(ofLink: link.hash, for: link.purpose, in: application)
         let mailbox = EmailAddress(link.token.email)?.mailbox
@@ -196,10 +200,10 @@ package final class LinkFactors: Sendable {
 extension Failure {
     fileprivate static let nothingCounts = Failure(
         .factorNotOffered,
-        "None of the second factors of this account counts here. Ask those who run the app to help you."
+        "No second factor of this account is accepted here. Contact the operator of the app."
     )
     fileprivate static let doesNotCount = Failure(
         .secondFactorInvalid,
-        "This second factor does not count here. Use another one."
+        "This second factor is not accepted here. Use another one."
     )
 }

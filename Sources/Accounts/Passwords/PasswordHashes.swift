@@ -29,14 +29,14 @@ extension PasswordVerifier {
         let guesses = [login.key] + halves + names + [application.id.text, application.name]
         try PasswordPolicy.check(
             password,
-            fewest: application.settings.passwords.fewestCharacters,
+            fewest: application.settings.passwords.minLength,
             names: guesses
         )
         let hash = try await passwords.hash(password, of: application.id, deadline: deadline)
         return StoredPassword(
             objectID: user,
             login: login.key,
-            hash: masterKeys.seal(Secret(hash), for: .passwordHash(application: application.id, user: user))
+            hash: masterKeys.encrypt(Secret(hash), for: .passwordHash(application: application.id, user: user))
         )
     }
 
@@ -55,7 +55,7 @@ extension PasswordVerifier {
             guard let opened = masterKeys.open(stored.hash, at: place) else {
                 throw Failure(
                     .internal,
-                    "The service cannot read the password of this account. Its operator has to look into it.",
+                    "The service cannot read the password of this account. Contact the operator.",
                     cause:
                         "the hash of \(stored.objectID) is under master key \(stored.hash.keyID), or was changed by other means"
                 )

@@ -8,7 +8,7 @@ import Passwords
 import Secrets
 import Store
 
-/// A client's request to log in with a password, parsed at the edge.
+/// A client's request to log in with a password, after parsing.
 package struct PasswordLogin: Sendable {
     /// The login; empty if absent.
     package let login: String
@@ -39,7 +39,7 @@ package struct PasswordLogins: Sendable {
     let store: Store
     let directory: ApplicationDirectory
     let verifier: PasswordVerifier
-    let pendings: PendingSignIns
+    let pendings: PendingLogins
     let admission: Admission
     let log: LoginLog
     let limits: Limits
@@ -48,8 +48,8 @@ package struct PasswordLogins: Sendable {
     /// Logs a user in by a password.
     ///
     /// Without the right password, neither text, status nor duration of the response shows whether the account exists.
-    /// A login of no account, or of an account without a password, takes as long as a wrong password and is counted
-    /// like one.
+    /// A login name without an account, or whose account has no password, takes as long as a wrong password and is
+    /// counted like one.
     ///
     /// - Parameters:
     ///   - request: The client's request.
@@ -62,7 +62,7 @@ package struct PasswordLogins: Sendable {
         _ request: PasswordLogin,
         to loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> LoginResult {
         let deadline = ContinuousClock.now + limits.login
         return try await log.telling(of: .login(request.login), by: .password, in: loaded, logger) {
             () throws(Failure) in
@@ -74,7 +74,7 @@ package struct PasswordLogins: Sendable {
         _ request: PasswordLogin,
         to loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> LoginResult {
         guard !request.login.utf8.isEmpty, request.password.byteCount > 0 else {
             throw Failure(.loginIncomplete, "A login needs login and password.")
         }
@@ -117,7 +117,7 @@ package struct PasswordLogins: Sendable {
             )
         }
         guard let user = opened else { throw Failure.loginInvalid }
-        return SignedIn(user: user, token: token, created: false)
+        return LoginResult(user: user, token: token, created: false)
     }
 
 }

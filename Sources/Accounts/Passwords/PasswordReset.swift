@@ -7,7 +7,7 @@ import Passwords
 import Secrets
 package import Store
 
-/// The account of a mailed link.
+/// The account that a mailed link belongs to, as the page behind the link shows the account.
 package struct LinkedAccount: Sendable {
     package let email: String
     /// The login if it is not the address.
@@ -17,7 +17,7 @@ package struct LinkedAccount: Sendable {
     package let hasPassword: Bool
     /// Whether the link sets a new password.
     package let setsPassword: Bool
-    /// The question for a second factor if the link sets a password; nil if none is required.
+    /// The question for a second factor; nil if the link sets no password or requires no factor.
     package let question: LinkFactorQuestion?
 }
 
@@ -34,9 +34,9 @@ package struct PasswordReset: Sendable {
 
     package var canSend: Bool { links.canSend }
 
-    /// Sends the user of a login a link that sets a new password.
+    /// Mails a link that sets a new password to the user with a login name.
     ///
-    /// The response does not show whether the login exists, unless the application allows that. A user without a
+    /// The response does not show whether the login name exists, unless the application allows that. A user without a
     /// password gets no link: an address from a provider is unverified (decision D6).
     ///
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
@@ -52,18 +52,18 @@ package struct PasswordReset: Sendable {
             from: source,
             in: loaded,
             logger: logger,
-            tellingUnknown: loaded.application.settings.tellUnknownLogins
+            tellingUnknown: loaded.application.settings.allowAccountEnumeration
         ) { _ in true }
     }
 
-    /// Returns the account of a link, without using up the link.
+    /// Returns the account that a link belongs to, and leaves the link valid.
     ///
-    /// - Throws: `link_invalid`; with a question for a second factor, also `factor_not_offered`,
-    ///   `pending_sign_in_invalid`, and the errors of sending a code.
+    /// - Throws: `link_invalid`; if the link requires a second factor, also `factor_not_offered`,
+    ///   `pending_login_invalid`, and the errors of sending a code.
     package func linkedAccount(
         _ token: String,
         for purpose: EmailTokenPurpose,
-        asking wish: LinkFactorWish? = nil,
+        asking wish: LinkFactorRequest? = nil,
         in loaded: LoadedApplication
     ) async throws(Failure) -> LinkedAccount {
         let (hash, emailToken) = try await emailToken(by: token, for: purpose, in: loaded)
@@ -79,10 +79,10 @@ package struct PasswordReset: Sendable {
         )
     }
 
-    /// Sets the password of a link's user, ends all sessions and links, and removes the identities.
+    /// Sets a new password by a mailed link, ends all sessions and links of the user, and removes the identities.
     ///
-    /// The identities go since someone else may have linked them. One log line tells the outcome, and a mail tells that
-    /// the password has changed.
+    /// Another user may have linked the identities. They stay only if the user has stated that they are the user's own.
+    /// One log line tells the outcome, and a mail tells that the password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
@@ -92,7 +92,7 @@ package struct PasswordReset: Sendable {
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Throws: `link_invalid`, `password_not_allowed`, `overloaded`, `second_factor_required`,
-    ///   `second_factor_invalid`, `pending_sign_in_invalid`; the link stays valid after every error but the first.
+    ///   `second_factor_invalid`, `pending_login_invalid`; the link stays valid after every error but the first.
     package func resetPassword(
         by token: String,
         to password: Secret,
@@ -124,14 +124,14 @@ package struct PasswordReset: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async {
-        guard let user = (try? await store.person(emailToken.user, of: loaded.application))?.user else { return }
+        guard let user = (try? await store.storedUser(emailToken.user, of: loaded.application))?.user else { return }
         await notices.notify(.passwordChanged(name: user.name), about: user, and: others, in: loaded, logger: logger)
     }
 
-    /// Sets the password of a link's user.
+    /// Sets the password of the user to whom a link was mailed.
     ///
     /// - Throws: `link_invalid`, also for a link that was not obtained by mail; `password_not_allowed`, `conflict`,
-    ///   `overloaded`.
+    ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_login_invalid`.
     package func reset(
         by token: String,
         for purpose: EmailTokenPurpose,
@@ -144,7 +144,10 @@ package struct PasswordReset: Sendable {
         guard !emailToken.onlyConfirms else {
             throw Failure(
                 .linkInvalid,
-                "This link confirms the address and sets no password. To choose another password, use a link that was mailed to you."
+                """
+                This link only confirms the address. To choose a new password, request a password reset and use its \
+                link.
+                """
             )
         }
         let link = LinkFactors.Link(hash: hash, token: emailToken, purpose: purpose)
@@ -172,25 +175,25 @@ package struct PasswordReset: Sendable {
             by: lost,
             formerlyOf: emailToken.user,
             in: loaded,
-            actor: Actor(name: "user:\(emailToken.user)", source: "password reset")
+            actor: ChangeAuthor(name: "user:\(emailToken.user)", source: "password reset")
         )
         return emailToken
     }
 
-    /// Returns the login for the password that a link sets.
+    /// Returns the login name for the password that a link sets.
     ///
-    /// That is the login of the link, if it has one. If the login name is not the e-mail address, it is the login of
-    /// the present password, or else the value of the user's property. Otherwise it is the address to which the link
-    /// was sent.
+    /// That is the first of these that exists: the login name stored with the link; the login name of the present
+    /// password and the value of the user's property, both only if login names are not e-mail addresses; the address to
+    /// which the link was sent.
     ///
-    /// - Throws: `link_invalid` if that address is not a valid login.
+    /// - Throws: `link_invalid` if that address is not a valid login name.
     func login(by emailToken: EmailToken, in loaded: LoadedApplication) async throws(Failure) -> Login {
         let application = loaded.application
         if let login = emailToken.login.flatMap({ application.login($0) }) { return login }
         if application.settings.identityProperty != .email {
             let stored = try await store.password(of: emailToken.user, in: application)
             if let login = stored.flatMap({ application.login($0.login) }) { return login }
-            let user = try await store.person(emailToken.user, of: application)?.user
+            let user = try await store.storedUser(emailToken.user, of: application)?.user
             if let login = user.flatMap({ application.login(of: $0) }) { return login }
         }
         guard let login = application.login(emailToken.email) else { throw Failure.linkInvalid }

@@ -18,7 +18,7 @@ struct PasswordGuess: Sendable {
     static func accountKey(of login: String) -> [UInt8] { Digest.sha256("login " + login) }
 }
 
-/// The verifier of passwords, which also hashes new ones for storage.
+/// The verifier of passwords; it also hashes new passwords for storage.
 package struct PasswordVerifier: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -40,16 +40,16 @@ package struct PasswordVerifier: Sendable {
         self.limits = limits
     }
 
-    /// Checks a guess against the stored password; no other code does.
+    /// Checks a guess against the stored password.
     ///
-    /// Counts the guess, then computes the hash, then takes the count back if the guess was right or could not be
-    /// checked. Every path goes through here, so no path bypasses the limits (T-85).
+    /// Counts the guess, then computes the hash. Takes the count back if the guess was right or could not be checked.
+    /// No other code checks guesses, so none bypasses the limits (T-85).
     ///
     /// - Parameters:
     ///   - guess: The guess.
     ///   - application: The application.
     ///   - deadline: The deadline of the request.
-    ///   - find: Reads the stored password; nil if there is none, which takes as long as a wrong guess.
+    ///   - find: Reads the stored password. If it returns nil, the check takes as long as for a wrong guess.
     /// - Returns: The stored password if the guess matches; nil otherwise.
     /// - Throws: `too_many_attempts`, `overloaded`.
     func check(
@@ -58,12 +58,15 @@ package struct PasswordVerifier: Sendable {
         deadline: ContinuousClock.Instant,
         find: () async throws(Failure) -> StoredPassword?
     ) async throws(Failure) -> StoredPassword? {
-        let counts = guess.keys.counts(by: application.settings.lock)
+        let counts = guess.keys.counts(by: application.settings.lockout)
         let refusal = try await attempts.count(counts, of: application, before: deadline)
         if let seconds = refusal?.seconds {
             throw Failure(
                 .tooManyAttempts,
-                "Too many attempts with a wrong password. Wait \(seconds) s, use another login method, or ask for a link to set another password.",
+                """
+                Too many wrong passwords. Wait \(seconds) seconds, use another login method, or request a link to set \
+                a new password.
+                """,
                 retryAfter: seconds
             )
         }
@@ -93,7 +96,7 @@ package struct PasswordVerifier: Sendable {
 
     /// Hashes a password again under the current parameters.
     ///
-    /// Returns the stored password unchanged after a failure, since the next login tries again.
+    /// After a failure, returns the stored password unchanged. The next login tries again.
     private func hashedAnew(
         _ stored: StoredPassword,
         _ password: Secret,
@@ -103,9 +106,9 @@ package struct PasswordVerifier: Sendable {
         do throws(Failure) {
             let hash = try await passwords.hash(password, of: application.id, deadline: deadline)
             let place = MasterKey.Place.passwordHash(application: application.id, user: stored.objectID)
-            let sealed = masterKeys.seal(Secret(hash), for: place)
-            try await store.replaceHash(stored.hash, of: stored.objectID, by: sealed, in: application)
-            return StoredPassword(objectID: stored.objectID, login: stored.login, hash: sealed)
+            let encrypted = masterKeys.encrypt(Secret(hash), for: place)
+            try await store.replaceHash(stored.hash, of: stored.objectID, by: encrypted, in: application)
+            return StoredPassword(objectID: stored.objectID, login: stored.login, hash: encrypted)
         } catch {
             return stored
         }

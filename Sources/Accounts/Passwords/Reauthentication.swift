@@ -5,7 +5,7 @@ package import Messaging
 import Passwords
 import Store
 
-/// Recent authentications of sessions' users.
+/// The check that the user of a session has authenticated recently.
 package struct Reauthentication: Sendable {
     let store: Store
     let sessions: Sessions

@@ -6,7 +6,7 @@ import Messaging
 import Secrets
 import Store
 
-/// Deletions of accounts, by their users, as app stores require of every app, or by servers.
+/// Deletions of accounts, by servers or by the users themselves; app stores require the latter of every app.
 package struct AccountDeletions: Sendable {
     let store: Store
     let sessions: Sessions
@@ -18,12 +18,14 @@ package struct AccountDeletions: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    /// Deletes a user: the session's own, or any user for a server.
+    /// Deletes a user: the user of the session, or any user for a server.
     ///
-    /// Deletes identities, sessions and password, revokes our permissions at providers, and tells the user by mail. To
-    /// delete their own account, a user needs a recent authentication. All sessions end at once. The data is erased
-    /// when the longest `eraseAfterDays` among the providers of the login methods has passed, and no link can restore
-    /// the account any more.
+    /// Deletes identities, sessions and password, revokes the app's permissions at providers, and mails a notice to the
+    /// user. A server's deletion erases all data at once.
+    ///
+    /// A user's own deletion requires a recent authentication, and ends all sessions at once. The data is erased when
+    /// the longest `eraseAfterDays` among the providers of the login methods has passed. It is not erased while a link
+    /// can restore the account.
     ///
     /// - Parameters:
     ///   - id: The id of the user.
@@ -45,10 +47,10 @@ package struct AccountDeletions: Sendable {
         if let server { return try await erase(id, by: server, in: loaded, logger: logger) }
         let (user, token) = try await sessions.session(of: token, in: loaded)
         guard id == user.objectID else {
-            throw Failure(.deletionForbidden, "There is no such user, or it is not the one of this session.")
+            throw Failure(.deletionForbidden, "This user does not exist or is not the user of this session.")
         }
         guard try await collection.has(.deleteOwn, user, in: loaded) else {
-            throw Failure(.deletionForbidden, "This app does not let users delete their account: ask its operator.")
+            throw Failure(.deletionForbidden, "Users cannot delete their accounts in this app. Contact its operator.")
         }
         let days = try await waitingDays(of: user, token: token, in: loaded)
         let farewell = try await notices.notices(of: .accountDeleted(days: days, name: user.name), to: user, in: loaded)
@@ -101,10 +103,10 @@ package struct AccountDeletions: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> Int64 {
-        guard let id, let user = try await store.person(id, of: loaded.application)?.user else { throw .noSuchUser }
+        guard let id, let user = try await store.storedUser(id, of: loaded.application)?.user else { throw .noSuchUser }
         let farewell = try await notices.notices(of: .accountDeleted(days: 0, name: user.name), to: user, in: loaded)
         let hash = try await banKey.hasher(of: loaded.application.id)
-        let changed: ChangedPerson
+        let changed: ChangedUser
         do {
             changed = try await store.change(id, of: loaded.application, by: server.actor) { _ in
                 .erase(banningBy: hash, telling: farewell)

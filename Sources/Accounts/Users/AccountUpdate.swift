@@ -23,12 +23,15 @@ package struct AccountUpdate: Sendable {
 
     /// Changes the session's own user, or another user if the application allows it; a server changes any user.
     ///
-    /// A client may send the whole object: properties that the client may not write are ignored. The e-mail address, to
-    /// which links are mailed, the login name, and the password change only with a recent authentication of the
-    /// session's user or with `currentPassword`, unless the application accepts any session. The present password
-    /// changes nothing: client SDKs keep sending the password of the registration. A new login counts as a
-    /// registration, since the response tells whether it is taken. A mail tells the former address, with a link that
-    /// restores it.
+    /// A client may send the whole object: properties that the client may not write are ignored. A `password` that
+    /// equals the present one is no change, since client SDKs keep sending the password of the registration.
+    ///
+    /// The e-mail address (the target of mailed links), the login name and the password are protected. Their change
+    /// requires `currentPassword` or a recent authentication of the session's user, unless the application accepts any
+    /// session. A mail tells the former address of a new address or login name, with a link that undoes the change.
+    ///
+    /// A new login name counts as a registration against the rate limit, since the response tells whether the name is
+    /// taken.
     ///
     /// - Parameters:
     ///   - id: The user id in the path.
@@ -94,7 +97,7 @@ package struct AccountUpdate: Sendable {
         }
     }
 
-    /// Returns the record's change of the password login; nil for no change.
+    /// Returns the change of login name and password that a record makes; nil for no change.
     private func loginChange(
         of user: User,
         by record: ClientRecord,
@@ -133,7 +136,7 @@ package struct AccountUpdate: Sendable {
         guard password != nil || stored != nil else { return nil }
         let chosen = login.map(\.value) ?? (stored?.login ?? user.text(of: identity)).flatMap { application.login($0) }
         guard let chosen else {
-            let what = identity == .email ? "an e-mail address to log in by" : "something to log in by"
+            let what = identity == .email ? "an e-mail address" : "a login name"
             throw Failure(.loginMissing, "An account with a password needs \(what). Send it as \"\(identity)\".")
         }
         if stored?.login.hasSameBytes(as: chosen.key) != true {
@@ -155,9 +158,9 @@ package struct AccountUpdate: Sendable {
 }
 
 extension Notices {
-    /// Returns the announcement of a change for the user's former address.
+    /// Returns the announcement of a change, which is mailed to the user's former address.
     ///
-    /// It tells of a new address, or else of a new login; nil for any other change.
+    /// It tells of a new address, or else of a new login name. Nil for any other change.
     ///
     /// - Throws: `email_invalid`, `value_not_convertible`, `store_unavailable` and similar errors.
     func announcement(

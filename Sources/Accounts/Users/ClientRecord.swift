@@ -6,15 +6,18 @@ import Store
 
 /// A user's record as an application accepts it: values of properties, and members that are not properties.
 ///
-/// The writer decides which properties count: for the user those that clients may write, for another user only the
-/// visible ones among these, for a server all. Clients send whole objects back (docs/protocols/backendless.md §2.1). So
-/// members of our own responses are no error: the system's members, in any spelling, are ignored, as are properties
-/// that clients may not write. Undeclared names, which no response has, are refused, stored or dropped by a setting of
-/// the application (decision D19).
+/// The writer decides which properties are written. The user writes those that clients may write. Another user writes
+/// only those of them that are visible to others. A server writes all.
+///
+/// Clients send whole objects back (docs/protocols/backendless.md §2.1). So members of our own responses are no error:
+/// the system's members, in any spelling, and properties that clients may not write are ignored. A setting of the
+/// application decides whether undeclared names are refused, stored or dropped (decision D19).
 struct ClientRecord {
     private let writer: Viewer
     private(set) var given = GivenProperties()
-    /// Names of sent values that differ from the user's and are not written, in the order of the record.
+    /// Names of sent values that are not written, in the order of the record.
+    ///
+    /// Values that equal the user's are left out, except values of properties that the writer may not see.
     private(set) var ignored: [String] = []
     /// Names of undeclared properties that are new to the application.
     private(set) var newDynamicNames: [PropertyName] = []
@@ -75,7 +78,7 @@ struct ClientRecord {
             let isNone = property.isLogin(in: loaded.application) && member.value.string?.isEmpty == true
             given.values.append((property, isNone ? nil : try value()))
         } else if !property.visibleTo.includes(writer) {
-            // A guessed value must not reveal an invisible property.
+            // Otherwise, the response would show whether a guessed value of an invisible property is right.
             ignored.append(member.key)
         } else {
             let stored = user?.properties.first { $0.name == property.name }?.value
@@ -96,7 +99,7 @@ struct ClientRecord {
         let settings = loaded.application.settings
         let name = PropertyName(member.key)
         let stored = writer == .other ? nil : user?.dynamic[member.key]
-        // A login may have just registered the name, and the cached configuration does not have the name yet.
+        // If a login has just registered the name, the cached configuration does not have the name yet.
         let isKnown = stored != nil || name.map(loaded.dynamicNames.contains) ?? false
         if settings.undeclared == .store, writer != .other, let name, isKnown || !name.isReserved {
             guard isKnown || !member.value.isNull else { return true }
@@ -114,7 +117,7 @@ struct ClientRecord {
 
     /// Reads the two letters of a language from a client's locale, such as `en-US` or `pt_BR`.
     ///
-    /// A locale without such letters is no reason to refuse a user.
+    /// A locale without such letters is ignored.
     private mutating func takeLocale(_ value: JSONValue) {
         if value.isNull { given.locale = GivenProperties.Given<String>.none }
         if let letters = value.string.flatMap(LanguageTag.letters) { given.locale = .value(letters) }
@@ -128,14 +131,14 @@ struct ClientRecord {
         return text.isEmpty ? nil : Secret(text)
     }
 
-    /// Members of user objects, here or at Backendless, that are not properties: in lower case, without `_` and `-`.
+    /// The members of user objects, here or at Backendless, that are no properties, in lower case without `_` and `-`.
     private static let system: Set<String> = [
         "objectid", "ownerid", "created", "updated", "lastlogin", "userstatus", "socialaccount", "accounttype",
         "oauthidentities", "bluserlocale", "password", "currentpassword", "roles", "emailverified", "isemailconfirmed",
         "usertoken", "usercreated", "missingpermissions",
     ]
 
-    /// Returns whether a name is the system's, in any spelling.
+    /// Returns whether a name is that of a system member, in any spelling.
     ///
     /// Names with two leading underscores, such as `___class`, are markers of client SDKs.
     private static func isSystem(_ name: String) -> Bool {
@@ -143,7 +146,7 @@ struct ClientRecord {
         return name.utf8.starts(with: "__".utf8) || system.contains(String(decoding: Array(plain), as: UTF8.self))
     }
 
-    /// Sets the user's login, even if clients may not write its property otherwise.
+    /// Sets the user's login name, even if clients may not write the property of the login name otherwise.
     mutating func setLogin(_ login: Login, of application: Application) {
         let name = application.settings.identityProperty
         guard let property = application.properties.first(where: { $0.name == name }) else { return }
@@ -160,7 +163,7 @@ struct ClientRecord {
         return try EmailAddress(client: text)
     }
 
-    /// Texts of the record that are forbidden as a password.
+    /// The name and the e-mail address in the record, which the password must not consist of.
     var names: [String] {
         [PropertyName.name, .email].compactMap { name in
             guard case .value(.text(let text)) = given.given(name) else { return nil }
@@ -181,7 +184,10 @@ extension Login {
         guard let login = Login(text, of: property) else {
             throw Failure(
                 .valueNotConvertible,
-                "Nobody can log in by this value of \"\(property)\": it must be 1 to 255 bytes of characters that can be seen, without spaces around them.",
+                """
+                This value of "\(property)" cannot be a login name. It must be 1 to 255 bytes of visible characters, \
+                without spaces at its ends.
+                """,
                 details: ["property": .string(property.text)]
             )
         }
@@ -218,23 +224,27 @@ extension Failure {
     fileprivate static func update(of name: String) -> Failure {
         Failure(
             .valueNotConvertible,
-            "Nothing was written, since \(JSONValue.string(name).text) was given by an expression or as a change of a part of it: send the value that it is to have.",
+            """
+            Nothing was written, because \(JSONValue.string(name).text) is an expression or a partial change. Send the \
+            new value.
+            """,
             details: ["property": .string(name)]
         )
     }
 
     /// The maximum number of names in a message; `errorData` has all.
-    private static let mostNames = 5
+    private static let maxNames = 5
 
     /// Returns the failure for a record with undeclared properties.
     fileprivate static func undeclared(_ names: [String], isUpdate: Bool) -> Failure {
-        let some = names.prefix(mostNames).map { JSONValue.string($0).text }.joined(separator: ", ")
-        let others = names.count > mostNames ? " and \(names.count - mostNames) more" : ""
+        let some = names.prefix(maxNames).map { JSONValue.string($0).text }.joined(separator: ", ")
+        let others = names.count > maxNames ? " and \(names.count - maxNames) more" : ""
         return Failure(
             isUpdate ? .propertyUndeclaredInUpdate : .propertyUndeclared,
             """
-            Nothing was written, since users of this app have no property \(some)\(others). An operator can declare \
-            properties, by names of letters, digits and _, and decides by undeclaredProperties what becomes of others.
+            Nothing was written, because users of this app have no property \(some)\(others). An operator can declare \
+            properties, with names of letters, digits and _, or allow undeclared ones with the setting \
+            undeclaredProperties.
             """,
             details: ["properties": .array(names.map(JSONValue.string))]
         )
@@ -249,7 +259,10 @@ extension EmailAddress {
         guard let email = EmailAddress(text) else {
             throw Failure(
                 .emailInvalid,
-                "This is no e-mail address that can be used here: one address like ann@example.com, of ASCII characters, without spaces."
+                """
+                This e-mail address is not valid. Send one address like ann@example.com, in ASCII characters without \
+                spaces.
+                """
             )
         }
         self = email

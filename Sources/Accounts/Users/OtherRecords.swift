@@ -20,7 +20,7 @@ package struct OtherRecords: Sendable {
     let limits: Limits
 
     /// The maximum number of users that one request may create.
-    package static let mostAtOnce = 100
+    package static let maxConcurrent = 100
 
     // MARK: By servers
 
@@ -44,13 +44,13 @@ package struct OtherRecords: Sendable {
         guard let server else {
             throw Failure(
                 .creationForbidden,
-                "Users are made by POST users/register; a server may make them here, with an API key of its own."
+                "Create users with POST users/register. Only a server key can create them here."
             )
         }
-        guard records.count <= Self.mostAtOnce else {
-            throw Failure(.malformedRequest, "At most \(Self.mostAtOnce) users are made at once.")
+        guard records.count <= Self.maxConcurrent else {
+            throw Failure(.malformedRequest, "At most \(Self.maxConcurrent) users can be created at once.")
         }
-        // One deadline for all passwords: a list takes no longer than a single user.
+        // All passwords share one deadline, so a list takes no longer than a single user.
         let deadline = ContinuousClock.now + limits.login
         var new: [UserCreation.NewLogin] = []
         for (position, record) in records.enumerated() {
@@ -87,12 +87,12 @@ package struct OtherRecords: Sendable {
     func update(
         _ id: ObjectID?,
         with record: UserRecord,
-        by server: Actor,
+        by server: ChangeAuthor,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> WrittenUser {
-        guard let id, let person = try await store.person(id, of: loaded.application) else { throw .noSuchUser }
-        let user = person.user
+        guard let id, let stored = try await store.storedUser(id, of: loaded.application) else { throw .noSuchUser }
+        let user = stored.user
         try Self.refuseStatus(in: record, of: user)
         let client = try ClientRecord.fromServer(record, for: user, of: loaded)
         let login = try await loginChange(of: user, by: client, in: loaded)
@@ -121,7 +121,7 @@ package struct OtherRecords: Sendable {
         return WrittenUser(user: changed, viewer: .server, ignored: client.ignored)
     }
 
-    /// Returns the record's change of the password login; nil for no change.
+    /// Returns the change of login name and password that a record makes; nil for no change.
     private func loginChange(
         of user: User,
         by record: ClientRecord,
@@ -154,11 +154,13 @@ package struct OtherRecords: Sendable {
         return UserUpdate.LoginChange(login: chosen.key, password: new, formerHash: stored?.hash)
     }
 
-    /// Refuses a changed status in an update: another endpoint changes the status, with its consequences.
+    /// Refuses a changed status in an update.
+    ///
+    /// The endpoint for the status also carries out the consequences of a change.
     private static func refuseStatus(in record: UserRecord, of user: User) throws(Failure) {
         guard let value = record.properties.present("userStatus") else { return }
         guard value.string?.hasSameBytes(as: user.status.rawValue) ?? false else {
-            throw Failure(.malformedRequest, "The status changes by PUT users/{objectId}/status. Nothing has changed.")
+            throw Failure(.malformedRequest, "Nothing was changed. Change the status with PUT users/{objectId}/status.")
         }
     }
 
@@ -166,8 +168,8 @@ package struct OtherRecords: Sendable {
 
     /// Changes another user's properties that are visible to others and that clients may write.
     ///
-    /// - Throws: `not_own_record` if the application does not allow it to this user; for the address, the login, the
-    ///   password and the status; and for every unknown id (T-117).
+    /// - Throws: `not_own_record` if the application gives this user no right to do so; if the record changes the
+    ///   e-mail address, the login name, the password or the status; and for every unknown id (T-117).
     func update(
         _ id: ObjectID?,
         with record: UserRecord,
@@ -175,14 +177,15 @@ package struct OtherRecords: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> WrittenUser {
         guard try await collection.has(.updateOthers, user, in: loaded), let id,
-            let other = try await store.person(id, of: loaded.application)?.user
+            let other = try await store.storedUser(id, of: loaded.application)?.user
         else {
-            throw Failure(.notOwnRecord, "This is not the record of this session's user, and it cannot be changed.")
+            throw Failure(.notOwnRecord, "This record is not that of the session's user and cannot be changed.")
         }
         let client = try ClientRecord(record, for: other, of: loaded, by: .other)
         for property in loaded.application.properties where property.isLogin(in: loaded.application) {
             guard let sent = record.properties.present(property.name.text) else { continue }
-            // An invisible property is refused with any value: a guessed value must not reveal it.
+            // An invisible property is refused with any value. Otherwise, the response would show whether a guess is
+            // right.
             guard property.visibleTo.includes(.other), let value = other.text(of: property.name),
                 sent.string?.hasSameBytes(as: value) ?? false
             else { throw Self.serversAlone }
@@ -192,7 +195,7 @@ package struct OtherRecords: Sendable {
             let client = try ClientRecord(record, for: other, of: loaded, by: .other)
             return try await store.update(
                 UserUpdate(id: id, given: client.given, login: nil),
-                by: .other(Actor(name: "user:\(user.objectID)", source: "record of another")),
+                by: .other(ChangeAuthor(name: "user:\(user.objectID)", source: "record of another")),
                 of: loaded.application
             )
         }
@@ -201,7 +204,10 @@ package struct OtherRecords: Sendable {
 
     private static let serversAlone = Failure(
         .notOwnRecord,
-        "Address, login, password and status of another user are changed with a server's API key only. Nothing has changed."
+        """
+        Nothing was changed. Only a server key can change the e-mail address, login name, password and status of \
+        another user.
+        """
     )
 }
 

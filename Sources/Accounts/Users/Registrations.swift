@@ -23,10 +23,10 @@ package struct Registrations: Sendable {
     let limits: Limits
     let random: RandomSource
 
-    /// Registers a user with a login and a password.
+    /// Registers a user with a login name and a password.
     ///
-    /// The login is the e-mail address unless the application has another login name. Creates a new user, or converts
-    /// the session's guest, who keeps id and properties. Opens no session. One log line tells the outcome.
+    /// The login name is the e-mail address unless the application has another. Creates a new user, or converts the
+    /// session's guest, who keeps id and properties. Opens no session. One log line tells the outcome.
     ///
     /// - Parameters:
     ///   - record: The record from the client: `email` and other properties, the password, and the id of a guest.
@@ -84,7 +84,7 @@ package struct Registrations: Sendable {
         guard !isConfirmed || email != nil else {
             throw Failure(
                 .propertyMissing,
-                "An account of this app needs an e-mail address, which is to be confirmed. Send it as \"email\".",
+                "An account of this app needs an e-mail address to confirm. Send it as \"email\".",
                 details: ["property": .string(PropertyName.email.text)]
             )
         }
@@ -92,7 +92,8 @@ package struct Registrations: Sendable {
         let guest = try client.guest(token)
         var confirmations: [AttemptCount] = []
         let user = try await counted(from: source, of: application) { () throws(Failure) in
-            // Only a client that may register gets a password hashed. For a guest, the write checks that.
+            // Hash a password only for a client that may register. For a guest, the write checks whether the client
+            // may.
             if guest == nil {
                 try await store.requireAdmission(by: application.invitationClaim(invitation), to: application)
             }
@@ -131,13 +132,16 @@ package struct Registrations: Sendable {
             if !confirmations.isEmpty { try await store.withdrawAttempt(for: confirmations, of: application) }
             throw Failure(
                 .loginTaken,
-                "There is an account with this \(login.email == nil ? "login" : "e-mail address") already. Log in, or restore its password."
+                """
+                An account with this \(login.email == nil ? "login name" : "e-mail address") already exists. Log in, \
+                or reset its password.
+                """
             )
         }
         return WrittenUser(user: user, viewer: .owner, ignored: client.ignored)
     }
 
-    /// Returns the offer of an invitation's page, without using up the invitation.
+    /// Returns what the page of an invitation offers, and leaves the invitation valid.
     ///
     /// - Throws: `invitation_invalid`, `new_users_closed`.
     package func offer(
@@ -165,7 +169,7 @@ package struct Registrations: Sendable {
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> LoginResult {
         try await log.telling(of: "guest", by: .guest, in: loaded, logger, signedIn: \.self) { () throws(Failure) in
             try loaded.application.requireRegistration()
             let token = random.sessionToken()
@@ -181,7 +185,7 @@ package struct Registrations: Sendable {
                     }
                 }
             }
-            return SignedIn(user: guest, token: token, created: true)
+            return LoginResult(user: guest, token: token, created: true)
         }
     }
 
@@ -208,11 +212,11 @@ package struct Registrations: Sendable {
         let counts = [
             AttemptCount(
                 for: Digest.sha256("registrations " + source.name),
-                by: .registrations(most: registration.mostPerHour)
+                by: .registrations(max: registration.maxPerSourcePerHour)
             ),
             AttemptCount(
                 for: Digest.sha256("registrations in all"),
-                by: .registrations(most: registration.mostPerHourInAll)
+                by: .registrations(max: registration.maxPerHour)
             ),
         ]
         let refusal = try await attempts.count(counts, of: application, before: .now + limits.login)
@@ -220,8 +224,8 @@ package struct Registrations: Sendable {
         throw Failure(
             .rateLimited,
             refusal.position == 0
-                ? "Too many accounts have been made from this network address. Try again later."
-                : "This app has been given as many accounts as it takes within an hour. Try again later.",
+                ? "Too many accounts were created from this network address. Try again later."
+                : "Too many accounts were created in this app within an hour. Try again later.",
             retryAfter: refusal.seconds
         )
     }
@@ -232,11 +236,11 @@ package struct Registrations: Sendable {
         try await store.registerDynamicNames(names, of: application.id)
     }
 
-    /// Returns the login of a new account, even if clients may not write its property otherwise.
+    /// Returns the login name of a new account, even if clients may not write the property of the login name otherwise.
     private static func login(in record: UserRecord, of application: Application) throws(Failure) -> Login {
         let name = application.settings.identityProperty
         guard let value = record.properties.present(name.text), value.string?.isEmpty != true else {
-            let what = name == .email ? "an e-mail address" : "a login"
+            let what = name == .email ? "an e-mail address" : "a login name"
             throw Failure(.loginMissing, "An account needs \(what). Send it as \"\(name)\".")
         }
         guard name != .email, let property = application.properties.first(where: { $0.name == name }),
@@ -250,7 +254,7 @@ package struct Registrations: Sendable {
     }
 }
 
-/// The options on the page of an invitation.
+/// What the page of an invitation offers.
 package struct InvitationOffer: Sendable {
     /// The invited address.
     package let email: String?
@@ -262,7 +266,10 @@ extension Application {
     fileprivate func requireRegistration() throws(Failure) {
         try requireNewUsers()
         guard settings.registration.enabled else {
-            throw Failure(.registrationDisabled, "This app takes no new accounts. Log in with one that exists.")
+            throw Failure(
+                .registrationDisabled,
+                "This app does not accept new accounts. Log in with an existing account."
+            )
         }
     }
 }

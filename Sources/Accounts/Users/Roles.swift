@@ -5,12 +5,12 @@ import Store
 
 /// A client with a server's API key, for operations on users other than the session's own.
 package struct ServerCaller: Sendable {
-    package let actor: Actor
+    package let actor: ChangeAuthor
 
     /// Returns nil unless the key is a server's.
     package init?(key: APIKey?, source: String) {
         guard let key, key.isServer else { return nil }
-        actor = Actor(name: "key:\(key.label)", source: source)
+        actor = ChangeAuthor(name: "key:\(key.label)", source: source)
     }
 }
 
@@ -39,9 +39,9 @@ package struct Roles: Sendable {
             _ = try await sessions.ownUser(id, token: token, in: loaded)
             return try await ownRoles(token: token, in: loaded)
         }
-        guard let id, let person = try await store.person(id, of: loaded.application) else { throw .noSuchUser }
+        guard let id, let stored = try await store.storedUser(id, of: loaded.application) else { throw .noSuchUser }
         try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
-        return loaded.application.roles(of: person.user, given: person.roles)
+        return loaded.application.roles(of: stored.user, given: stored.roles)
     }
 
     /// Gives a role to a user, or takes it away; idempotent.
@@ -62,7 +62,7 @@ package struct Roles: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) {
         guard let server else {
-            throw Failure(.roleAssignmentForbidden, "Roles are given and taken with a server's API key only.")
+            throw Failure(.roleAssignmentForbidden, "Only a server key can assign and remove roles.")
         }
         let application = loaded.application
         let role = try application.role(role, thatIsGiven: isGiven)
@@ -93,7 +93,7 @@ package struct Roles: Sendable {
         _ id: ObjectID,
         of application: Application,
         by server: ServerCaller,
-        plan: @escaping @Sendable (StoredPerson) -> PersonChange?
+        plan: @escaping @Sendable (StoredUser) -> UserChange?
     ) async throws(Failure) {
         do {
             _ = try await store.change(id, of: application, by: server.actor, plan: plan)

@@ -15,9 +15,10 @@ package struct ServerLogin: Sendable {
     let limits: Limits
     let random: RandomSource
 
-    /// Opens a session of a user for a server, which has no credential of the user.
+    /// Opens a session of a user for a server.
     ///
-    /// The session does not count as an authentication of the user: operations that require one need more.
+    /// The server has no credential of the user, so the session is no authentication of the user. Operations that
+    /// require a recent authentication refuse the session.
     ///
     /// - Throws: `object_login_forbidden` without a server's key; `not_found`, `account_disabled`, `email_unconfirmed`.
     package func logIn(
@@ -26,14 +27,14 @@ package struct ServerLogin: Sendable {
         previousToken: SessionToken?,
         to loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> LoginResult {
         let key = server.map { ["key": "\($0.actor.name)"] as Logger.Metadata } ?? [:]
         return try await log.telling(of: "server login", by: .server, in: loaded, logger, with: key, signedIn: \.self) {
             () throws(Failure) in
             guard server != nil else {
                 throw Failure(
                     .objectLoginForbidden,
-                    "Login by objectId is for servers only, with an API key of theirs."
+                    "Only a server key can log in by objectId."
                 )
             }
             guard let id else { throw .noSuchUser }
@@ -52,7 +53,7 @@ package struct ServerLogin: Sendable {
                 }
                 return try opened.map { user throws(Failure) in
                     guard let user else { throw .noSuchUser }
-                    return SignedIn(user: user, token: token, created: false)
+                    return LoginResult(user: user, token: token, created: false)
                 }
             }
         }

@@ -12,14 +12,14 @@ package struct CollectionCaller: Sendable {
     let seesRoles: Bool
     /// The kind of search, for the audit log.
     let means: String
-    /// The view of users, except of the searching user's own record.
+    /// The view of the users in the results, except of the searching user's own record.
     package var viewer: Viewer { server == nil ? .other : .server }
 }
 
 /// The users of an application as a searchable collection.
 ///
-/// Users see their own record, and of other users what the application allows. Servers see all users; the audit log
-/// records that.
+/// Users see their own record, and those parts of other records that the application allows. Servers see all users, and
+/// the audit log records each of their requests.
 package struct UserCollection: Sendable {
     let store: Store
     let searches: UserSearches
@@ -40,8 +40,8 @@ package struct UserCollection: Sendable {
             throw Failure(
                 .queryForbidden,
                 isOpen
-                    ? "This user may not search others: the operator decides who may."
-                    : "Users are searched with a server's API key only, unless the operator lets users search others."
+                    ? "This user has no right to search other users."
+                    : "Only a server key can search users, unless the operator gives users this right."
             )
         }
         return CollectionCaller(server: nil, seesRoles: false, means: "query")
@@ -54,7 +54,7 @@ package struct UserCollection: Sendable {
         server: ServerCaller?,
         in loaded: LoadedApplication
     ) throws(Failure) -> CollectionCaller {
-        guard server != nil || loaded.application.settings.clientKeys.contains(.findByRole) else {
+        guard server != nil || loaded.application.settings.apiKeyRights.contains(.findByRole) else {
             throw .serverKeyRequired
         }
         return CollectionCaller(server: server, seesRoles: true, means: "role")
@@ -70,7 +70,7 @@ package struct UserCollection: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> [(user: User, roles: [String]?)] {
         guard !withRoles || caller.seesRoles else {
-            throw Failure(.queryForbidden, "The roles of others are told to servers only: leave loadRoles out.")
+            throw Failure(.queryForbidden, "Only servers can read the roles of other users. Leave loadRoles out.")
         }
         let application = loaded.application
         let users = try await searches.users(matching: query, of: application)
@@ -109,15 +109,15 @@ package struct UserCollection: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> (user: User, viewer: Viewer) {
         if let server {
-            guard let id, let person = try await store.person(id, of: loaded.application) else { throw .noSuchUser }
+            guard let id, let stored = try await store.storedUser(id, of: loaded.application) else { throw .noSuchUser }
             try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
-            return (person.user, .server)
+            return (stored.user, .server)
         }
         let user = try await sessions.user(of: token, in: loaded)
         if id == user.objectID { return (user, .owner) }
         // A read by primary key does not wait for searches.
         guard let id, try await has(.readOthers, user, in: loaded),
-            let other = try await store.person(id, of: loaded.application)?.user
+            let other = try await store.storedUser(id, of: loaded.application)?.user
         else { throw .notOwnUser(user) }
         return (other, .other)
     }

@@ -38,7 +38,7 @@ package struct UserCreation: Sendable {
     ) async throws(Failure) -> NewLogin {
         let client = try ClientRecord.fromServer(record, of: loaded)
         guard client.objectID == nil else {
-            throw Failure(.malformedRequest, "The objectId of a new user is given here: leave it out.")
+            throw Failure(.malformedRequest, "The service sets the objectId of a new user. Leave it out.")
         }
         let status = try Self.status(in: record) ?? .enabled
         let id = random.objectID()
@@ -106,6 +106,6 @@ extension ClientRecord {
 extension Failure {
     static func loginMissing(in application: Application) -> Failure {
         let property = application.settings.identityProperty
-        return Failure(.loginMissing, "Who has a password needs something to log in by. Send it as \"\(property)\".")
+        return Failure(.loginMissing, "A user with a password needs a login name. Send it as \"\(property)\".")
     }
 }

@@ -18,7 +18,7 @@ package struct UserSearches: Sendable {
 
     /// Searches are reported beyond this duration in milliseconds.
     private static let long: Int64 = 250
-    private static let mostWaiting = 256
+    private static let maxWaiting = 256
 
     package init(store: Store, limits: Limits.Searches, logger: Logger) {
         self.store = store
@@ -26,8 +26,8 @@ package struct UserSearches: Sendable {
         self.logger = logger
         turns = FairQueue(
             width: limits.atOnce,
-            most: Self.mostWaiting,
-            refusal: Failure(.overloaded, "Too many searches are under way. Try again shortly.", retryAfter: 1)
+            max: Self.maxWaiting,
+            refusal: Failure(.overloaded, "Too many searches are running. Try again shortly.", retryAfter: 1)
         )
     }
 
@@ -71,15 +71,15 @@ package struct UserSearches: Sendable {
 
     /// Runs a search when it is the application's turn.
     ///
-    /// An application without a running search waits longer: long enough for a search of another application to end,
-    /// however slow searches are.
+    /// An application without a running search waits longer, by twice the time limit of a search. Even a slow search of
+    /// another application ends in that time.
     private func inTurn<Value: Sendable>(
         _ application: Application,
         _ search: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let (id, database) = (application.id, application.database)
         let others = turns.isIdle(id, at: database) ? limits.time * 2 : .zero
-        return try await turns.pass(of: id, at: database, before: .now + limits.patience + others, search)
+        return try await turns.pass(of: id, at: database, before: .now + limits.timeout + others, search)
     }
 
     private func tell(
@@ -109,15 +109,15 @@ package struct UserSearches: Sendable {
 
 /// The slow searches that operators have been told of.
 ///
-/// For an application and its properties, the log gets a line per hour, and a row of the database is updated once a
-/// minute.
+/// For each application and set of searched properties, the log gets at most one line an hour, and a row of the
+/// database is updated at most once a minute.
 struct SlowSearches {
     struct Search: Hashable {
         let application: ApplicationID
         let properties: [PropertyName]
     }
 
-    /// The pending reports of a slow search.
+    /// The reports of a slow search that are due.
     struct Due {
         let line: Bool
         /// The counts that the database row does not have yet.
@@ -132,13 +132,13 @@ struct SlowSearches {
 
     private var entries: [Search: Entry] = [:]
 
-    /// A bound, since clients choose the properties of a search.
-    private static let most = 1000
+    /// The maximum number of entries, which limits memory: clients choose the properties of a search.
+    private static let max = 1000
 
     mutating func note(_ search: Search, milliseconds: Int64, at now: ContinuousClock.Instant) -> Due {
-        if entries.count >= Self.most, entries[search] == nil {
+        if entries.count >= Self.max, entries[search] == nil {
             entries = entries.filter { now - $0.value.told < .seconds(3600) }
-            guard entries.count < Self.most else { return Due(line: false, tally: nil) }
+            guard entries.count < Self.max else { return Due(line: false, tally: nil) }
         }
         var entry = entries[search] ?? Entry(told: now - .seconds(3600))
         entry.tally.add(milliseconds)

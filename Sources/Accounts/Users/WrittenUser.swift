@@ -5,6 +5,6 @@ package struct WrittenUser: Sendable {
     package let user: User
     /// The receiver of the response.
     package let viewer: Viewer
-    /// Names of sent values that were not written, since clients may not write them or since they were dropped.
+    /// Names of sent values that were not written: clients may not write them, or the application drops them.
     package let ignored: [String]
 }

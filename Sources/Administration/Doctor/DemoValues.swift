@@ -3,9 +3,13 @@ import Domain
 import Encodings
 import Store
 
-/// Values of mappings/demo.json that are wrong for any other application, each with its place in a document.
+/// Values of mappings/demo.json that are wrong for any other application.
+///
+/// Each has its place in a document.
 enum DemoValues {
-    /// The demo values of settings; a list counts only when it is equal as a whole.
+    /// The demo values of settings.
+    ///
+    /// A list counts only if it is equal as a whole.
     static let settings: [(place: [String], value: JSONValue)] = [
         (["tokens", "audience"], .string("orders")),
         (["secondFactor", "passkeys", "rpId"], .string("localhost")),
@@ -16,7 +20,7 @@ enum DemoValues {
     static let apps = ["demoConsumerKey"]
     static let returnURL = "http://localhost:3000/done"
 
-    /// Returns the places of demo values in an application.
+    /// Returns the places where an application has demo values.
     static func places(in application: StoredApplication) -> [String] {
         let parsed = try? SettingsDocument.parse(stored: application.settings)
         let document = parsed.map { SettingsDocument.document(of: $0) }

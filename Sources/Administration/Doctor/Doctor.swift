@@ -7,7 +7,7 @@ import Store
 
 /// A check of everything that the service depends on, with advice for each problem.
 ///
-/// It changes nothing. A failed check is a finding, too, and prevents no other check.
+/// The check changes nothing. If a check fails, the failure is a finding, and the other checks still run.
 package struct Doctor: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -16,24 +16,24 @@ package struct Doctor: Sendable {
     let changes: ApplicationChanges
     let secrets: SecretRotation
     let sendsMails: Bool
-    /// The configuration that this instance serves; nil in a process that serves nothing.
+    /// The configuration with which this instance serves; nil in a process that serves no requests.
     let directory: ApplicationDirectory?
     let clock: WallClock
 
-    /// The number of applications whose providers and indexes are checked when none is named.
-    static let mostApplications = 100
+    /// The maximum number of applications whose providers and indexes are checked, unless one is named.
+    static let maxApplications = 100
 
     /// Checks everything.
     ///
     /// - Parameters:
-    ///   - application: The application to check; nil checks all, but only the first hundred of them.
+    ///   - application: The application to check. Nil checks the first hundred applications.
     ///   - askingProviders: Whether each app's id and secret is checked at its provider.
     /// - Returns: All findings, those of severity `ok` included.
     /// - Throws: `not_found` when there is no such application.
     package func examine(application: String? = nil, askingProviders: Bool = true) async throws(Failure) -> [Finding] {
         var findings: [Finding] = []
         do throws(Failure) {
-            // PostgreSQL reads its clock between these two readings.
+            // PostgreSQL reads its clock between these two readings of this clock.
             let before = clock.milliseconds
             let facts = try await store.serverFacts()
             findings += facts.findings(now: before + (clock.milliseconds - before) / 2)
@@ -49,16 +49,23 @@ package struct Doctor: Sendable {
             findings.append(Finding(.ok, .schema, "The schema has version \(version)."))
         } catch { return findings + [Self.unseen(.schema, error)] }
         findings += await rights() + (await tables()) + (await indexes()) + (await copies())
-        findings += await patience() + (await keys())
+        findings += await timeout() + (await keys())
         findings.append(
             sendsMails
-                ? Finding(.ok, .mail, "Mails are sent. Whether they arrive: federation mail test --to you@example.com")
+                ? Finding(
+                    .ok,
+                    .mail,
+                    "A mail server is configured. To test it: federation mail test --to you@example.com"
+                )
                 : Finding(
                     .warning,
                     .mail,
-                    "No mails are sent: nobody can restore a password or confirm an address.",
+                    "No mails are sent, so users cannot reset passwords or confirm addresses.",
                     advice:
-                        "Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM; then try: federation mail test --to you@example.com"
+                        """
+                        Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM. Then test with: federation mail test --to \
+                        you@example.com
+                        """
                 )
         )
         return findings + (try await applications(named: application, askingProviders: askingProviders))
@@ -77,9 +84,9 @@ package struct Doctor: Sendable {
             .error,
             subject,
             of: name,
-            "It cannot be looked at: " + (failure.cause ?? failure.message),
+            "It cannot be checked: " + (failure.cause ?? failure.message),
             advice: subject == .database
-                ? "See whether the server runs, and whether FEDERATION_DATABASE_URL leads to it." : nil
+                ? "Check that the server runs and that FEDERATION_DATABASE_URL is correct." : nil
         )
     }
 
@@ -88,14 +95,14 @@ package struct Doctor: Sendable {
             ? Finding(
                 .error,
                 .schema,
-                "The schema has version \(version), and this program knows \(Store.expectedSchemaVersion).",
-                advice: "Run the program that migrated it, or a later one."
+                "The schema has version \(version), but this program only knows \(Store.expectedSchemaVersion).",
+                advice: "Use the program version that migrated it, or a later one."
             )
             : Finding(
                 .error,
                 .schema,
                 version == 0
-                    ? "There is no schema in this database."
+                    ? "This database has no schema."
                     : "The schema has version \(version); this program needs \(Store.expectedSchemaVersion).",
                 advice: "federation migrate"
             )
@@ -105,13 +112,13 @@ package struct Doctor: Sendable {
         do throws(Failure) {
             let missing = try await store.missingRights()
             guard !missing.isEmpty else {
-                return [Finding(.ok, .rights, "The role of the connection may do what logins need.")]
+                return [Finding(.ok, .rights, "The database role has all rights that logins need.")]
             }
             return missing.map {
                 Finding(
                     .error,
                     .rights,
-                    "The role of the connection may not \($0).",
+                    "The database role has no right to \($0).",
                     advice: "Grant it: docs/operations/install.md#database-roles."
                 )
             }
@@ -122,7 +129,7 @@ package struct Doctor: Sendable {
         do throws(Failure) {
             let ailing = try await store.ailingTables()
             return ailing.isEmpty
-                ? [Finding(.ok, .statistics, "Tables are analyzed, and few of their rows are dead.")]
+                ? [Finding(.ok, .statistics, "Tables are analyzed and have few dead rows.")]
                 : ailing.map(\.finding)
         } catch { return [Self.unseen(.statistics, error)] }
     }
@@ -130,34 +137,34 @@ package struct Doctor: Sendable {
     private func indexes() async -> [Finding] {
         do throws(Failure) {
             let invalid = try await store.invalidIndexes()
-            guard !invalid.isEmpty else { return [Finding(.ok, .indexes, "Every index was built to its end.")] }
+            guard !invalid.isEmpty else { return [Finding(.ok, .indexes, "All indexes are valid.")] }
             return invalid.map {
                 Finding(
                     .warning,
                     .indexes,
                     of: $0,
-                    "This index was not built to its end, and serves nobody.",
+                    "This index is not valid and is not used.",
                     advice: "reindex index concurrently \($0)"
                 )
             }
         } catch { return [Self.unseen(.indexes, error)] }
     }
 
-    /// The longest time for which Citus blocks writes at the end of a move.
+    /// The longest time for which Citus blocks writes at the end of a move of tables.
     ///
-    /// Citus checks once a second whether the copy is complete.
+    /// Citus checks once a second whether its copy of a table is complete.
     private static let longestHold = Duration.seconds(3)
 
-    private func patience() async -> [Finding] {
+    private func timeout() async -> [Finding] {
         do throws(Failure) {
-            guard let patience = try await store.patienceOnCitus(), patience > .zero, patience < Self.longestHold else {
+            guard let timeout = try await store.timeoutOnCitus(), timeout > .zero, timeout < Self.longestHold else {
                 return []
             }
             return [
                 Finding(
                     .warning,
                     .database,
-                    "Logins wait too short a time for what Citus holds up at the end of a move, and would fail then.",
+                    "Timeouts are too short for a move of Citus: logins would fail at its end.",
                     advice: """
                         Set FEDERATION_DATABASE_LOCK_MILLISECONDS=5000 and \
                         FEDERATION_DATABASE_STATEMENT_MILLISECONDS=6000: docs/citus.md#moving-applications.
@@ -175,10 +182,10 @@ package struct Doctor: Sendable {
                     .application,
                     of: $0.application,
                     """
-                    The coordinator of Citus keeps what its users were when it was given to a node, \($0.bytes) bytes: \
-                    also of those who have been deleted since.
+                    The Citus coordinator still has a copy of the users from before the distribution, \($0.bytes) \
+                    bytes, including deleted users.
                     """,
-                    advice: "truncate_local_data_after_distributing_table: docs/citus.md#placing-applications."
+                    advice: "Run truncate_local_data_after_distributing_table: docs/citus.md#placing-applications."
                 )
             }
         } catch { return [Self.unseen(.database, error)] }
@@ -195,10 +202,12 @@ package struct Doctor: Sendable {
                         isReplacing ? .warning : .error,
                         .keys,
                         of: masterKeys.current.id,
-                        "The database does not know the master key that is given; it knows \(known.joined(separator: ", ")).",
+                        """
+                        The database does not know the configured master key. It knows \(known.joined(separator: ", ")).
+                        """,
                         advice: isReplacing
-                            ? "Start the instances with both keys, then federation secrets rotate."
-                            : "Set FEDERATION_MASTER_KEY (or FEDERATION_MASTER_KEY_FILE) to the key that it knows."
+                            ? "Start the instances with both keys, then run: federation secrets rotate"
+                            : "Set FEDERATION_MASTER_KEY (or FEDERATION_MASTER_KEY_FILE) to a key that it knows."
                     )
                 )
             }
@@ -213,18 +222,25 @@ package struct Doctor: Sendable {
                         .warning,
                         .keys,
                         of: id,
-                        "Secrets are under the former master key still.",
+                        "Some secrets are still encrypted with the former master key.",
                         advice: "federation secrets rotate"
                     )
                     : Finding(
                         .error,
                         .keys,
                         of: id,
-                        "Secrets are under a master key that is not at hand: they do not open.",
-                        advice: "Give that key as FEDERATION_MASTER_KEY_PREVIOUS, or set the secrets anew."
+                        "Some secrets are encrypted with a master key that is not available.",
+                        advice: "Set that key as FEDERATION_MASTER_KEY_PREVIOUS, or set the secrets again."
                     )
             }
-            return findings.isEmpty ? [Finding(.ok, .keys, "All secrets are under the current master key.")] : findings
+            return findings.isEmpty
+                ? [
+                    Finding(
+                        .ok,
+                        .keys,
+                        "All secrets are encrypted with the current master key."
+                    )
+                ] : findings
         } catch { return [Self.unseen(.keys, error)] }
     }
 
@@ -237,14 +253,14 @@ package struct Doctor: Sendable {
             stored = [try await changes.existing(name)]
         } else {
             do throws(Failure) {
-                stored = try await store.applications(after: nil, limit: Self.mostApplications)
+                stored = try await store.applications(after: nil, limit: Self.maxApplications)
             } catch { return [Self.unseen(.application, error)] }
         }
         var findings: [Finding] = []
         for application in stored {
             let own = await self.findings(about: application, askingProviders: askingProviders)
             if own.allSatisfy({ $0.severity == .ok }) {
-                findings.append(Finding(.ok, .application, of: application.id.text, "All is well."))
+                findings.append(Finding(.ok, .application, of: application.id.text, "All checks passed."))
             }
             findings += own
         }
@@ -253,17 +269,17 @@ package struct Doctor: Sendable {
 
     private func findings(about application: StoredApplication, askingProviders: Bool) async -> [Finding] {
         let id = application.id.text
-        // Loaded as an instance does, so that the doctor and readiness list the same problems.
+        // The application is loaded as an instance loads it. Doctor and readiness thus list the same problems.
         let loaded = LoadedApplication(application, masterKeys: masterKeys, kinds: kinds)
         let served = try? directory?.application(id: id[...])
         let learnt = served?.application.revision == application.revision ? served?.refusedMappings ?? [] : []
-        var findings = (loaded.hindrances + learnt).map {
+        var findings = (loaded.obstacles + learnt).map {
             Finding(
                 .error,
                 .application,
                 of: id,
                 $0,
-                advice: "Apply its document again, or change what it says: federation get applications/\(id)."
+                advice: "Apply its document again, or correct the named setting: federation get applications/\(id)."
             )
         }
         if application.keys.isEmpty {
@@ -272,7 +288,7 @@ package struct Doctor: Sendable {
                     .warning,
                     .application,
                     of: id,
-                    "It has no API key: nobody can call it.",
+                    "It has no API key, so clients cannot call it.",
                     advice: "federation set applications/\(id)/keys/ios"
                 )
             )
@@ -284,8 +300,8 @@ package struct Doctor: Sendable {
                     .warning,
                     .application,
                     of: id,
-                    "It has values of mappings/demo.json, which are for a try-out on one machine: \(demo.joined(separator: ", ")).",
-                    advice: "Set your own in its document, or take them out, and apply it."
+                    "It has demo values of mappings/demo.json: \(demo.joined(separator: ", ")).",
+                    advice: "Replace or remove them in its document, and apply it."
                 )
             )
         }
@@ -310,8 +326,8 @@ package struct Doctor: Sendable {
                         .warning,
                         .indexes,
                         of: "\(id) \(index.property)",
-                        "The index of this property cannot be built: \(index.problem ?? "").",
-                        advice: "Mend that, or declare the property without \"indexed\"; it is tried again by itself."
+                        "The index of this property could not be built: \(index.problem ?? "").",
+                        advice: "Correct the cause, or declare the property without \"indexed\". The service retries."
                     )
                 )
             }
@@ -324,9 +340,11 @@ package struct Doctor: Sendable {
         return findings
     }
 
-    /// Returns warnings about a provider's options without a request to the provider.
+    /// Returns warnings about a provider's options.
     ///
-    /// An example is an API version that expires soon.
+    /// The check sends no request to the provider.
+    ///
+    /// An example is an API version that the provider soon retires.
     private func review(
         of provider: StoredApplication.Provider,
         named name: ProviderName,
@@ -357,7 +375,7 @@ package struct Doctor: Sendable {
             let warnings = (check.object?["warnings"]?.array ?? []).compactMap(\.string)
                 .map { Finding(.warning, .provider, of: name, $0) }
             guard problems.isEmpty, warnings.isEmpty else { return problems + warnings }
-            return [Finding(.ok, .provider, of: name, "The provider knows its apps and their secrets.")]
+            return [Finding(.ok, .provider, of: name, "The provider accepts the apps and their secrets.")]
         } catch { return [Self.unseen(.provider, of: name, error)] }
     }
 }

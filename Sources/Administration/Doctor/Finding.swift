@@ -1,7 +1,7 @@
 import Domain
 package import Encodings
 
-/// One result of a check, for the operator of the service.
+/// One result of a check.
 package struct Finding: Sendable {
     package enum Severity: String, Sendable, CaseIterable {
         /// No problem.
@@ -29,10 +29,10 @@ package struct Finding: Sendable {
 
     package let severity: Severity
     package let subject: Subject
-    /// The name of the application, table or other object; nil where there is only one.
+    /// The name of the application, table or other object; nil if there is only one object of this kind.
     package let name: String?
     package let text: String
-    /// What to do about the finding; nil where nothing is to be done.
+    /// What the operator should do; nil if there is nothing to do.
     package let advice: String?
 
     package init(

@@ -2,10 +2,12 @@ import Domain
 import Store
 
 extension ServerFacts {
-    /// Returns the problems that the facts show, as a pure function.
+    /// Returns the problems that the facts show.
     ///
-    /// - Parameter now: The time of this machine, Unix milliseconds, when the facts were read.
-    /// - Returns: The problems, or a finding that all is well.
+    /// This is a pure function.
+    ///
+    /// - Parameter now: The time of this machine when the facts were read, in Unix milliseconds.
+    /// - Returns: The problems; without a problem, one finding of severity `ok`.
     func findings(now: Int64) -> [Finding] {
         database + [clock(now)]
     }
@@ -25,16 +27,16 @@ extension ServerFacts {
         if encoding != "UTF8" {
             say(
                 .error,
-                "The database is encoded as \(encoding): not every name can be stored.",
-                advice: "Make one with encoding UTF8, and restore the data into it."
+                "The encoding of the database is \(encoding), which cannot store all characters.",
+                advice: "Create a database with encoding UTF8, and restore the data into it."
             )
         }
         if isStandby {
             say(
                 .error,
-                "The server takes no writes: it is a standby.",
+                "The server is a standby and does not accept writes.",
                 advice:
-                    "Name the primary in FEDERATION_DATABASE_URL, or all servers: the one that takes writes is found."
+                    "Set FEDERATION_DATABASE_URL to the primary, or to all servers: the service then finds the primary."
             )
         }
         for setting in settings where setting.value == "off" {
@@ -44,44 +46,47 @@ extension ServerFacts {
         if !isEncrypted {
             say(
                 .error,
-                "The connection to PostgreSQL is not encrypted and leaves this machine.",
+                "The connection to PostgreSQL on another machine is not encrypted.",
                 advice: "Set sslmode=verify-full in FEDERATION_DATABASE_URL."
             )
         }
         if isSuperuser {
             say(
                 .warning,
-                "The role of the connection is a superuser, who may do anything on the server.",
-                advice: "Serve with a role of few rights: docs/operations/install.md#database-roles."
+                "The database role is a superuser.",
+                advice: "Use a role with few rights: docs/operations/install.md#database-roles."
             )
         }
-        if connections.open * 10 > connections.most * 9 {
+        if connections.open * 10 > connections.max * 9 {
             say(
                 .warning,
-                "\(connections.open) of \(connections.most) connections of the server are open.",
-                advice: "Raise max_connections, or put a pooler in front."
+                "\(connections.open) of \(connections.max) connections of the server are open.",
+                advice: "Raise max_connections, or use a pooler."
             )
         }
         if age.transactions > age.freezing * 3 / 2 {
             say(
                 .error,
-                "Transaction numbers are \(age.transactions) behind: at 2 000 000 000 PostgreSQL takes no writes any more.",
+                """
+                The oldest transaction id is \(age.transactions) behind. At 2 000 000 000 PostgreSQL stops accepting \
+                writes.
+                """,
                 advice:
-                    "Look what keeps vacuum from its end (long or prepared transactions, replication slots); then vacuum."
+                    "Find what blocks vacuum (long or prepared transactions, replication slots), then vacuum."
             )
         }
         if oldestTransaction > 300 {
             say(
                 .warning,
-                "A transaction has been open for \(oldestTransaction) s: what is dead since cannot be cleared away.",
-                advice: "Find it in pg_stat_activity, the oldest xact_start, and end it by pg_terminate_backend(pid)."
+                "A transaction has been open for \(oldestTransaction) s, so vacuum cannot remove dead rows.",
+                advice: "Find the oldest xact_start in pg_stat_activity, and end it with pg_terminate_backend(pid)."
             )
         }
         if preparedTransactions > 0 {
             say(
                 .warning,
-                "\(preparedTransactions) two-phase transactions wait for an end; the service makes none.",
-                advice: "select * from pg_prepared_xacts; then commit prepared or rollback prepared."
+                "\(preparedTransactions) prepared transactions are open. The service does not use them.",
+                advice: "Find them with select * from pg_prepared_xacts, then use commit prepared or rollback prepared."
             )
         }
         if findings.isEmpty {
@@ -89,7 +94,7 @@ extension ServerFacts {
                 Finding(
                     .ok,
                     .database,
-                    "PostgreSQL \(number), \(connections.open) of \(connections.most) connections open."
+                    "PostgreSQL \(number), \(connections.open) of \(connections.max) connections open."
                 )
             )
         }
@@ -99,8 +104,8 @@ extension ServerFacts {
     private static func consequence(of setting: String) -> (Finding.Severity, String) {
         switch setting {
         case "fsync", "full_page_writes": (.error, "a crash of the machine can destroy the database")
-        case "synchronous_commit": (.warning, "a crash loses logins and changes that were answered already")
-        default: (.error, "tables grow and are never cleaned, and plans rest on nothing")
+        case "synchronous_commit": (.warning, "a crash loses logins and changes that were already confirmed")
+        default: (.error, "tables grow without vacuum, and query plans have no statistics")
         }
     }
 
@@ -114,7 +119,7 @@ extension ServerFacts {
             .clock,
             "The clock of PostgreSQL is \(abs(apart) / 1000) s \(apart > 0 ? "ahead of" : "behind") this machine's.",
             advice:
-                "Have both set by NTP: providers refuse what is signed at a wrong time, and sessions end early or late."
+                "Synchronize both with NTP. Otherwise providers refuse signatures, and sessions expire early or late."
         )
     }
 }
@@ -126,14 +131,14 @@ extension TableFacts {
                 .warning,
                 .statistics,
                 of: name,
-                "\(deadRows) rows are dead beside \(liveRows) that live.",
-                advice: "vacuum (analyze) \(name); look whether a long transaction keeps autovacuum from it."
+                "\(deadRows) rows are dead and \(liveRows) are live.",
+                advice: "vacuum (analyze) \(name); check whether a long transaction blocks autovacuum."
             )
             : Finding(
                 .warning,
                 .statistics,
                 of: name,
-                "PostgreSQL has never looked at what is in it, \(liveRows) rows.",
+                "PostgreSQL has never analyzed its \(liveRows) rows.",
                 advice: "analyze \(name)"
             )
     }

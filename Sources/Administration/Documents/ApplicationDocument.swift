@@ -5,29 +5,31 @@ package import Encodings
 package import Providers
 import Store
 
-/// An application in the form that its operator writes: the document of mappings/README.md.
+/// An application in the form that an operator writes: the document of mappings/README.md.
 ///
-/// It has passed all checks that need no database.
+/// The document has passed all checks that need no database.
 package struct ApplicationDocument: Sendable {
     /// The provider kinds that the document can name.
     let kinds: ProviderKinds
     package let id: ApplicationID
     package let name: String
-    /// The PostgreSQL schema of the users; the id by default.
+    /// The PostgreSQL schema of the users.
+    ///
+    /// The default is the id.
     package let schema: String
-    /// The database of that schema.
+    /// The database that has this schema.
     package let database: GivenDatabase
     package let settings: ApplicationSettings
     package let keys: [Key]
     package let providers: [ProviderName: Provider]
-    /// Built-in properties first, then the others in the order of the document.
+    /// The built-in properties, then the others in the order of the document.
     package let properties: [Property]
-    /// The mapping of each provider as written.
+    /// The mapping of each provider, as the document has it.
     package let mappings: [ProviderName: JSONValue]
 
-    /// The database of the application's users, as a document states it.
+    /// The database of the application's users, as the document names it.
     package enum GivenDatabase: Sendable {
-        /// Absent: an existing application stays in its database, and a new one gets the main database.
+        /// Absent. An existing application stays in its database. A new one gets the main database.
         case unsaid
         /// `null`.
         case main
@@ -43,11 +45,13 @@ package struct ApplicationDocument: Sendable {
         }
     }
 
-    /// The source of a document, which decides how secrets appear in it.
+    /// The source of a document.
+    ///
+    /// The source decides how secrets appear in the document.
     package enum Origin: Sendable {
-        /// A file under version control; it contains names of environment variables, never secrets.
+        /// A file under version control. It contains names of environment variables and no secrets.
         case file
-        /// A request; it may contain a secret, and the stored one stays without it.
+        /// A request. It may contain a secret. Without one, the stored secret stays.
         case request
     }
 
@@ -66,7 +70,9 @@ package struct ApplicationDocument: Sendable {
         package let enabled: Bool
         /// All options except the secret ones.
         package let options: JSONValue
-        /// The secret options by name; the stored secret of a missing option stays.
+        /// The secret options by name.
+        ///
+        /// If an option is missing, its stored secret stays.
         package let secrets: [String: GivenSecret]
         package let apps: [App]
 
@@ -74,23 +80,23 @@ package struct ApplicationDocument: Sendable {
         package struct App: Sendable {
             package let id: ProviderAppID
             package let secret: GivenSecret
-            /// The configuration at the provider that the app's login dialog uses.
+            /// The id of the provider's configuration that the app's login dialog uses.
             package let configID: String?
         }
     }
 
-    /// A key or a secret as a document gives it.
+    /// A key or a secret as the document has it.
     package enum GivenSecret: Sendable {
-        /// In the environment variable of that name.
+        /// In the environment variable with this name.
         case variable(String)
         case value(Secret)
         /// Absent: the stored secret stays.
         ///
-        /// `variable` is the name of the environment variable in the client's document, if any.
+        /// `variable` is the environment variable that the client's document names, if any.
         case stored(variable: String? = nil)
-        /// Absent, and the stored secret is deleted.
+        /// Absent, and the stored secret is to be deleted.
         case removed
-        /// Unreadable, which is already reported.
+        /// Not readable. The problem is already reported.
         case unreadable
     }
 
@@ -140,7 +146,7 @@ package struct ApplicationDocument: Sendable {
             at: document / "application",
             "must be 1 to 63 letters, digits, _ or -, beginning with a letter or digit"
         )
-        // Without a valid id, a placeholder lets one reading find all problems.
+        // Without a valid id, a placeholder allows to find all problems in one reading.
         guard let id = found ?? ApplicationID("unnamed") else { throw reader.problems }
         self.id = id
         name = reader.text(object["name"], at: document / "name") ?? id.text
@@ -161,7 +167,7 @@ package struct ApplicationDocument: Sendable {
 }
 
 extension DesiredApplication {
-    /// Creates the desired application of a document, with empty keys and secrets.
+    /// Creates the desired application from a document, with empty keys and secrets.
     fileprivate init(_ document: ApplicationDocument) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         database = document.database.database(of: nil)
@@ -173,7 +179,7 @@ extension DesiredApplication {
                 enabled: provider.enabled,
                 options: provider.options,
                 apps: provider.apps.map { app in
-                    App(id: app.id, secret: .sealed(SealedSecret(bytes: [], keyID: "")), configID: app.configID)
+                    App(id: app.id, secret: .encrypted(EncryptedSecret(bytes: [], keyID: "")), configID: app.configID)
                 }
             )
         }

@@ -7,7 +7,7 @@ package import Providers
 
 /// The JSON Schema of application documents (draft 2020-12).
 ///
-/// It consists of the descriptions of everything that a document configures.
+/// The schema consists of the descriptions of the settings, options and other parts that a document configures.
 package enum ApplicationSchema {
     /// Returns the schema as text, with a line break at its end.
     package static func text(_ kinds: ProviderKinds) -> String { json(kinds).indented(\.text) + "\n" }
@@ -41,13 +41,13 @@ package enum ApplicationSchema {
         .object(JSONObject([.init("description", .string(text))] + schema.members))
     }
 
-    /// The top level of the schema, without the parts that have descriptions elsewhere.
+    /// The top level of the schema, without the parts whose descriptions are elsewhere.
     private static let document = schema(
         ##"""
         {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "title": "Application document",
-          "description": "An application of the federation service: what `federation apply` makes it. mappings/README.md explains it with examples.",
+          "description": "An application of the federation service, for `federation apply`. See mappings/README.md for examples.",
           "type": "object",
           "required": ["application"],
           "additionalProperties": false,
@@ -63,24 +63,24 @@ package enum ApplicationSchema {
             }
           ],
           "properties": {
-            "$schema": {"description": "Where this JSON Schema is, for editors; the service ignores it.", "type": "string"},
+            "$schema": {"description": "The location of this JSON Schema, for editors. The service ignores it.", "type": "string"},
             "application": {
-              "description": "The id, which begins every public path: letters, digits, _ and -, beginning with a letter or digit.",
+              "description": "The id, at the beginning of each public path: letters, digits, _ and -, beginning with a letter or digit.",
               "$ref": "#/$defs/id"
             },
             "name": {
-              "description": "A name for people, at most 200 bytes. An absent name is the id.",
+              "description": "The displayed name, at most 200 bytes. The default is the id.",
               "type": "string",
               "minLength": 1,
               "maxLength": 200
             },
             "schema": {
-              "description": "The PostgreSQL schema of the application's users; the id when absent. It cannot be changed later.",
+              "description": "The PostgreSQL schema of the application's users. The default is the id. It cannot be changed later.",
               "$ref": "#/$defs/id",
               "not": {"pattern": "^(?:federation|information_schema|public)$|^pg_"}
             },
             "database": {
-              "description": "The database of that schema: the environment variable with the URL of a database of the application's own, or null for the main database. When absent an application stays where it is.",
+              "description": "The database of that schema: the environment variable with the URL of the application's own database, or null for the main database. If absent, the application stays where it is.",
               "oneOf": [
                 {"type": "null"},
                 {
@@ -106,7 +106,7 @@ package enum ApplicationSchema {
     private static let keys = JSONValue(
         schema: ##"""
             {
-              "description": "The API keys, the second part of every public path. Without a key nobody can call. A key that is not here is revoked.",
+              "description": "The API keys, the second part of each public path. Without a key, clients cannot call. A key that is not listed is revoked.",
               "type": "array",
               "maxItems": 100,
               "items": {
@@ -115,17 +115,17 @@ package enum ApplicationSchema {
                 "additionalProperties": false,
                 "properties": {
                   "label": {
-                    "description": "What the key is called, at most 100 bytes; no label twice.",
+                    "description": "The name of the key, at most 100 bytes. Each label only once.",
                     "type": "string",
                     "minLength": 1,
                     "maxLength": 100
                   },
                   "key": {
-                    "description": "The environment variable that holds the key: 16 to 128 letters, digits, - and _.",
+                    "description": "The environment variable with the key: 16 to 128 letters, digits, - and _.",
                     "$ref": "#/$defs/secret"
                   },
                   "server": {
-                    "description": "Whether the key is a server's: it may give roles, disable users and log in as a user. Never for apps and pages.",
+                    "description": "Whether it is a server key, which can assign roles, disable users and log in as a user. Never use it in apps and pages.",
                     "type": "boolean",
                     "default": false
                   }
@@ -138,7 +138,7 @@ package enum ApplicationSchema {
     private static let properties = JSONValue(
         schema: ##"""
             {
-              "description": "The properties of users: each is a typed column of the users table. A property that is not here any more stays. `email` and `name` exist without being declared.",
+              "description": "The properties of users. Each is a typed column of the users table. A property that is no longer listed is kept. `email` and `name` exist without a declaration.",
               "type": "object",
               "maxProperties": 502,
               "propertyNames": {"$ref": "#/$defs/propertyName"},
@@ -157,11 +157,11 @@ package enum ApplicationSchema {
             JSONValue.object(["$ref": .string("#/properties/providers/properties/\(kind.name)")])
         }
         return described(
-            "Who vouches for users, by the names that the application calls them.",
+            "The providers, by their names in the application.",
             [
                 "type": .string("object"), "propertyNames": .object(providerName),
                 "additionalProperties": described(
-                    "A provider under a name of its own: the members of its kind, and the kind.",
+                    "A provider whose name is not its kind: the members of its kind, and the kind.",
                     [
                         "type": .string("object"), "required": .array([.string("kind")]), "anyOf": .array(references),
                     ]
@@ -176,7 +176,7 @@ package enum ApplicationSchema {
     private static func mappings(_ kinds: ProviderKinds) -> JSONValue {
         let reference = JSONValue.object(["$ref": .string("#/$defs/mapping")])
         return described(
-            "Which fields of a profile are written into which properties: a mapping for each provider, by its name.",
+            "The mappings of profile fields to properties, by provider name.",
             [
                 "type": .string("object"), "propertyNames": .object(providerName), "additionalProperties": reference,
                 "properties": .object(JSONObject(kinds.all.map { .init($0.name.text, reference) })),
@@ -189,7 +189,7 @@ package enum ApplicationSchema {
         {
           "id": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},
           "secret": {
-            "description": "Secrets are never written into a document: this names the environment variable that `federation apply` takes the secret from.",
+            "description": "Documents contain no secrets. This names the environment variable from which `federation apply` reads the secret.",
             "type": "object",
             "required": ["env"],
             "additionalProperties": false,
@@ -208,7 +208,7 @@ package enum ApplicationSchema {
         """##
     ).adding("reservedName", .object(reservedName))
 
-    /// A pattern of the reserved property names, in upper or lower case.
+    /// A pattern that matches the reserved property names, in upper or lower case.
     private static let reservedName: JSONObject = {
         let names = PropertyName.reserved.map { name in
             name.map { $0.isLetter ? "[\($0.uppercased())\($0)]" : String($0) }.joined()
@@ -230,16 +230,16 @@ extension ProviderKind {
         var members: JSONObject = [
             "kind": .object([
                 "description": .string(
-                    """
-                    The kind of provider. It never changes. A provider that is called as its kind need not say it; one \
-                    under a name of its own must.
-                    """
+                    "The provider kind. It cannot change. Required unless the provider's name is its kind."
                 ),
                 "const": .string(name.text),
             ]),
             "apps": .object([
                 "description": .string(
-                    "The apps at \(title), in the order in which they are asked. iOS, Android and web may each have their own."
+                    """
+                    The apps at \(title), in the order in which they are tried. iOS, Android and web may each have \
+                    their own.
+                    """
                 ),
                 "type": .string("array"), "maxItems": .integer(100),
                 "items": .object(ObjectShape(appTerms.fields).schema),
@@ -250,7 +250,7 @@ extension ProviderKind {
             members.append(field.name, .object(secret?.schema ?? field.schema))
         }
         var schema: JSONObject = [
-            "description": .string("Login with \(title). An enabled provider has an app at least."),
+            "description": .string("Login with \(title). An enabled provider needs at least one app."),
             "type": .string("object"), "additionalProperties": .bool(false), "properties": .object(members),
             "anyOf": JSONValue(
                 schema: """
@@ -269,8 +269,8 @@ extension ProviderKind {
 extension SecretOption {
     /// The schema of the option in a document.
     ///
-    /// The option is the environment variable of the secret, `null`, or the secret itself as in documents of earlier
-    /// versions.
+    /// The value is an object with the environment variable of the secret, or `null`. Documents of earlier versions may
+    /// have the secret itself.
     fileprivate var schema: JSONObject {
         let text: JSONObject = [
             "type": .string("string"),

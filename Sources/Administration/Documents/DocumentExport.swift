@@ -8,8 +8,9 @@ import Store
 
 /// An export of an application as the document that `apply` reads.
 ///
-/// Keys and secrets appear as the environment variables that a document named for them; other keys and secrets get
-/// names here. Settings are complete, so that a later default changes nothing. Elsewhere default values are left out.
+/// In place of keys and secrets, the export has the environment variables that a document named for them. Without such
+/// a name, the export makes one. The settings are complete, so that another default of a later version changes nothing.
+/// Other default values are left out.
 enum DocumentExport {
     static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
         let application = DesiredApplication(stored, kinds: kinds)
@@ -35,7 +36,7 @@ enum DocumentExport {
         }
         if !providers.isEmpty { document.append("providers", .object(JSONObject(providers))) }
         document.append("properties", properties(application.properties))
-        // Leaves out empty mappings of removed providers with names of their own.
+        // Leaves out the empty mapping of a removed provider whose name is not that of its kind.
         let mapped = application.mappings.filter { name, mapping in
             application.providers[name] != nil || kinds.named(name) != nil || mapping != .array([])
         }
@@ -90,7 +91,7 @@ enum DocumentExport {
 extension DesiredApplication {
     /// The environment variables of all keys and secrets in an export.
     ///
-    /// The names come from a document, or are created here.
+    /// A document named them, or they are made here.
     var exportedVariables: DocumentVariables {
         var names = VariableNames(of: id, taken: variables.all)
         var exported = DocumentVariables()
@@ -115,25 +116,25 @@ extension DesiredApplication {
 /// Unique names of environment variables for the keys and secrets of one application.
 struct VariableNames {
     private let application: String
-    /// The prefix of every name: `_` or nothing.
+    /// The beginning of every name: `_` or nothing.
     private let mark: String
     private var taken: Set<String>
     /// The maximum length of a name in a document.
-    private static let mostBytes = 128
+    private static let maxBytes = 128
 
     init(of application: ApplicationID, taken: Set<String> = []) {
         self.taken = taken
         self.application = Self.shellName(application.text)
-        // A shell variable cannot begin with a digit, and names with the service's prefix are reserved for the service.
+        // A shell variable cannot begin with a digit. Names with the service's prefix are reserved for the service.
         let isTaken = self.application.utf8.first?.isASCIIDigit == true
         mark = isTaken || "\(self.application)_".hasPrefix(ServiceVariable.prefix) ? "_" : ""
     }
 
     mutating func next(_ part: String, _ suffix: String) -> String {
-        // The key labelled like its application `shop` is SHOP_API_KEY, not SHOP_SHOP_API_KEY.
+        // If the application `shop` has a key with the label `shop`, the name is SHOP_API_KEY, not SHOP_SHOP_API_KEY.
         let part = Self.shellName(part)
         let whole = mark + (part == application ? application : "\(application)_\(part)")
-        let start = String(whole.prefix(Self.mostBytes - suffix.utf8.count - 5))
+        let start = String(whole.prefix(Self.maxBytes - suffix.utf8.count - 5))
         var name = "\(start)_\(suffix)"
         var count = 2
         while !taken.insert(name).inserted {
@@ -143,7 +144,9 @@ struct VariableNames {
         return name
     }
 
-    /// Returns the text in upper case, with `_` for every byte that is no ASCII letter or digit.
+    /// Returns the text in upper case.
+    ///
+    /// Every byte that is not an ASCII letter or digit becomes `_`.
     private static func shellName(_ text: String) -> String {
         String(decoding: text.utf8.map { $0.isASCIIAlphanumeric ? $0 : UInt8(ascii: "_") }, as: UTF8.self).uppercased()
     }

@@ -5,17 +5,17 @@ package import Mapping
 import Providers
 
 extension DocumentProblems {
-    /// Adds the problems of a mapping at a place of the document.
+    /// Adds the problems of the mapping at a place of the document.
     package mutating func add(_ others: [MappingProblem], ofMappingAt place: JSONPointer) {
         for problem in others { add(place / problem.pointer, problem.message, entry: problem.entry?.json) }
     }
 }
 
 extension ProviderKinds {
-    /// Returns warnings about valid mappings: fields that a provider is not known to have.
+    /// Returns warnings about valid mappings that read fields unknown for the provider.
     ///
     /// - Parameters:
-    ///   - mappings: The mapping of each provider, in either form.
+    ///   - mappings: The mapping of each provider, as a list or as a dictionary.
     ///   - kind: Returns the kind of a provider of the application.
     /// - Returns: A sentence for each field, with its place in an application document.
     func mappingWarnings(

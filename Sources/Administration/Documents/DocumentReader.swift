@@ -4,9 +4,10 @@ import Domain
 import Encodings
 import Providers
 
-/// A reader of the parts of an application document, which collects problems of form.
+/// A reader of the parts of an application document.
 ///
-/// Rules for changes from every source are in `ConfigurationDifference`.
+/// The reader collects errors in the structure of the document. `ConfigurationDifference` has the checks that also
+/// apply to changes by REST and by commands.
 struct DocumentReader {
     let origin: ApplicationDocument.Origin
     var problems = DocumentProblems()
@@ -31,8 +32,8 @@ struct DocumentReader {
             let label = object.flatMap { required($0["label"]?.string, at: place / "label", "must be a text") }
             let key = object.flatMap { secret($0["key"], at: place / "key") }
             let server = bool(object?["server"], at: place / "server") ?? false
-            // An unreadable key keeps its position, for the problems of later keys. No JSON text contains NUL, so the
-            // placeholder label is unique.
+            // A key that cannot be read keeps its position, for the problems of later keys. No JSON text contains NUL,
+            // so the placeholder label is unique.
             return ApplicationDocument.Key(label: label ?? "\0\(index)", key: key ?? .unreadable, server: server)
         }
     }
@@ -45,7 +46,7 @@ struct DocumentReader {
         var read: [ProviderName: ApplicationDocument.Provider] = [:]
         guard let value else { return read }
         guard let providers = value.object else {
-            problems.add(place, "must be an object of names and the settings of providers")
+            problems.add(place, "must be an object of provider names and their settings")
             return read
         }
         for member in providers.members {
@@ -55,7 +56,9 @@ struct DocumentReader {
         return read
     }
 
-    /// Reads the name of a provider, which its operator chooses.
+    /// Reads the name of a provider.
+    ///
+    /// The operator chooses the name.
     private mutating func providerName(_ text: String, at place: JSONPointer) -> ProviderName? {
         required(
             ProviderName(text).flatMap { $0 == .password ? nil : $0 },
@@ -66,7 +69,7 @@ struct DocumentReader {
 
     /// Reads a provider.
     ///
-    /// The member `kind` names the provider kind; it is optional for a provider with the name of its kind.
+    /// The member `kind` names the provider kind. If the provider has the name of its kind, the member is optional.
     mutating func provider(
         _ value: JSONValue,
         named name: ProviderName,
@@ -82,7 +85,7 @@ struct DocumentReader {
             problems.add(
                 given == nil ? place : place / "kind",
                 given == nil
-                    ? "is not known here\(hint); known are \(names), or give the kind of the provider as kind"
+                    ? "is not known here\(hint); known: \(names), or give the kind of the provider as kind"
                     : "must be one of \(names)\(hint)"
             )
             return nil
@@ -100,7 +103,7 @@ struct DocumentReader {
         let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
             app(element, in: kind.appTerms, at: place / "apps" / index, orElse: Self.unreadable(index))
         }
-        // An unreadable app disables the provider here; otherwise a missing app would be reported, too.
+        // An app that cannot be read disables the provider here. Otherwise a missing app would be reported, too.
         let areRead = problems.problems.count == before
         return ApplicationDocument.Provider(
             kind: kind.name,
@@ -111,7 +114,7 @@ struct DocumentReader {
         )
     }
 
-    /// Reads a secret option; nil when the stored secret stays.
+    /// Reads a secret option; nil if the stored secret stays.
     private mutating func secret(
         _ option: SecretOption,
         _ value: JSONValue?,
@@ -119,7 +122,7 @@ struct DocumentReader {
     ) -> ApplicationDocument.GivenSecret? {
         guard let value else { return origin == .file ? .removed : nil }
         guard !value.isNull else { return .removed }
-        // A file may contain the secret itself, as files of earlier versions do.
+        // A file may contain the secret itself. Files for earlier versions do.
         let given = value.string.map { .value(Secret($0)) } ?? secret(value, at: place) ?? .unreadable
         guard case .value(let text) = given, let problem = option.problem(of: text) else { return given }
         problems.add(place, problem)
@@ -154,14 +157,16 @@ struct DocumentReader {
         }
     }
 
-    /// Returns an id that no app has: an unreadable app keeps its position, for the problems of later apps.
+    /// Returns an id that no app has.
+    ///
+    /// An app that cannot be read thus keeps its position, for the problems of later apps.
     private static func unreadable(_ index: Int) -> ProviderAppID? { ProviderAppID("-unreadable-\(index)") }
 
     mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {
         var properties = Property.builtIn
         guard let value else { return properties }
         guard let members = value.object?.members else {
-            problems.add(place, "must be an object of names and their declarations")
+            problems.add(place, "must be an object of property names and their declarations")
             return properties
         }
         for member in members {
@@ -172,7 +177,7 @@ struct DocumentReader {
                 "a property's name is 1 to 63 ASCII letters, digits or _, beginning with a letter"
             )
             let builtIn = Property.builtIn.firstIndex { $0.name == name }
-            // An unreadable type becomes JSON, which every mapping entry may write, so that the type is the only
+            // A type that cannot be read becomes JSON. Every mapping entry may write JSON, so the type is the only
             // problem.
             let type = builtIn.map { Property.builtIn[$0].type } ?? .json
             let base = name.map { Property(name: $0, type: type) }
@@ -187,7 +192,7 @@ struct DocumentReader {
         var mappings: [ProviderName: JSONValue] = [:]
         guard let value else { return mappings }
         guard let providers = value.object else {
-            problems.add(place, "must be an object of providers' names and their mappings")
+            problems.add(place, "must be an object of provider names and their mappings")
             return mappings
         }
         for member in providers.members {
@@ -198,7 +203,9 @@ struct DocumentReader {
 
     // MARK: Shapes
 
-    /// Reads an object and reports unknown members: a misspelt one would be ignored silently.
+    /// Reads an object and reports unknown members.
+    ///
+    /// Otherwise a misspelt member would be ignored silently.
     mutating func object(_ value: JSONValue, at place: JSONPointer, known: [String]) -> JSONObject? {
         guard let object = value.object else {
             problems.add(place, "must be an object")
@@ -235,7 +242,7 @@ struct DocumentReader {
         return required(value.bool, at: place, "must be true or false")
     }
 
-    /// Reads a word of an enumeration; nil when absent or wrong.
+    /// Reads a word of an enumeration; nil if the word is absent or wrong.
     mutating func word<Words>(
         _ words: Words.Type,
         _ value: JSONValue?,
@@ -253,19 +260,19 @@ struct DocumentReader {
             let name = value?.object?.members.count == 1 ? value?.object?["env"]?.string : nil
             let rule =
                 name?.hasPrefix(ServiceVariable.prefix) == true
-                ? "must name a variable that does not begin with \(ServiceVariable.prefix): only the service's own do"
+                ? "must name a variable that does not begin with \(ServiceVariable.prefix)"
                 : "must be {\"env\": \"NAME\"}, the environment variable that holds the secret"
             return required(name.flatMap(Self.variable).map { .variable($0) }, at: place, rule)
         case .request:
             guard let value, !value.isNull else { return .stored() }
             if let text = value.string ?? value.object?["value"]?.string { return .value(Secret(text)) }
-            // A client may send back what it read: the name of a variable, or that the secret is set.
+            // A client may send back what it read: the name of a variable, or the note that the secret is set.
             let variable = value.object?["env"]?.string.flatMap(Self.variable)
             let isAsRead = value.object?["env"] != nil || value.object?["set"] != nil
             return required(
                 isAsRead ? .stored(variable: variable) : nil,
                 at: place,
-                "must be a text or {\"value\": \"…\"}; leave it out to keep what is stored"
+                "must be a text or {\"value\": \"…\"}; leave it out to keep the stored value"
             )
         }
     }

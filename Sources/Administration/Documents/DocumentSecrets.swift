@@ -15,7 +15,9 @@ struct DocumentSecrets {
     let clock: WallClock
     let environment: @Sendable (String) -> String?
     var problems = DocumentProblems()
-    /// The environment variables that the document names; where it names none, the previous ones.
+    /// The environment variables of keys and secrets.
+    ///
+    /// If the document names no variable for a key or a secret, the name stored before stays.
     private(set) var variables = DocumentVariables()
 
     init(
@@ -69,7 +71,7 @@ struct DocumentSecrets {
         )
     }
 
-    /// Records the environment variable of a key or a secret at its place.
+    /// Notes the environment variable of a key or a secret, by its place.
     private mutating func note(_ given: ApplicationDocument.GivenSecret, at place: JSONPointer) {
         let former = DocumentVariables(stored: stored?.variables ?? .null)[place]
         switch given {
@@ -82,8 +84,8 @@ struct DocumentSecrets {
 
     /// Returns the problem of an API key's text, as a part of a message; nil when the key is valid.
     ///
-    /// Keys appear in URLs, so they contain only characters that need no escape there. With fewer than 16 characters a
-    /// key could be guessed.
+    /// A key is a part of URLs, so it contains only characters that need no escape there. A client could guess a key of
+    /// fewer than 16 characters.
     static func problem(ofKey key: Secret, from source: String = "") -> String? {
         let isURLSafe = key.reveal().utf8.allSatisfy {
             $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
@@ -95,7 +97,7 @@ struct DocumentSecrets {
     private mutating func hash(of key: ApplicationDocument.Key, at place: JSONPointer) -> [UInt8] {
         if case .stored = key.key {
             if let stored = stored?.keys.first(where: { $0.label.hasSameBytes(as: key.label) }) { return stored.hash }
-            problems.add(place, "must be given: none is stored under this label")
+            problems.add(place, "is required: no key is stored with this label")
             return []
         }
         guard let given = secret(key.key, at: place) else { return [] }
@@ -112,17 +114,17 @@ struct DocumentSecrets {
         _ kind: any ProviderKind,
         _ place: JSONPointer
     ) -> DesiredApplication.AppSecret {
-        let nothing = SealedSecret(bytes: [], keyID: "")
+        let nothing = EncryptedSecret(bytes: [], keyID: "")
         if case .stored = app.secret { return .unchanged }
-        guard let given = secret(app.secret, at: place) else { return .sealed(nothing) }
+        guard let given = secret(app.secret, at: place) else { return .encrypted(nothing) }
         if let problem = given.secret.problem(as: kind.appTerms.secretTitle + given.source, bytes: 1...256) {
             problems.add(given.place, problem)
-            return .sealed(nothing)
+            return .encrypted(nothing)
         }
         return masterKeys.desired(given.secret, of: app.id, at: name, in: application, stored: stored)
     }
 
-    /// Returns the stored form of a secret option; nil when it is to be absent.
+    /// Returns the stored form of a secret option; nil if the option is to be absent.
     private mutating func option(
         _ option: SecretOption,
         given: ApplicationDocument.GivenSecret?,
@@ -131,15 +133,15 @@ struct DocumentSecrets {
     ) -> StoredSecretOption? {
         let old = StoredSecretOption(stored?.providers[name]?.options.object?[option.name])
         let row = MasterKey.Place.secretOption(application: application, provider: name, option: option.name)
-        if case .stored = given, old == nil { problems.add(place, "must be given: none is stored") }
+        if case .stored = given, old == nil { problems.add(place, "is required: none is stored") }
         switch given {
         case nil, .stored:
-            // Any change encrypts a secret that an earlier version stored as plain text.
+            // An earlier version stored the secret as plain text. Any change encrypts such a secret.
             return old.map { old in
                 old.json.string.map { masterKeys.stored(Secret($0), insteadOf: old, at: row, clock) } ?? old
             }
         case .some(let given):
-            // Also nil for `.removed`.
+            // The result is nil for `.removed`, too.
             guard let given = secret(given, at: place) else { return nil }
             if let problem = option.problem(of: given.secret, from: given.source) {
                 problems.add(given.place, problem)
@@ -160,7 +162,7 @@ struct DocumentSecrets {
         case .variable(let name):
             let place = place / "env"
             guard let text = environment(name), !text.isEmpty else {
-                problems.add(place, "the environment variable \(name) is not set; the document takes a secret from it")
+                problems.add(place, "the environment variable \(name) is not set; the document needs its secret")
                 return nil
             }
             return (Secret(text), place, " in \(name)")

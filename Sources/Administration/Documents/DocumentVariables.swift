@@ -2,16 +2,21 @@ import Domain
 import Encodings
 import Providers
 
-/// The environment variables that a document named for keys and secrets, so that an export uses the same names.
+/// The environment variables that a document named for keys and secrets.
 ///
-/// A place contains the label of the key or the id of the app, which stay correct when other ones are added or removed.
+/// They are stored, so that an export uses the same names. The place of a name contains the label of the key or the id
+/// of the app. Such a place stays correct when other keys or apps are added or removed.
 struct DocumentVariables: Sendable, Equatable {
-    /// Names by the bytes of the place: labels that are canonically equivalent in Unicode are two labels.
+    /// The names by the UTF-8 bytes of the place.
+    ///
+    /// Labels that are canonically equivalent in Unicode are different labels.
     private var names: [[UInt8]: String] = [:]
 
     init() {}
 
-    /// Reads the stored names; a name that documents may not use is ignored.
+    /// Reads the stored names.
+    ///
+    /// A name that documents may not use is ignored.
     init(stored: JSONValue) {
         for member in stored.object?.members ?? [] {
             guard let name = member.value.string, !name.hasPrefix(ServiceVariable.prefix) else { continue }
@@ -34,7 +39,7 @@ struct DocumentVariables: Sendable, Equatable {
         set { names[Array(place.text.utf8)] = newValue }
     }
 
-    /// Returns the variable of a place in the form of documents.
+    /// Returns the variable for a place, in the form of documents.
     func named(_ place: JSONPointer) -> JSONValue { .object(["env": .string(self[place] ?? "")]) }
 
     static func key(_ label: String) -> JSONPointer { JSONPointer() / "keys" / label }

@@ -4,7 +4,7 @@ package import Encodings
 import Mapping
 package import Providers
 
-/// The smallest document that enables logins.
+/// The smallest document with which logins work.
 ///
 /// It has an API key, an app at one provider, and a mapping of two fields that every provider has.
 package struct FirstDocument: Sendable {

@@ -3,7 +3,7 @@ import Encodings
 extension JSONValue {
     /// Returns whether PostgreSQL stores this value in the same form as the other one.
     ///
-    /// The type jsonb normalizes numbers and ignores the order of members.
+    /// PostgreSQL's type `jsonb` normalizes numbers and ignores the order of members.
     func isStored(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let left), .number(let right)): return NumericText(left) == NumericText(right)
@@ -19,10 +19,14 @@ extension JSONValue {
 
 /// A number in the form of PostgreSQL's `numeric`: `1e2` is `100`, `-0` is `0`, and `1.50` keeps both decimals.
 private struct NumericText: Equatable {
-    /// The digits without leading zeros; without decimals, also without trailing zeros.
+    /// The digits without leading zeros.
+    ///
+    /// If there are no decimals, trailing zeros are missing, too.
     private let digits: [UInt8]
     private let isNegative: Bool
-    /// The number of decimals; a negative number counts the zeros that follow the digits.
+    /// The number of decimals.
+    ///
+    /// A negative number is the number of zeros that follow the digits.
     private let scale: Int
 
     init(_ number: JSONNumber) {

@@ -4,15 +4,17 @@ import Import
 import Mapping
 import Store
 
-/// A reader of an import file, which converts the records of a batch in four concurrent parts.
+/// A reader of an import file.
+///
+/// It converts the records of a batch in four concurrent parts.
 struct ImportReading {
     private var stream: RecordStream
     private let plan: ImportPlan
-    private let sealing: HashSealing
+    private let encryption: HashEncryption
     private let size: Int
-    /// Names of the application's undeclared properties, including those of the batches returned so far.
+    /// The names of the application's undeclared properties, including those that come from this file.
     private var dynamicNames: Set<PropertyName>
-    /// The names among them that are not yet registered for the application.
+    /// Names in `dynamicNames` that are not yet registered for the application.
     private var newNames: Set<PropertyName> = []
     /// The number of records returned in batches or skipped.
     private(set) var done = 0
@@ -20,13 +22,13 @@ struct ImportReading {
     private var waiting: ArraySlice<Converted> = []
     private var counts: [String: Int] = [:]
 
-    private static let mostNames = 200
-    /// The maximum size in bytes of the records held at once, whatever the batch size.
-    private static let mostBytes = 8_388_608
+    private static let maxNames = 200
+    /// The size in bytes at which a batch ends, whatever its number of records.
+    private static let maxBytes = 8_388_608
 
     /// The result of a record's conversion.
     private enum Converted: Sendable {
-        case row(ImportRow, untaken: [String])
+        case row(ImportRow, unmapped: [String])
         case refusal(ImportRefusal)
 
         var record: Int {
@@ -43,25 +45,27 @@ struct ImportReading {
     ///   - job: The import.
     ///   - application: The application for the users.
     ///   - dynamicNames: The application's undeclared properties.
-    ///   - sealing: Encrypts password hashes.
+    ///   - encryption: Encrypts password hashes.
     /// - Throws: `document_invalid` for an unreadable mapping or file.
     init(
         _ job: ImportJob,
         of application: Application,
         knowing dynamicNames: Set<PropertyName>,
-        sealing: HashSealing
+        encryption: HashEncryption
     ) throws {
         do { plan = try ImportPlan(job.source, for: application, job.options) } catch { throw error.failure }
         do { stream = try RecordStream(of: job.source, try job.open()) } catch let error as UnreadableFile {
             throw Failure(.documentInvalid, "The file cannot be read: \(error).")
         }
-        self.sealing = sealing
+        self.encryption = encryption
         self.dynamicNames = dynamicNames
         size = max(1, job.batch)
     }
 
-    /// The fields without a property, the most frequent first, each with its number of records.
-    var untaken: [(name: String, count: Int)] {
+    /// The fields that no property stores, each with its number of records.
+    ///
+    /// The most frequent field is first.
+    var unmapped: [(name: String, count: Int)] {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
     }
 
@@ -84,12 +88,12 @@ struct ImportReading {
     }
 
     private mutating func count(_ names: [String]) {
-        for name in names where counts[name] != nil || counts.count < Self.mostNames { counts[name, default: 0] += 1 }
+        for name in names where counts[name] != nil || counts.count < Self.maxNames { counts[name, default: 0] += 1 }
     }
 
     /// Returns the next batch; nil at the end.
     ///
-    /// A batch ends before a user who shares an id, a login name or an identity with a previous user of the batch.
+    /// A batch ends before a user who has the id, the login name or an identity of a previous user of the batch.
     mutating func next() async throws -> ImportBatch? {
         if waiting.isEmpty { waiting = try await convert()[...] }
         guard !waiting.isEmpty else { return nil }
@@ -116,15 +120,15 @@ struct ImportReading {
         }
     }
 
-    /// Returns the names of undeclared properties to register since the last call.
+    /// Returns the names of undeclared properties that have to be registered since the last call.
     mutating func takeNewNames() -> [PropertyName] {
         defer { newNames = [] }
         return newNames.sorted()
     }
 
-    /// Removes undeclared properties from a row where the application has reached its limit of them.
+    /// Removes undeclared properties from a row if the application has reached the limit of their number.
     ///
-    /// - Returns: The removed names.
+    /// - Returns: The names of the removed properties.
     private mutating func withoutPlace(_ row: inout ImportRow) -> [String] {
         var placeless: [String] = []
         for member in row.given.dynamic.members {
@@ -143,24 +147,26 @@ struct ImportReading {
 
     private mutating func record() throws -> SourceRecord? {
         do { return try stream.next() } catch let error as UnreadableFile {
-            throw Failure(.documentInvalid, "The file cannot be read behind record \(stream.count): \(error).")
+            throw Failure(.documentInvalid, "The file cannot be read after record \(stream.count): \(error).")
         }
     }
 
-    /// Reads and converts the records of a batch; fewer where the records are large.
+    /// Reads and converts the records of a batch.
+    ///
+    /// If the records are large, the batch has fewer.
     private mutating func convert() async throws -> [Converted] {
         var records: [SourceRecord] = []
         var bytes = 0
-        while records.count < size, bytes < Self.mostBytes, let record = try record() {
+        while records.count < size, bytes < Self.maxBytes, let record = try record() {
             records.append(record)
             bytes += record.bytes
         }
         let part = max(1, (records.count + Self.parts - 1) / Self.parts)
-        let (plan, sealing) = (plan, sealing)
+        let (plan, encryption) = (plan, encryption)
         return await withTaskGroup(of: (Int, [Converted]).self) { group in
             for start in stride(from: 0, to: records.count, by: part) {
                 let slice = records[start...].prefix(part)
-                group.addTask { (start, slice.map { Self.convert($0, by: plan, sealing) }) }
+                group.addTask { (start, slice.map { Self.convert($0, by: plan, encryption) }) }
             }
             var parts: [(Int, [Converted])] = []
             for await part in group { parts.append(part) }
@@ -171,7 +177,8 @@ struct ImportReading {
     /// The number of concurrent parts of a batch.
     private static let parts = 4
 
-    private static func convert(_ record: SourceRecord, by plan: ImportPlan, _ sealing: HashSealing) -> Converted {
+    private static func convert(_ record: SourceRecord, by plan: ImportPlan, _ encryption: HashEncryption) -> Converted
+    {
         do throws(RecordRefusal) {
             let user = try plan.user(of: record)
             var row = ImportRow(record: record.number, line: record.line, objectID: user.objectID)
@@ -184,11 +191,11 @@ struct ImportReading {
             row.identities = user.identities
             row.roles = user.source.roles
             if let login = user.login {
-                row.password = try sealing.password(user.source.password, login: login, of: user.objectID)
+                row.password = try encryption.password(user.source.password, login: login, of: user.objectID)
             } else {
                 row.socialAccount = user.identities.first?.key.provider.socialAccount
             }
-            return .row(row, untaken: user.untaken)
+            return .row(row, unmapped: user.unmapped)
         } catch {
             return .refusal(
                 ImportRefusal(
@@ -202,16 +209,17 @@ struct ImportReading {
     }
 }
 
-/// The users of a file so far, as short hashes of their unique values: the id, the login name and the identities.
+/// The users of a file so far, as short hashes of their ids, login names and identities.
 ///
-/// A record that repeats an earlier one of the file is refused; a user from before the import counts as existing. The
-/// database cannot tell these two cases apart.
+/// A record that repeats an earlier one of the file is refused. A user who existed before the import is counted as
+/// existing. The database alone cannot tell these two cases apart.
 struct SeenUsers {
-    /// The values that are remembered of a user.
+    /// The values that are kept of each user.
     enum Memory {
-        /// The id alone: the database knows which login names and identities are taken.
+        /// Only the id. The database knows which login names and identities are taken.
         case byID
-        /// The id, the login name and the identities, for users not yet written: of a batch, or of a dry run.
+        /// The id, the login name and the identities, for users who are not in the database: those of a batch, or of a
+        /// dry run.
         case wholly
     }
 
@@ -234,21 +242,20 @@ struct SeenUsers {
 
     private func id(of row: ImportRow) -> Int { Key.id(row.objectID).hashValue }
 
-    /// Returns whether the user shares a unique value with a remembered user.
+    /// Returns whether a user added before has the same id, login name or identity.
     func knows(_ row: ImportRow) -> Bool {
         hashes.contains(id(of: row)) || logins(of: row).contains(where: hashes.contains)
     }
 
-    /// Remembers a user.
+    /// Adds a user.
     ///
-    /// Only the id of an existing user is remembered: the stored login name and identities count, not those of the
-    /// file.
+    /// Of an existing user, only the id is added. The stored login name and identities count, not those of the file.
     mutating func add(_ row: ImportRow, isExisting: Bool = false) {
         hashes.insert(id(of: row))
         if !isExisting { hashes.formUnion(logins(of: row)) }
     }
 
-    /// Remembers the users of a batch.
+    /// Adds the users of a batch.
     mutating func add(_ batch: ImportBatch, _ outcome: ImportOutcome) {
         let refused = Set(outcome.refusals.map(\.record))
         for row in batch.rows where !refused.contains(row.record) {
@@ -256,7 +263,7 @@ struct SeenUsers {
         }
     }
 
-    /// Returns the batch with refusals in place of repeated users.
+    /// Returns the batch, with a refusal in place of each repeated user.
     func refusingRepetitions(in batch: ImportBatch) -> ImportBatch {
         var rows: [ImportRow] = []
         var refusals = batch.refusals
@@ -291,10 +298,10 @@ struct SeenUsers {
 extension RecordRefusal {
     fileprivate static let repeated = RecordRefusal(
         .repeated,
-        "a record before it has the same id, or the same address where that stands for an id"
+        "an earlier record has the same id, or the same address if that replaces an id"
     )
     fileprivate static let takenInFile = RecordRefusal(
         .loginTaken,
-        "another user of the file has its login or one of its identities"
+        "another user of the file has the same login name or identity"
     )
 }

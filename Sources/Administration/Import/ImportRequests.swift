@@ -7,21 +7,27 @@ import Mapping
 import Passwords
 import Store
 
-/// Imports by the API, of files that fit into one request.
+/// Imports by the API.
+///
+/// The file must fit into one request.
 extension UserImport {
-    /// The maximum size of a request in bytes; larger files need the command line.
-    package static let mostBytes = 4_194_304
-    /// The maximum number of refused records in a response; `refusals` lists all.
-    private static let mostRefusals = 200
+    /// The maximum size of a request in bytes.
+    ///
+    /// Larger files need the command line.
+    package static let maxBytes = 4_194_304
+    /// The maximum number of refused records in a response.
+    ///
+    /// `refusals` returns all.
+    private static let maxRefusals = 200
 
     /// Imports the users of a file, or checks the file in a dry run.
     ///
     /// - Parameters:
     ///   - document: `{"source", "file", "apps"?, "columns"?, "mapping"?, "hashConfig"?, "withoutPasswords"?,
-    ///     "withoutProviders"?, "withoutMembers"?, "former"?}`: `file` is the text of the file, `former` is `resume` or
-    ///     `restart`, and the others are as in the command.
+    ///     "withoutProviders"?, "withoutMembers"?, "former"?}`. `file` is the text of the file. `former` is `resume` or
+    ///     `restart`. The others are the options of the command.
     ///   - application: The application for the users.
-    ///   - isDryRun: Whether nothing is written.
+    ///   - isDryRun: Whether the file is only checked.
     ///   - actor: The operator, for the audit log.
     /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "untaken": [{"field", "records"}],
     ///   "refusals": [{"record", "line", "reason", "message"}]}`.
@@ -30,12 +36,12 @@ extension UserImport {
         _ document: JSONValue,
         of application: String,
         isDryRun: Bool,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let job = try ImportJob(document, for: application)
         var refusals: [JSONValue] = []
         var listener = ImportListener()
-        listener.refused = { if refusals.count < Self.mostRefusals { refusals.append(.object($0.json)) } }
+        listener.refused = { if refusals.count < Self.maxRefusals { refusals.append(.object($0.json)) } }
         let summary: ImportSummary
         do {
             summary =
@@ -43,7 +49,7 @@ extension UserImport {
         } catch let failure as Failure {
             throw failure
         } catch {
-            throw Failure(.internal, "The import could not be carried out.", cause: "\(error)")
+            throw Failure(.internal, "The import failed.", cause: "\(error)")
         }
         var answer: JSONObject = [
             "file": .string(Hexadecimal.encode(job.fileHash)), "dryRun": .bool(isDryRun),
@@ -62,13 +68,13 @@ extension UserImport {
         return Page(items: imports.map { .object($0.json) }, next: nil)
     }
 
-    /// Returns the refused records of a file in its order: `{"record", "line", "reason", "message"}`.
+    /// Returns the refused records of a file in the order of the file: `{"record", "line", "reason", "message"}`.
     ///
-    /// - Throws: `not_found` for a text that is no file hash.
+    /// - Throws: `not_found` for a text that is not the hash of a file.
     package func refusals(of file: String, in application: String, _ page: PageRequest) async throws(Failure) -> Page {
         let owner = try Application(try await changes.existing(application))
         guard let hash = Hexadecimal.decode(file.utf8), hash.count == 32 else {
-            throw Failure(.notFound, "There is no import of such a file.")
+            throw Failure(.notFound, "There is no import of this file.")
         }
         var after = 0
         if let cursor = page.cursor {
@@ -82,20 +88,20 @@ extension UserImport {
 }
 
 extension ImportSummary {
-    /// The summary: `{"records", "imported", "existing", "refused", "untaken": [{"field", "records"}]}`.
+    /// The summary as `{"records", "imported", "existing", "refused", "unmapped": [{"field", "records"}]}`.
     package var json: JSONObject {
         [
             "records": .integer(Int64(counts.records)), "imported": .integer(Int64(counts.imported)),
             "existing": .integer(Int64(counts.existing)), "refused": .integer(Int64(counts.refused)),
             "untaken": .array(
-                untaken.map { .object(["field": .string($0.name), "records": .integer(Int64($0.count))]) }
+                unmapped.map { .object(["field": .string($0.name), "records": .integer(Int64($0.count))]) }
             ),
         ]
     }
 }
 
 extension ImportRefusal {
-    /// The refusal: `{"record", "line", "reason", "message"}`.
+    /// The refusal as `{"record", "line", "reason", "message"}`.
     package var json: JSONObject {
         [
             "record": .integer(Int64(record)), "line": .integer(Int64(line)), "reason": .string(reason),
@@ -183,7 +189,7 @@ extension ImportJob {
                 return
             }
             for member in members where !take(member) {
-                problems.add(JSONPointer() / name / member.key, "is not understood")
+                problems.add(JSONPointer() / name / member.key, "cannot be read")
             }
         }
         pairs("apps") { member in
@@ -230,8 +236,8 @@ extension ImportJob {
                 problems.add(
                     place,
                     text.isEmpty
-                        ? "is needed: what Firebase's console shows of the parameters of hashes, or withoutPasswords"
-                        : "goes with the source firebase and its hashes alone"
+                        ? "is required: the hash parameters from the Firebase console, or withoutPasswords"
+                        : "is only for the source firebase with hashes"
                 )
             }
             return nil

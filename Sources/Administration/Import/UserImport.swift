@@ -21,7 +21,7 @@ package struct ImportJob {
     package let fileHash: [UInt8]
     /// Opens the file at its beginning.
     package let open: () throws -> Reader
-    /// The treatment of an unfinished previous import of this file.
+    /// What happens if an earlier import of this file was interrupted.
     package var former = Former.refused
     /// The number of records per batch.
     package var batch = 5000
@@ -47,11 +47,13 @@ package struct ImportJob {
 
 /// The callbacks of a running import.
 package struct ImportListener {
-    /// Receives the counts so far, and the number of records of this run.
+    /// Receives the counts so far, and the number of records in this run.
     package var progress: (ImportCounts, Int) -> Void = { _, _ in }
     /// Receives each refused record, in the order of the file.
     package var refused: (ImportRefusal) throws -> Void = { _ in }
-    /// Called when PostgreSQL still executes a batch of the interrupted import, which must end first.
+    /// Called if PostgreSQL still executes a batch of the interrupted import.
+    ///
+    /// That batch must end first.
     package var waiting: () -> Void = {}
 
     package init() {}
@@ -60,8 +62,8 @@ package struct ImportListener {
 /// The result of an import.
 package struct ImportSummary: Sendable {
     package let counts: ImportCounts
-    /// The fields that had values but no property, and so were not stored, with their numbers of records.
-    package let untaken: [(name: String, count: Int)]
+    /// The fields that no property stored, although they had values, each with its number of records.
+    package let unmapped: [(name: String, count: Int)]
 }
 
 /// Imports of users from other systems, with passwords and identities (docs/migrating/README.md).
@@ -77,15 +79,15 @@ package struct UserImport: Sendable {
     ///
     /// - Parameters:
     ///   - job: The import.
-    ///   - actor: The operator; the audit log records the beginning and the end.
+    ///   - actor: The operator. The audit log records the beginning and the end.
     ///   - listener: Receives the progress.
     /// - Returns: The counts of the records.
-    /// - Throws: `conflict` for an unfinished import of this file, unless the job resumes or restarts it;
-    ///   `document_invalid` for an unreadable mapping or file; the errors of writing. Written batches stay, and a
-    ///   resumed job continues after them.
+    /// - Throws: `conflict` for an interrupted import of this file, unless the job resumes or restarts it;
+    ///   `document_invalid` for an unreadable mapping or file; the errors of writing. Batches already stored stay. A
+    ///   job that resumes the import continues after them.
     package func run(
         _ job: ImportJob,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         telling listener: ImportListener = ImportListener()
     ) async throws -> ImportSummary {
         let stored = try await importable(job.application)
@@ -95,7 +97,7 @@ package struct UserImport: Sendable {
         let former = try await former(job, key, listener)
         if let former, former.isFinished {
             try await eachRefusal(of: key, listener.refused)
-            return ImportSummary(counts: former.counts, untaken: [])
+            return ImportSummary(counts: former.counts, unmapped: [])
         }
         var reading = try await reading(job, stored, application)
         let hash = try await banKey.hasher(of: application.id)
@@ -114,7 +116,7 @@ package struct UserImport: Sendable {
         } else {
             try await store.resumeImport(key, from: source, by: actor)
         }
-        // The next batch is read while the database writes the previous one.
+        // The next batch is read while the database stores the previous one.
         try await withThrowingTaskGroup(of: (ImportBatch, ImportOutcome).self) { group in
             func finish(_ written: (batch: ImportBatch, outcome: ImportOutcome)) {
                 seen.add(written.batch, written.outcome)
@@ -134,7 +136,7 @@ package struct UserImport: Sendable {
         try await store.finishImport(key, from: source, counts, by: actor)
         try await eachRefusal(of: key, listener.refused)
         try await store.analyzeUsers(of: application)
-        return ImportSummary(counts: counts, untaken: reading.untaken)
+        return ImportSummary(counts: counts, unmapped: reading.unmapped)
     }
 
     /// Returns the application if it accepts imports.
@@ -144,17 +146,19 @@ package struct UserImport: Sendable {
             throw Failure(
                 .conflict,
                 """
-                Citus has the tables of \(stored.id), and an import needs ordinary ones. Take them back for the while, \
-                with no instance running: docs/citus.md#what-does-not-work-there.
+                The tables of \(stored.id) are distributed by Citus, and an import needs local tables. Undistribute \
+                them for the import, without running instances: docs/citus.md#what-does-not-work-there.
                 """
             )
         }
         return stored
     }
 
-    /// Checks the records of a file as an import would, without writing anything.
+    /// Checks the records of a file as an import would.
     ///
-    /// Unlike an import, it keeps some bytes for each user until the end, to find repeated users.
+    /// Nothing is stored.
+    ///
+    /// Unlike an import, the check keeps some bytes for each user until the end. They serve to find repeated users.
     package func check(
         _ job: ImportJob,
         telling listener: ImportListener = ImportListener()
@@ -162,7 +166,7 @@ package struct UserImport: Sendable {
         let stored = try await importable(job.application)
         let application = try Application(stored)
         var reading = try await reading(job, stored, application)
-        // Without bans the key may not exist yet, and a dry run does not create it.
+        // If there are no bans, the key may not exist yet. A dry run must not create the key.
         var hash: IdentityHasher = { _ in [] }
         if try await store.bans(of: application, after: nil, limit: 1).first != nil {
             hash = try await banKey.hasher(of: application.id)
@@ -178,11 +182,11 @@ package struct UserImport: Sendable {
             listener.progress(counts, counts.records)
         }
         guard counts.areWhole, counts.records == reading.done else { throw Failure.sumsDisagree(counts) }
-        return ImportSummary(counts: counts, untaken: reading.untaken)
+        return ImportSummary(counts: counts, unmapped: reading.unmapped)
     }
 
-    /// The seconds to wait for a batch whose process may be dead: first silently, then after a call of `waiting`.
-    private static let patience: (first: Int64, second: Int64) = (1, 300)
+    /// The seconds to wait for a batch whose process may have died: first silently, then after a call of `waiting`.
+    private static let timeout: (first: Int64, second: Int64) = (1, 300)
 
     private func former(
         _ job: ImportJob,
@@ -191,11 +195,11 @@ package struct UserImport: Sendable {
     ) async throws(Failure) -> ImportProgress? {
         var stored: ImportProgress?
         do throws(Failure) {
-            stored = try await store.progress(of: key, within: Self.patience.first)
+            stored = try await store.progress(of: key, within: Self.timeout.first)
         } catch {
             guard error.reason == .conflict else { throw error }
             listener.waiting()
-            stored = try await store.progress(of: key, within: Self.patience.second)
+            stored = try await store.progress(of: key, within: Self.timeout.second)
         }
         guard let former = stored else { return nil }
         switch job.former {
@@ -204,11 +208,14 @@ package struct UserImport: Sendable {
         case .refused:
             throw Failure(
                 .conflict,
-                "An import of this file stopped behind \(former.counts.records) records. Go on with --resume, or begin anew with --restart."
+                """
+                An import of this file stopped after \(former.counts.records) records. Continue with --resume, or \
+                start again with --restart.
+                """
             )
         case .resumed:
             guard former.source.utf8.elementsEqual(job.source.rawValue.utf8) else {
-                throw Failure(.conflict, "The import that is to go on reads the file as one of \(former.source).")
+                throw Failure(.conflict, "The stopped import reads the file as \(former.source).")
             }
             return former
         }
@@ -237,14 +244,14 @@ package struct UserImport: Sendable {
             job,
             of: application,
             knowing: stored.dynamicNames,
-            sealing: try await sealing(job, for: application)
+            encryption: try await encryption(job, for: application)
         )
     }
 
-    private func sealing(_ job: ImportJob, for application: Application) async throws(Failure) -> HashSealing {
+    private func encryption(_ job: ImportJob, for application: Application) async throws(Failure) -> HashEncryption {
         let hasher = PasswordHasher(random: random)
         let nobodys = try await hasher.hash(Secret(Base64URL.encode(random.bytes(32))), of: application.id)
-        return HashSealing(
+        return HashEncryption(
             application: application.id,
             masterKeys: masterKeys,
             firebase: job.firebase,
@@ -254,13 +261,13 @@ package struct UserImport: Sendable {
 }
 
 /// The encryption of imported password hashes.
-struct HashSealing: Sendable {
+struct HashEncryption: Sendable {
     let application: ApplicationID
     let masterKeys: MasterKeys
     let firebase: FirebaseScryptParameters?
-    /// The hash of a random password, for users who must reset theirs.
+    /// The hash of a random password, for users who must set a new one.
     ///
-    /// A client that tries a password cannot tell these users from others.
+    /// A client that tries a password cannot distinguish these users from others.
     let nobodys: Secret
 
     func password(_ hash: ImportedHash?, login: String, of user: ObjectID) throws(RecordRefusal) -> StoredPassword {
@@ -273,7 +280,7 @@ struct HashSealing: Sendable {
         return StoredPassword(
             objectID: user,
             login: login,
-            hash: masterKeys.seal(text, for: .passwordHash(application: application, user: user))
+            hash: masterKeys.encrypt(text, for: .passwordHash(application: application, user: user))
         )
     }
 
@@ -281,7 +288,7 @@ struct HashSealing: Sendable {
         switch hash {
         case .text(let text): return try ForeignHash(text)
         case .firebase(let hash, let salt):
-            guard let firebase else { throw .malformed("the parameters of the project are not given") }
+            guard let firebase else { throw .malformed("the hash parameters of the project are missing") }
             return try .firebaseScrypt(hash: hash, salt: salt, parameters: firebase)
         case .digest(let name, let hash, let salt, let saltIsBefore):
             guard let digest = ForeignHash.Digest(rawValue: name) else { throw .unknownForm }

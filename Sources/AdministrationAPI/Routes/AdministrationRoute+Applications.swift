@@ -13,7 +13,7 @@ extension AdministrationRoute {
             query: .page,
             Operation(
                 "listApplications",
-                "Applications in the order of their ids.",
+                "Lists applications in the order of their ids.",
                 .page(of: .application, "A page of applications.")
             )
         ) { call in
@@ -26,7 +26,7 @@ extension AdministrationRoute {
             query: [.node],
             Operation(
                 "createApplication",
-                "Makes an application and its PostgreSQL schema.",
+                "Creates an application and its PostgreSQL schema.",
                 body: Content(.newApplication, examples: ["plain": #"{"application": "shop", "name": "Shop"}"#]),
                 .created(.application, "The application."),
                 or: [.conflict]
@@ -55,7 +55,7 @@ extension AdministrationRoute {
             Operation(
                 "changeApplication",
                 "Changes name and settings.",
-                more: "A setting that is `null` returns to its default.",
+                more: "`null` resets a setting to its default.",
                 parameters: [.ifMatch],
                 body: Content(
                     .applicationPatch,
@@ -83,7 +83,7 @@ extension AdministrationRoute {
             losing: "the application, its PostgreSQL schema and all its users",
             Operation(
                 "deleteApplication",
-                "Removes an application with its users and everything else.",
+                "Deletes an application with its users and all other data.",
                 parameters: [.ifMatch],
                 .done,
                 or: [.conflict]
@@ -101,7 +101,7 @@ extension AdministrationRoute {
 }
 
 extension Resource {
-    /// Returns a text member of the body, which names the resource in its path.
+    /// Returns the member of the body that names the resource in the path of the response.
     func text(_ key: String) -> String { body.object?[key]?.string ?? "" }
 }
 
@@ -110,13 +110,13 @@ extension Parameter {
         "node",
         in: .query,
         .string.examples("10.0.0.3:5432"),
-        "The node of Citus that its users are on; Citus chooses one unless given."
+        "The Citus node of its users. By default, Citus chooses one."
     )
     static let confirm = Parameter(
         "confirm",
         in: .query,
         .string.notEmpty,
-        "What the path names last, once more: this cannot be undone.",
+        "The last name of the path again, because this cannot be undone.",
         isRequired: true
     )
 }
@@ -133,8 +133,8 @@ extension Schema {
         "updated": .moment.nullable,
         "warnings": .strings.described(
             """
-            Settings that are weaker than they need be, and what comes of them; entries of mappings that read a field \
-            which the provider is not known to have.
+            Weak settings and their consequences, and mapping entries that read a field which the provider is not \
+            known to have.
             """
         ),
     ]).named("Application")
@@ -143,8 +143,8 @@ extension Schema {
         "env": .string.length(upTo: 63).pattern("^(?!FEDERATION_)[A-Z][A-Z0-9_]*_DATABASE_URL$")
     ]).nullable.described(
         """
-        Where the application's users are: the environment variable with the URL of a database of its own; null is \
-        the main database.
+        The database of the application's users: the environment variable with the URL of its own database. null: the \
+        main database.
         """
     ).named("Database")
 
@@ -160,6 +160,6 @@ extension Schema {
 
     static let applicationPatch = newApplication.without("application", "schema").patch
         .adding(optional: ["database": .database])
-        .described("The other members of an application may come along as they were read.")
+        .described("The other members of an application may be sent back as they were read.")
         .named("ApplicationPatch")
 }

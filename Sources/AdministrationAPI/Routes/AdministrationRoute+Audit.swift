@@ -12,7 +12,7 @@ extension AdministrationRoute {
             query: [.auditApplication, .auditActor, .auditAction, .auditSince, .auditUntil, .format] + .page,
             Operation(
                 "readAudit",
-                "The audit log, the newest entry first.",
+                "Lists the audit log, newest first.",
                 .page(
                     of: .auditEntry,
                     as: "AuditPage",
@@ -46,7 +46,7 @@ extension AdministrationRoute {
         default: throw Failure(.malformedRequest, "format must be json or jsonl.")
         }
         guard call.query[.limit] == nil else {
-            throw Failure(.malformedRequest, "limit has no meaning here: JSON lines are the whole list.")
+            throw Failure(.malformedRequest, "limit is not allowed with JSON lines, which are the whole list.")
         }
         return true
     }
@@ -64,24 +64,24 @@ extension Parameter {
         "Entries about this application."
     )
     static let auditActor = Parameter("actor", in: .query, .string.length(1...200), "Entries by this operator.")
-    static let auditAction = Parameter("action", in: .query, .string.length(1...200), "Entries of this kind.")
+    static let auditAction = Parameter("action", in: .query, .string.length(1...200), "Entries with this action.")
     static let auditSince = Parameter(
         "since",
         in: .query,
         .string.examples("2026-11-21T10:27:08Z", "1795256828000"),
-        "Entries from this moment on: RFC 3339, or milliseconds since 1970."
+        "Entries since this time: RFC 3339, or milliseconds since 1970."
     )
     static let auditUntil = Parameter(
         "until",
         in: .query,
         .string.examples("2026-11-21T10:27:08Z", "1795256828000"),
-        "Entries before this moment."
+        "Entries before this time."
     )
     static let format = Parameter(
         "format",
         in: .query,
         .oneOf("json", "jsonl"),
-        "`jsonl` for all entries as JSON lines, without `limit`; Accept: application/jsonl asks for the same."
+        "`jsonl` for all entries as JSON lines, without `limit`. The same as Accept: application/jsonl."
     )
 }
 

@@ -12,10 +12,7 @@ extension AdministrationRoute {
             query: .page,
             Operation(
                 "listBans",
-                """
-                Identities that are banned although their user is gone or has lost them; nothing tells whose they \
-                are.
-                """,
+                "Lists banned identities of erased users and unlinked identities, without their subjects.",
                 .page(of: .ban, "A page of bans, one for each identity.")
             )
         ) { call in
@@ -25,7 +22,11 @@ extension AdministrationRoute {
             .delete,
             "applications/{application}/bans/{objectId}",
             .editor,
-            Operation("liftBan", "Lets the identities that a disabled user had log in again, as somebody new.", .done)
+            Operation(
+                "liftBan",
+                "Removes the bans of a disabled user's identities, which can then log in as new users.",
+                .done
+            )
         ) { call in
             try await call.administration.bans.lift(of: call["objectId"], in: call["application"], by: call.actor)
             return .done
@@ -35,7 +36,7 @@ extension AdministrationRoute {
 
 extension Schema {
     static let ban = Schema.object([
-        "objectId": .string.described("The user who is gone, or has lost the identity."),
+        "objectId": .string.described("The erased user, or the user who had the identity."),
         "created": .moment,
         "expires": .moment,
     ]).named("Ban")

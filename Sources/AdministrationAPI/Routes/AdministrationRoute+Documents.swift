@@ -12,8 +12,8 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "readDocument",
-                "The application as a document that the PUT and `federation apply` take.",
-                .resource(.document, "The document, with names of environment variables in place of keys and secrets.")
+                "Exports the application as a document for PUT and `federation apply`.",
+                .resource(.document, "The document, with names of environment variables instead of keys and secrets.")
             )
         ) { call in
             .resource(try await call.administration.documents.read(of: call["application"]))
@@ -26,11 +26,11 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "putDocument",
-                "Makes the application what the document says, in one transaction, or says what that would do.",
+                "Applies a document in one transaction, or returns its changes.",
                 more:
                     """
-                    `application` must be that of the path. Keys and secrets are texts; left out, or as they were \
-                    read, the stored ones stay. Without If-Match only an application that does not exist is made.
+                    `application` must be that of the path. Keys and secrets are texts. If they are absent or as they \
+                    were read, the stored ones are kept. Without If-Match, only a new application can be created.
                     """,
                 parameters: [.ifMatchUnlessNew],
                 body: Content(
@@ -42,7 +42,7 @@ extension AdministrationRoute {
                         """#
                     ]
                 ),
-                .value(.plan, "What was done, or would be."),
+                .value(.plan, "The changes."),
                 or: [.conflict, .unprocessable]
             )
         ) { call in
@@ -80,20 +80,19 @@ extension Schema {
         "providers": .providers,
         "properties": .dictionary(of: ConfigurationSchemas.schema(.property)).propertyNames,
         "mapping": .dictionary(of: .array(of: .entry).count(upTo: 256)).providerNames
-            .described("By the names of the providers; one is also taken as a dictionary of field and property."),
+            .described("By the names of the providers. A dictionary of fields and properties is also accepted."),
     ]).described(
-        """
-        The application document; configuration.md describes it. The member `$schema` of a file is taken, and means \
-        nothing.
-        """
+        "The application document, see configuration.md. The member `$schema` is accepted and ignored."
     ).named("Document")
 
     static let plan = Schema.object([
         "application": .applicationID,
         "changes": .array(of: .change),
-        "undeclaredProperties": .strings.described("Declared properties that the document does not name: they stay."),
+        "undeclaredProperties": .strings.described(
+            "Declared properties that the document does not name. They are kept."
+        ),
         "warnings": .strings.described(
-            "What an operator should know of the document, such as a Graph version that ends soon."
+            "Warnings about the document, such as a Graph version that ends soon."
         ),
     ]).named("Plan")
 

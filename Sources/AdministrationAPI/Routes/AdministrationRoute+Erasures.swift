@@ -14,12 +14,11 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "eraseList",
-                "Erases the people of a list of a provider's ids, part by part.",
+                "Erases the users of a list of provider ids, in parts.",
                 more:
                     """
-                    Each id becomes a request for deletion, as by the provider's callback. The same list is sent with \
-                    each part, and after is the next of the answer before. The same list again passes over what is \
-                    done.
+                    Each id becomes a deletion request, as from the provider's callback. Send the same list with each \
+                    part, and as after the next of the previous response. Completed ids are skipped.
                     """,
                 body: Content(
                     .erasureList,
@@ -30,7 +29,7 @@ extension AdministrationRoute {
                         """#
                     ]
                 ),
-                .value(.erasurePart, "What has become of the ids of a part, and where the next part begins.")
+                .value(.erasurePart, "The outcome of the ids of a part, and the start of the next part.")
             )
         ) { call in
             .value(
@@ -51,38 +50,38 @@ extension Parameter {
         "confirm",
         in: .query,
         .string,
-        "The application's id, where people are erased."
+        "The application's id, to confirm an erasure."
     )
 }
 
 extension Schema {
     static let erasureList = Schema.object(
         [
-            "provider": .string.described("As the application calls it."),
-            "ids": .string.described("The text of the list: an id on each line."),
+            "provider": .string.described("The name of the provider in the application."),
+            "ids": .string.described("The list, with one id per line."),
             "reason": .string.described("For the audit log: 1 to 500 bytes."),
         ],
         optional: [
             "apps": .strings.nullable.described(
-                "The apps that the ids belong to, where the application has several at the provider."
+                "The apps of the ids, if the application has several at the provider."
             ),
-            "after": .integer.from(0).nullable.described("The next of the answer before."),
+            "after": .integer.from(0).nullable.described("next of the previous response."),
         ]
     ).named("ErasureList")
 
     static let erasurePart = Schema.object([
-        "ids": .integer.described("How many the whole list has."),
-        "next": .integer.nullable.described("Where the next part begins; null at the end."),
+        "ids": .integer.described("The number of ids of the whole list."),
+        "next": .integer.nullable.described("The start of the next part. null at the end."),
         "outcomes": .array(
             of: .object(
                 [
                     "line": .integer,
                     "appId": .string,
-                    "outcome": .oneOf("user", "identity", "nobody", "waiting", "done", "hindered"),
+                    "outcome": .oneOf("user", "identity", "nobody", "waiting", "done", "blocked"),
                 ],
                 optional: [
                     "confirmationCode": .string,
-                    "hindrance": .string,
+                    "obstacle": .string,
                 ]
             )
         ),

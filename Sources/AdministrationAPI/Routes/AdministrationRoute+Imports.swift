@@ -12,10 +12,10 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "listImports",
-                "The imports that began last, those of the command line among them, with how far they are.",
+                "Lists the latest imports with their progress, also those of the command line.",
                 .value(
-                    .list(of: .import, next: "Always null: at most the 50 that began last."),
-                    "The imports, the newest first."
+                    .list(of: .import, next: "Always null: at most the latest 50."),
+                    "The imports, newest first."
                 )
             )
         ) { call in
@@ -29,23 +29,20 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "importUsers",
-                "Brings users of another system along, from a file that the call holds.",
+                "Imports users of another system from a file in the request.",
                 more:
-                    """
-                    Bodies of at most 4 MiB; the command line takes files of any size. Users who are there already \
-                    stay as they are.
-                    """,
+                    "Bodies of at most 4 MiB. The command line has no size limit. Existing users are not changed.",
                 body: Content(
                     .importRequest,
                     examples: ["csv": #"{"source": "csv", "file": "email,name\nann@example.com,Ann\n"}"#]
                 ),
-                .value(.importOutcome, "What has become of the records."),
+                .value(.importOutcome, "The outcome of the records."),
                 or: [.conflict, .fileTooLarge]
             )
         ) { call in
             .value(
                 try await call.administration.userImport.run(
-                    call.document(upTo: UserImport.mostBytes),
+                    call.document(upTo: UserImport.maxBytes),
                     of: call["application"],
                     isDryRun: try call.isDryRun,
                     by: call.actor
@@ -59,7 +56,7 @@ extension AdministrationRoute {
             query: .page,
             Operation(
                 "listRefusedRecords",
-                "The records of a file that became no users, in its order.",
+                "Lists the refused records of a file, in their order.",
                 .page(of: .refusedRecord, "A page of records.")
             )
         ) { call in
@@ -74,20 +71,20 @@ extension Schema {
     static let importRequest = Schema.object(
         [
             "source": .oneOf("backendless", "firebase", "parse", "auth0", "cognito", "supabase", "csv", "ndjson"),
-            "file": .string.described("The text of the file."),
+            "file": .string.described("The content of the file."),
         ],
         optional: [
-            "apps": .dictionary(of: .string).nullable.described("To which app the ids of a provider belong."),
+            "apps": .dictionary(of: .string).nullable.described("The app that the ids of a provider belong to."),
             "columns": .dictionary(of: .string).nullable.described(
-                "Of CSV and lines of JSON: what a field is called in the file."
+                "For CSV and JSON lines: the name of a field in the file."
             ),
-            "mapping": .any.described("A mapping, in each form in which one is put."),
-            "hashConfig": .string.nullable.described("Firebase's parameters of hashes, as its console shows them."),
+            "mapping": .any.described("A mapping, in any form that PUT accepts."),
+            "hashConfig": .string.nullable.described("The hash parameters from the Firebase console."),
             "withoutPasswords": .boolean.nullable,
             "withoutProviders": .strings.nullable,
             "withoutMembers": .strings.nullable,
             "former": .oneOf("resume", "restart").nullable.described(
-                "What becomes of an import of this file that did not come to its end."
+                "How to treat an interrupted import of this file."
             ),
         ]
     ).named("ImportRequest")
@@ -100,7 +97,7 @@ extension Schema {
         "existing": .integer,
         "refused": .integer,
         "started": .moment,
-        "finished": .moment.nullable.described("Null while it is not at its end."),
+        "finished": .moment.nullable.described("null until it is finished."),
     ]).named("Import")
 
     static let importOutcome = Schema.object([

@@ -12,7 +12,7 @@ extension AdministrationRoute {
             query: [.stateOfInvitations] + .page,
             Operation(
                 "listInvitations",
-                "Invitations, the newest first.",
+                "Lists invitations, newest first.",
                 .page(of: .invitation, "A page of invitations.")
             )
         ) { call in
@@ -30,11 +30,11 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "createInvitation",
-                "Invites somebody who is no user yet.",
+                "Creates an invitation for a new user.",
                 more:
                     """
-                    Roles take the role owner, and a second factor within five minutes. The link goes to the address; \
-                    whoever has it becomes a user by it, once.
+                    Assigning roles needs the role owner, and a second factor within five minutes. The link is sent to \
+                    the address. It is single-use: anyone who has it can become a user.
                     """,
                 body: Content(
                     .newInvitation,
@@ -45,7 +45,7 @@ extension AdministrationRoute {
                 ),
                 .created(
                     .createdInvitation,
-                    "The invitation; with its link, this once, where that was not sent.",
+                    "The invitation. Only this response has its link, if it was not sent.",
                     tagged: false
                 ),
                 or: [.conflict]
@@ -72,7 +72,7 @@ extension AdministrationRoute {
             .delete,
             invitation,
             .editor,
-            Operation("revokeInvitation", "Takes an invitation back that nobody has taken.", .done, or: [.conflict])
+            Operation("revokeInvitation", "Revokes an invitation that has not been accepted.", .done, or: [.conflict])
         ) { call in
             try await call.administration.invitations.revoke(
                 call["invitationId"],
@@ -88,8 +88,8 @@ extension AdministrationRoute {
             Operation(
                 "sendInvitation",
                 """
-                Sends an open invitation once more, by another link; the former link ends, and it counts anew for as \
-                long as at first.
+                Sends an open invitation again with a new link, which replaces the former link and has the full \
+                lifetime.
                 """,
                 .value(.invitation, "The invitation."),
                 or: [.conflict]
@@ -110,7 +110,7 @@ extension AdministrationRoute {
 }
 
 extension Parameter {
-    static let stateOfInvitations = Parameter("state", in: .query, .invitationState, "Those in this state alone.")
+    static let stateOfInvitations = Parameter("state", in: .query, .invitationState, "Only those in this state.")
 }
 
 extension Schema {
@@ -135,34 +135,34 @@ extension Schema {
             "sent": .long.described("How often a link was sent."),
             "lastSent": .moment.nullable,
             "accepted": .moment.nullable,
-            "objectId": .string.nullable.described("Who has become a user by it."),
+            "objectId": .string.nullable.described("The user who accepted it."),
         ],
         optional: [
             "email": .string,
-            "phone": .string.described("As E.164 writes it."),
+            "phone": .string.described("In the format E.164."),
             "identity": .invitedIdentity,
         ]
-    ).described("It names one of email, phone and identity.").named("Invitation")
+    ).described("It has one of email, phone and identity.").named("Invitation")
 
     static let createdInvitation =
         invitation
         .adding(optional: ["link": .string.secret.described("Only a hash of its token is stored.")])
-        .described("As Invitation, with the link where that was not sent.").named("CreatedInvitation")
+        .described("As Invitation, with the link if it was not sent.").named("CreatedInvitation")
 
     static let newInvitation = Schema.object(optional: [
         "email": .string.length(upTo: 254).nullable,
-        "phone": .string.length(upTo: 40).nullable.described("With + and the country's digits; its link goes by SMS."),
+        "phone": .string.length(upTo: 40).nullable.described("With + and the country code. The link is sent by SMS."),
         "identity": .object(
             [
                 "provider": .string,
                 "subject": .string,
             ],
-            optional: ["appId": .string.nullable.described("Can be left out where the application has one app there.")]
-        ).nullable.described("Whose login takes it, without a link."),
-        "roles": .strings.nullable.described("Of the application's, given to the user."),
-        "properties": .anyObject.open.nullable.described("Values of declared properties, given to the user."),
-        "expiresInSeconds": .long.range(86_400...7_776_000).nullable.described("A week without it."),
-        "send": .boolean.nullable.described("Whether the link is sent; true without it, unless an identity is named."),
+            optional: ["appId": .string.nullable.described("Optional if the application has only one app there.")]
+        ).nullable.described("The identity whose login accepts it, without a link."),
+        "roles": .strings.nullable.described("Roles of the application for the user."),
+        "properties": .anyObject.open.nullable.described("Values of declared properties for the user."),
+        "expiresInSeconds": .long.range(86_400...7_776_000).nullable.described("The default is a week."),
+        "send": .boolean.nullable.described("Whether to send the link. The default is true, except for an identity."),
         "locale": .string.length(upTo: 35).nullable.described("The language of its mails, such as de."),
-    ]).described("It names one of email, phone and identity.").named("NewInvitation")
+    ]).described("It has one of email, phone and identity.").named("NewInvitation")
 }

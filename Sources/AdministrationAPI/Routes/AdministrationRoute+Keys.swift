@@ -9,7 +9,7 @@ extension AdministrationRoute {
             .get,
             "applications/{application}/keys",
             .viewer,
-            Operation("listKeys", "The application's API keys by their labels.", .list(of: .key, "All keys."))
+            Operation("listKeys", "Lists the application's API keys by their labels.", .list(of: .key, "All keys."))
         ) { call in
             .resource(try await call.administration.keys.list(of: call["application"]))
         },
@@ -20,9 +20,9 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "createKey",
-                "Makes a key, or takes the given one.",
+                "Creates a key, or stores the given one.",
                 body: Content(.newKey, examples: ["made": #"{"label": "ios"}"#]),
-                .created(.createdKey, "The key, this once."),
+                .created(.createdKey, "The key, shown only once."),
                 or: [.conflict]
             )
         ) { call in
@@ -86,7 +86,7 @@ extension Schema {
         ["label": .label],
         optional: [
             "key": .keyText.nullable.secret,
-            "server": .boolean.nullable.described("Whether it is a server's; false when absent."),
+            "server": .boolean.nullable.described("Whether it is a server key. The default is false."),
         ]
     ).named("NewKey")
 

@@ -16,7 +16,7 @@ extension AdministrationRoute {
             ] + .page,
             Operation(
                 "readLogins",
-                "How people logged in, or why they could not: the newest first, or what came since.",
+                "Lists successful and refused logins, newest first, or those since a login.",
                 .value(.loginPage, "A page of logins.")
             )
         ) { call in
@@ -39,8 +39,8 @@ extension AdministrationRoute {
             query: [.loginApplication, .loginHours],
             Operation(
                 "countLogins",
-                "How many logins there were, by method, provider and outcome, for charts.",
-                .value(.loginCounts, "All logins of these hours, those without a row in the log included.")
+                "Counts logins by method, provider and outcome, for charts.",
+                .value(.loginCounts, "All logins of these hours, also those without a row in the log.")
             )
         ) { call in
             let hours = try call.query.integer(.loginHours)
@@ -57,27 +57,32 @@ extension Parameter {
         .applicationID,
         "Logins to this application."
     )
-    static let loginMethod = Parameter("method", in: .query, .loginMethod, "Logins by this method.")
-    static let loginProvider = Parameter("provider", in: .query, .providerName, "Logins by the provider of this name.")
-    static let loginOutcome = Parameter("outcome", in: .query, .loginOutcome, "Logins that ended so.")
+    static let loginMethod = Parameter("method", in: .query, .loginMethod, "Logins with this method.")
+    static let loginProvider = Parameter(
+        "provider",
+        in: .query,
+        .providerName,
+        "Logins with the provider of this name."
+    )
+    static let loginOutcome = Parameter("outcome", in: .query, .loginOutcome, "Logins with this outcome.")
     static let loginReason = Parameter(
         "reason",
         in: .query,
         .string.examples("credential_expired"),
-        "Logins that were refused for this reason of the public API or of this one."
+        "Logins refused for this reason, of the public API or of this one."
     )
     static let loginSource = Parameter(
         "source",
         in: .query,
         .string.length(1...100).examples("203.0.113.7"),
-        "Logins from this address, as the log has it."
+        "Logins from this address, as in the log."
     )
     static let loginUser = Parameter("user", in: .query, .uuid, "Logins of the user with this objectId.")
     static let loginSince = Parameter(
         "since",
         in: .query,
         .string.examples("2026-11-21T10:27:08Z", "1795256828000"),
-        "Logins from this moment on: RFC 3339, or milliseconds since 1970."
+        "Logins since this time: RFC 3339, or milliseconds since 1970."
     )
     static let loginAfter = Parameter(
         "after",
@@ -108,19 +113,19 @@ extension Schema {
         "method": .loginMethod,
         "provider": .string.nullable,
         "credential": .string.described(
-            "What was shown: access_token, id_token, code, login_code, password, passkey, guest, server_key or unclear."
+            "The credential: access_token, id_token, code, login_code, password, passkey, guest, server_key or unclear."
         ),
         "outcome": .loginOutcome,
         "reason": .string.nullable.described("Why it was refused."),
-        "cause": .string.nullable.described("What was behind that, in the words of the log."),
-        "user": .uuid.nullable.described("Null once the user is erased, too."),
-        "request": .string.nullable.described("The X-Request-Id of the reply."),
-        "source": .string.nullable.described("Null once the user is erased."),
+        "cause": .string.nullable.described("The cause, as in the log."),
+        "user": .uuid.nullable.described("Also null after the user is erased."),
+        "request": .string.nullable.described("The X-Request-Id of the response."),
+        "source": .string.nullable.described("null after the user is erased."),
         "userAgent": .string.nullable.described(
-            "The header User-Agent, at most 200 bytes; null once the user is erased, too."
+            "The header User-Agent, at most 200 bytes. Also null after the user is erased."
         ),
         "session": .string.nullable.described(
-            "The id of the session that was opened; null for a refused login, and once the user is erased."
+            "The id of the opened session. null for a refused login, and after the user is erased."
         ),
         "milliseconds": .long,
     ]).named("Login")
@@ -128,9 +133,9 @@ extension Schema {
     static let loginPage = Schema.page(of: .login).adding(optional: [
         "unlisted": .object([
             "since": .long.described("Milliseconds since 1970 UTC: the hour of since, or of a day ago."),
-            "logins": .long.described("Of those that fit application, method, provider, outcome and reason."),
+            "logins": .long.described("Of the logins that match application, method, provider, outcome and reason."),
         ]).described(
-            "Logins of which the log has no row, since too many were refused at once; not there with after."
+            "Logins without a row in the log, because too many were refused at once. Absent with after."
         )
     ]).named("LoginPage")
 
@@ -146,9 +151,9 @@ extension Schema {
                 "provider": .string.nullable,
                 "outcome": .loginOutcome,
                 "logins": .long,
-                "unlisted": .long.described("Those of which the log has no row."),
+                "unlisted": .long.described("Those without a row in the log."),
             ])
-        ).described("In the order of their time; those without a login are left out."),
+        ).described("In the order of time. Buckets without a login are left out."),
         "reasons": .array(
             of: .object([
                 "method": .loginMethod,
@@ -156,6 +161,6 @@ extension Schema {
                 "reason": .string,
                 "logins": .long,
             ])
-        ).described("Why logins of all of the time were refused, the most frequent first."),
+        ).described("The reasons of refused logins of the whole time, most frequent first."),
     ]).named("LoginCounts")
 }

@@ -24,8 +24,8 @@ extension AdministrationRoute {
                 query: [.strict],
                 Operation(
                     "putMapping",
-                    "Makes a new revision and activates it.",
-                    more: "All problems are answered at once, each with its place and the entry at fault.",
+                    "Creates a new revision and activates it.",
+                    more: "All problems are returned at once, each with its place and entry.",
                     parameters: [.ifMatch],
                     body: Content(
                         .mappingDocument,
@@ -58,7 +58,7 @@ extension AdministrationRoute {
                 query: .page,
                 Operation(
                     "listMappingRevisions",
-                    "Revisions of the mapping, the newest first.",
+                    "Lists revisions of the mapping, newest first.",
                     .page(of: .mappingRevisionSummary, as: "MappingRevisionPage", "A page of revisions.")
                 )
             ) { call in
@@ -77,7 +77,7 @@ extension AdministrationRoute {
                 Operation("readMappingRevision", "One revision.", .resource(.mappingRevision, "The revision."))
             ) { call in
                 guard let revision = revision(call["revision"]) else {
-                    throw Failure(.notFound, "There is no such revision of the mapping.")
+                    throw Failure(.notFound, "The mapping does not have this revision.")
                 }
                 return .resource(
                     try await call.administration.mappings.revision(
@@ -94,12 +94,12 @@ extension AdministrationRoute {
                 query: [.from, .to],
                 Operation(
                     "compareMappingRevisions",
-                    "What differs between two revisions.",
-                    .value(.mappingDifference, "The difference, entries held together by the property that they write.")
+                    "Compares two revisions.",
+                    .value(.mappingDifference, "The differences, by the property that the entries write.")
                 )
             ) { call in
                 guard let from = try call.query.integer(.from), let to = try call.query.integer(.to) else {
-                    throw Failure(.malformedRequest, "from and to must name the two revisions.")
+                    throw Failure(.malformedRequest, "from and to must be revisions.")
                 }
                 return .value(
                     try await call.administration.mappings.difference(
@@ -116,7 +116,7 @@ extension AdministrationRoute {
                 .editor,
                 Operation(
                     "rollBackMapping",
-                    "Makes a new revision with the entries of an old one.",
+                    "Restores an earlier revision as a new one.",
                     parameters: [.ifMatch],
                     body: Content(.rollback, examples: ["one": #"{"revision": 1}"#]),
                     .resource(.mapping, "The mapping after the change."),
@@ -146,8 +146,8 @@ extension AdministrationRoute {
                 .viewer,
                 Operation(
                     "listProfileFields",
-                    "What the provider tells of people, with permissions and somebody made up as an example.",
-                    .value(.profileFields, "Every path that is known, and a profile that has all of them.")
+                    "Lists the fields of the provider, with permissions and an example profile.",
+                    .value(.profileFields, "All known paths, and a profile with all of them.")
                 )
             ) { call in
                 .value(
@@ -160,7 +160,7 @@ extension AdministrationRoute {
                 .viewer,
                 Operation(
                     "previewMapping",
-                    "What a login would write; writes nothing.",
+                    "Previews what a login would write. Writes nothing.",
                     body: Content(
                         .previewRequest,
                         examples: [
@@ -213,8 +213,8 @@ extension Schema {
         ]
     ).described(
         """
-        As a mapping or a revision of it is read: of the members `entries` alone counts. The entries are also taken \
-        without the object around them, or in either place as a dictionary of field and property.
+        A mapping or a revision as it is read; only the member `entries` is used. The list of entries alone is also \
+        accepted, and in both places a dictionary of fields and properties.
         """
     ).named("MappingDocument")
 
@@ -232,12 +232,12 @@ extension Schema {
         "fields": .array(
             of: .object([
                 "path": .string.examples("picture.data.url"),
-                "permission": .string.nullable.described("What gives it; null when it needs none."),
-                "holds": .string.described("What stands there, in words."),
-                "sample": .any.described("What the profile has there."),
+                "permission": .string.nullable.described("The permission for the field. null: none needed."),
+                "holds": .string.described("The kind of value, in words."),
+                "sample": .any.described("The value in the profile."),
             ])
         ),
-        "profile": .anyObject.described("Somebody made up who has every field."),
+        "profile": .anyObject.described("An example profile with every field."),
     ]).named("ProfileFields")
 
     static let mappingDifference = Schema.object([
@@ -258,21 +258,23 @@ extension Schema {
 
     static let previewRequest = Schema.object(optional: [
         "profile": .anyObject.nullable.described(
-            "A person as the provider tells of them: a Graph user, or a user object of Twitter's."
+            "A profile as the provider sends it: a Graph user, or a user object of Twitter."
         ),
         "scopes": .strings.count(upTo: 100).nullable.described(
-            "The permissions that are granted; goes with `profile`."
+            "The granted permissions. Only for `profile`."
         ),
-        "accessToken": .string.nullable.described("In place of `profile`: a live token, whose profile is fetched."),
+        "accessToken": .string.nullable.described(
+            "Instead of `profile`: a valid token, with which the profile is read."
+        ),
         "accessTokenSecret": .string.nullable.described(
-            "Goes with a token of Twitter's, unless that is `token:secret`."
+            "For a token of Twitter, unless that is `token:secret`."
         ),
-        "appId": .string.nullable.described("Which of the application's apps the token is for."),
+        "appId": .string.nullable.described("The application's app of the token."),
         "mapping": .array(of: .entry).nullable.described(
-            "A candidate for the stored mapping; also taken as a dictionary of field and property."
+            "A mapping to test instead of the stored one. A dictionary of fields and properties is also accepted."
         ),
         "fieldsMapping": .dictionary(of: .string).nullable.described(
-            "The client's mapping. A text that holds the object counts like the object."
+            "The client's mapping. The object as a text is also accepted."
         ),
         "user": .uuid.nullable.described("The objectId of an existing user."),
     ]).named("PreviewRequest")
@@ -310,7 +312,7 @@ extension Schema {
                         "field": .string,
                         "permission": .string,
                         "warning": .string.described("A field that the provider is not known to have."),
-                        "leftOut": .leftOut.described("Why what the profile has is left out."),
+                        "leftOut": .leftOut.described("Why the value of the profile is left out."),
                     ]
                 )
             ),
@@ -319,7 +321,7 @@ extension Schema {
             "refusal": .object([
                 "reason": .reason,
                 "message": .string,
-            ]).open.described("What the login would be answered; absent when it would succeed.")
+            ]).open.described("The error of the login. Absent if it would succeed.")
         ]
     ).named("Preview")
 }

@@ -12,7 +12,7 @@ extension AdministrationRoute {
             query: .page,
             Operation(
                 "listOperators",
-                "Operators in the order of their names.",
+                "Lists operators in the order of their names.",
                 .page(of: .operator, "A page of operators.")
             )
         ) { call in
@@ -25,9 +25,9 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "createOperator",
-                "Makes an operator and a token.",
+                "Creates an operator and a token.",
                 body: Content(.newOperator, examples: ["viewer": #"{"name": "ann", "role": "viewer"}"#]),
-                .created(.createdOperator, "The operator with a token, this once."),
+                .created(.createdOperator, "The operator with a token, shown only once."),
                 or: [.conflict]
             )
         ) { call in
@@ -81,7 +81,7 @@ extension AdministrationRoute {
             losing: "the operator and all tokens",
             Operation(
                 "removeOperator",
-                "Removes an operator with all tokens.",
+                "Deletes an operator with all tokens.",
                 parameters: [.ifMatch],
                 .done,
                 or: [.conflict]
@@ -97,9 +97,9 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "createToken",
-                "Makes a further token.",
+                "Creates another token.",
                 body: Content(.newToken, examples: ["day": #"{"expiresInSeconds": 86400}"#]),
-                .created(.createdToken, "The token, this once."),
+                .created(.createdToken, "The token, shown only once."),
                 or: [.conflict]
             )
         ) { call in
@@ -133,7 +133,7 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "listOperatorFactors",
-                "The second factors of an operator.",
+                "Lists the second factors of an operator.",
                 .value(.list(of: .factor), "The factors.")
             )
         ) { call in
@@ -148,7 +148,7 @@ extension AdministrationRoute {
             losing: "all second factors of the operator",
             Operation(
                 "removeOperatorFactors",
-                "Takes all second factors from an operator, and forgets the guesses at them.",
+                "Removes all second factors of an operator, and resets failed attempts.",
                 .done
             )
         ) { call in
@@ -161,7 +161,11 @@ extension AdministrationRoute {
             .owner,
             factor: .within5Minutes,
             forPeople: true,
-            Operation("removeOperatorFactor", "Takes a second factor from an operator, and forgets the guesses.", .done)
+            Operation(
+                "removeOperatorFactor",
+                "Removes a second factor of an operator, and resets failed attempts.",
+                .done
+            )
         ) { call in
             try await call.administration.operatorFactors.remove(call["factorId"], of: call["name"], by: call.actor)
             return .done
@@ -181,7 +185,7 @@ extension Schema {
         "id": .tokenID,
         "created": .moment,
         "expires": .moment.nullable,
-        "machine": .boolean.described("Whether a program has it, which shows no second factor."),
+        "machine": .boolean.described("Whether it is a program's token, which needs no second factor."),
         "purpose": .tokenPurpose,
         "lastUsed": .moment.nullable,
     ]).named("Token")
@@ -195,7 +199,7 @@ extension Schema {
 
     static let newToken = Schema.object(optional: [
         "expiresInSeconds": .integer.range(60...31_622_400).nullable,
-        "machine": .boolean.nullable.described("Whether a program gets the token; false unless given."),
+        "machine": .boolean.nullable.described("Whether the token is for a program. The default is false."),
     ]).named("NewToken")
 
     static let createdToken = token.without("lastUsed").adding(["token": .tokenText]).named("CreatedToken")
@@ -203,6 +207,6 @@ extension Schema {
     static let tokenText = Schema.string.pattern("^fedop_[A-Za-z0-9_-]{43}$").secret.named("TokenText")
 
     static let tokenPurpose = Schema.oneOf("calls", "link", "session").described(
-        "What the token is for: calls of this API, opening one session of the console, or such a session."
+        "The purpose of the token: requests to this API, opening one console session, or a console session."
     ).named("TokenPurpose")
 }

@@ -4,13 +4,17 @@ import Domain
 import HTTPTypes
 
 extension AdministrationRoute {
-    /// The path that opens a session of the console, the only use of a link to the console.
+    /// The path that opens a session of the console.
+    ///
+    /// A link to the console is valid only for this path.
     static let openingSessions = base + "operator/sessions"
 
-    /// The path that creates the first owner, by the token of the setup link.
+    /// The path that creates the first owner, with the token of the setup link.
     static let settingUp = base + "setup"
 
-    /// The route that creates the first owner; the gate accepts only the token of the setup link.
+    /// The route that creates the first owner.
+    ///
+    /// The gate accepts only the token of the setup link for this route.
     static let setup: [AdministrationRoute] = [
         .init(
             .post,
@@ -19,14 +23,14 @@ extension AdministrationRoute {
             factor: .none,
             Operation(
                 "createFirstOwner",
-                "Makes the first owner and a token, while there is no operator.",
+                "Creates the first owner and a token, if there is no operator yet.",
                 more:
                     """
-                    By the token of the link that federation console prints, which counts here alone, once, for half \
-                    an hour. No token of an operator opens it.
+                    Needs the token of the link from `federation console`, which is single-use, valid for half an \
+                    hour, and only accepted here. Operator tokens are refused.
                     """,
                 body: Content(.firstOwner, examples: ["owner": #"{"name": "ann"}"#]),
-                .created(.createdOperator, "The owner with a token, this once.")
+                .created(.createdOperator, "The owner with a token, shown only once.")
             )
         ) { call in
             let made = try await call.administration.operators.setUp(
@@ -45,7 +49,7 @@ extension AdministrationRoute {
             "operator",
             .viewer,
             factor: .none,
-            Operation("readCaller", "Who calls.", .value(.caller, "The caller."))
+            Operation("readCaller", "Reads the operator of the token.", .value(.caller, "The operator."))
         ) { call in
             .value(call.administration.operators.describe(call.caller.calling))
         },
@@ -57,8 +61,8 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "openConsoleSession",
-                "Opens a session of the console by a token, or by a link, which is used up.",
-                .value(.openedSession, "The session's token, this once.")
+                "Opens a console session with a token or a single-use link.",
+                .value(.openedSession, "The session's token, shown only once.")
             )
         ) { call in
             .value(try await call.administration.operators.openSession(of: call.caller.calling, by: call.actor))
@@ -71,7 +75,7 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "listConsoleSessions",
-                "The caller's sessions of the console, the newest first.",
+                "Lists the operator's own console sessions, newest first.",
                 .value(.array(of: .consoleSession), "The sessions.")
             )
         ) { call in
@@ -85,7 +89,7 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "endConsoleSession",
-                "Ends a session of the caller's, by its id, or the one that calls: current.",
+                "Revokes one of the operator's own sessions, by id or as current.",
                 .done
             )
         ) { call in
@@ -100,7 +104,7 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "listOwnFactors",
-                "The second factors of the operator who calls, and the kinds that can be enrolled.",
+                "Lists the operator's own second factors, and the kinds that can be enrolled.",
                 .value(.ownFactors, "The factors.")
             )
         ) { call in
@@ -114,9 +118,9 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "beginOwnFactor",
-                "Begins to enrol a second factor; new recovery codes come at once.",
+                "Starts the enrolment of a second factor, or creates new recovery codes.",
                 body: Content(.newFactor),
-                .value(.begunFactor, "What it takes to confirm it, or new recovery codes."),
+                .value(.pendingEnrolment, "The data to confirm it, or new recovery codes."),
                 or: [.conflict]
             )
         ) { call in
@@ -136,7 +140,7 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "confirmOwnFactor",
-                "Enrols a second factor that its person has shown to hold; the token has shown it by that.",
+                "Confirms the enrolment of a second factor. It then counts as used with the token.",
                 body: Content(.factorResponse),
                 .value(.enrolledFactor, "The factor."),
                 or: [.factorRefused, .conflict]
@@ -157,7 +161,7 @@ extension AdministrationRoute {
             .viewer,
             factor: .within5Minutes,
             forPeople: true,
-            Operation("removeOwnFactor", "Takes a second factor from the operator who calls.", .done)
+            Operation("removeOwnFactor", "Removes one of the operator's own second factors.", .done)
         ) { call in
             try await call.administration.operatorFactors.remove(
                 call["factorId"],
@@ -174,8 +178,8 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "startOwnFactor",
-                "Asks the operator who calls for a second factor.",
-                .value(.askedFactor, "What can be shown.")
+                "Starts the check of the operator's second factor.",
+                .value(.askedFactor, "The available factors.")
             )
         ) { call in
             .value(try await call.administration.operatorFactors.start(by: call.caller.calling))
@@ -188,7 +192,10 @@ extension AdministrationRoute {
             forPeople: true,
             Operation(
                 "finishOwnFactor",
-                "Shows a second factor with this token: for 12 hours, and for 5 minutes for what cannot be undone.",
+                """
+                Verifies a second factor for this token: valid for 12 hours, and for 5 minutes for actions that cannot \
+                be undone.
+                """,
                 body: Content(.shownFactor),
                 .done,
                 or: [.factorRefused]
@@ -214,10 +221,10 @@ extension Schema {
         "name": .operatorName,
         "role": .operatorRole,
         "purpose": .tokenPurpose,
-        "machine": .boolean.described("Whether a program has the token."),
+        "machine": .boolean.described("Whether it is a program's token."),
         "secondFactor": .object([
             "enrolled": .boolean.described("Whether the operator has a second factor."),
-            "shownSecondsAgo": .long.nullable.described("Since one was shown with this token."),
+            "shownSecondsAgo": .long.nullable.described("When a second factor was last used with this token."),
         ]),
     ]).named("Caller")
 
@@ -241,10 +248,10 @@ extension Schema {
 
     static let newFactor = Schema.object(
         ["kind": .ownFactorKind],
-        optional: ["label": .string.notEmpty.nullable.described("What its person calls it; 200 bytes at most.")]
+        optional: ["label": .string.notEmpty.nullable.described("The operator's name for it, at most 200 bytes.")]
     ).named("NewFactor")
 
-    static let begunFactor = Schema.object(
+    static let pendingEnrolment = Schema.object(
         [
             "id": .string.described("The factor's id until it is confirmed."),
             "kind": .ownFactorKind,
@@ -253,24 +260,24 @@ extension Schema {
             "otpauth": .string.described("The address for an authenticator app."),
             "qr": .string.described("The same as a picture, in SVG."),
             "publicKey": .anyObject.described("PublicKeyCredentialCreationOptionsJSON of a passkey."),
-            "recoveryCodes": .strings.described("Shown this once."),
+            "recoveryCodes": .strings.described("Shown only once."),
             "expires": .moment,
         ]
-    ).named("BegunFactor")
+    ).named("PendingEnrolment")
 
     static let factorResponse = Schema.object(optional: [
         "code": .string,
-        "credential": .anyObject.described("RegistrationResponseJSON, as the browser gave it."),
+        "credential": .anyObject.described("RegistrationResponseJSON, as the browser returned it."),
     ]).described("One of the two.").named("FactorResponse")
 
     static let enrolledFactor = factor.without("hint", "codesLeft").adding(
         ["kind": .oneOf("totp", "passkey")],
-        optional: ["recoveryCodes": .strings.described("Of who had none; shown this once.")]
+        optional: ["recoveryCodes": .strings.described("For the first factor. Shown only once.")]
     ).named("EnrolledFactor")
 
     static let askedFactor = Schema.object(
         [
-            "pending": .string.described("Comes back with what is shown, by the same token, once."),
+            "pending": .string.described("Send it back with the factor and the same token. Single-use."),
             "factors": .array(
                 of: .object([
                     "id": .uuid,
@@ -286,9 +293,9 @@ extension Schema {
     static let shownFactor = Schema.object(
         ["pending": .string],
         optional: [
-            "factorId": .string.described("Of which factor the code is."),
+            "factorId": .string.described("The factor of the code."),
             "code": .string,
-            "credential": .anyObject.described("AuthenticationResponseJSON, as the browser gave it."),
+            "credential": .anyObject.described("AuthenticationResponseJSON, as the browser returned it."),
         ]
-    ).described("With a code or a credential, one of the two.").named("ShownFactor")
+    ).described("With either a code or a credential.").named("ShownFactor")
 }

@@ -12,7 +12,7 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "listProperties",
-                "Properties in the order of their columns, built-in ones among them.",
+                "Lists properties in the order of their columns, with built-in ones.",
                 .list(of: .property, "All properties.")
             )
         ) { call in
@@ -24,7 +24,7 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "declareProperty",
-                "Declares a property: adds the typed column.",
+                "Declares a property, and adds its column.",
                 parameters: [.ifMatch],
                 body: Content(.newProperty, examples: ["date": #"{"name": "birthday", "type": "DATE"}"#]),
                 .created(.property, "The property."),
@@ -54,7 +54,7 @@ extension AdministrationRoute {
             Operation(
                 "changeProperty",
                 "Changes name, type (to a wider one), required, clientMappable, visibleTo and indexed.",
-                more: "A mapping that writes the property follows its name.",
+                more: "Mappings that write the property are updated to a new name.",
                 parameters: [.ifMatch],
                 body: Content(.propertyPatch, examples: ["required": #"{"required": true}"#]),
                 .resource(.property, "The property after the change."),
@@ -80,7 +80,7 @@ extension AdministrationRoute {
             losing: "the property with the values of all users",
             Operation(
                 "removeProperty",
-                "Drops a property with all its values.",
+                "Deletes a property with all its values.",
                 parameters: [.ifMatch],
                 .done,
                 or: [.conflict]
@@ -104,18 +104,15 @@ extension Schema {
 
     static let propertyIndex = Schema.object(
         ["state": .oneOf("building", "ready")],
-        optional: ["problem": .string.described("What stood in the way when it was built last; it is tried again.")]
-    ).described("How far the index of an indexed property is; changes by itself.").named("PropertyIndex")
+        optional: ["problem": .string.described("The error of the last build. The service retries.")]
+    ).described("The progress of the index of an indexed property.").named("PropertyIndex")
 
     static let slowSearches = Schema.object([
         "count": .integer.from(1),
         "slowestMilliseconds": .integer.from(0),
         "last": .integer.described("Milliseconds since 1970."),
     ]).described(
-        """
-        Searches of the last 30 days that took long and that an index of the property would have served; changes by \
-        itself.
-        """
+        "Slow searches of the last 30 days that an index of the property would speed up."
     ).named("SlowSearches")
 
     static let newProperty = Schema.object(["name": .propertyName])
@@ -125,6 +122,6 @@ extension Schema {
             return Property(member.name, type, isRequired: member.isRequired)
         }.named("NewProperty")
 
-    static let propertyPatch = newProperty.patch.described("A member that is `null` returns to its default.")
+    static let propertyPatch = newProperty.patch.described("`null` resets a member to its default.")
         .named("PropertyPatch")
 }

@@ -14,7 +14,7 @@ extension AdministrationRoute {
                 .viewer,
                 Operation(
                     "readProvider",
-                    "Login with a provider: settings, apps, and whether their secrets are set.",
+                    "Reads the settings and apps of a provider, and whether their secrets are set.",
                     .resource(.provider, "The settings.")
                 )
             ) { call in
@@ -27,12 +27,9 @@ extension AdministrationRoute {
                 factor: .within5Minutes,
                 Operation(
                     "putProvider",
-                    "Makes the settings what the document says.",
+                    "Replaces the settings of a provider.",
                     more:
-                        """
-                        A secret is a text. Where it is left out, `null`, or given as it was read, the stored one \
-                        stays.
-                        """,
+                        "A secret is a text. If it is absent, `null`, or as it was read, the stored one is kept.",
                     parameters: [.ifMatch],
                     body: Content(
                         .providerDocument,
@@ -62,8 +59,8 @@ extension AdministrationRoute {
                 factor: .within5Minutes,
                 Operation(
                     "changeProvider",
-                    "Changes some settings.",
-                    more: "`apps` is replaced as a whole, secrets as in the PUT.",
+                    "Changes settings of a provider.",
+                    more: "`apps` is replaced as a whole. Secrets are treated as in PUT.",
                     parameters: [.ifMatch],
                     body: Content(.providerPatch, examples: ["off": #"{"enabled": false}"#]),
                     .resource(.provider, "The settings after the change."),
@@ -88,7 +85,7 @@ extension AdministrationRoute {
                 losing: "the apps at the provider and their secrets",
                 Operation(
                     "removeProvider",
-                    "Removes the provider with its apps and secrets.",
+                    "Deletes the provider with its apps and secrets.",
                     parameters: [.ifMatch],
                     .done,
                     or: [.conflict]
@@ -108,8 +105,8 @@ extension AdministrationRoute {
                 .editor,
                 Operation(
                     "checkProvider",
-                    "Checks app ids and secrets against the provider.",
-                    .value(.providerCheck, "What Graph says of each app."),
+                    "Checks app ids and secrets with the provider.",
+                    .value(.providerCheck, "The result for each app."),
                     or: [.timeout]
                 )
             ) { call in
@@ -131,14 +128,14 @@ extension Schema {
                 ],
                 optional: [
                     "name": .string,
-                    "problem": .string.described("What is wrong and what to do."),
+                    "problem": .string.described("The problem and what to do."),
                     "reason": .reason,
                     "answeredVersion": .string.described("The Graph version that answered."),
                 ]
             )
         ),
         "problems": .strings.described(
-            "Entries of the mapping that read a field which the provider says it does not have: every login is refused."
+            "Mapping entries that read a field which the provider does not have. Every login is refused."
         ),
         "warnings": .strings,
     ]).named("FacebookCheck")
@@ -151,13 +148,13 @@ extension Schema {
                     "ok": .boolean,
                 ],
                 optional: [
-                    "problem": .string.described("What is wrong and what to do."),
+                    "problem": .string.described("The problem and what to do."),
                     "reason": .reason,
                 ]
             )
         ),
         "problems": .strings.described(
-            "Entries of the mapping that read a field which the provider says it does not have: every login is refused."
+            "Mapping entries that read a field which the provider does not have. Every login is refused."
         ),
         "warnings": .strings,
     ]).named("TwitterCheck")

@@ -14,7 +14,7 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "readSecrets",
-                "Under which master keys secrets are stored.",
+                "Counts the secrets by the master key that encrypts them.",
                 .value(.secrets, "Master keys by their ids.")
             )
         ) { call in
@@ -24,7 +24,11 @@ extension AdministrationRoute {
             .get,
             "token-keys",
             .viewer,
-            Operation("listTokenKeys", "The keys of signed tokens, the newest first.", .value(.tokenKeys, "The keys."))
+            Operation(
+                "listTokenKeys",
+                "Lists the keys of signed tokens, newest first.",
+                .value(.tokenKeys, "The keys.")
+            )
         ) { call in
             .value(try await call.administration.tokenKeys.list())
         },
@@ -35,7 +39,7 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "rotateTokenKeys",
-                "Makes new keys of signed tokens, which sign when they are known everywhere.",
+                "Creates new keys of signed tokens, which sign once they are published everywhere.",
                 body: Content(
                     .tokenKeyRotation,
                     examples: ["overlap": "{}"]
@@ -48,18 +52,16 @@ extension AdministrationRoute {
         ) { call in
             .value(try await call.administration.tokenKeys.rotate(call.document(), by: call.actor))
         },
-        // A separate route checks providers: a page that refreshes every minute would exhaust their rate limits.
+        // Another route checks providers. A page that is refreshed every minute would exhaust the providers' rate
+        // limits.
         .init(
             .get,
             "doctor",
             .viewer,
             Operation(
                 "examine",
-                """
-                Whether all is well with what the service stands on, and what to do where it is not; no provider is \
-                asked.
-                """,
-                .value(.findings, "What was found, what is well included.")
+                "Checks the service and what it depends on, without asking providers.",
+                .value(.findings, "The findings, including passed checks.")
             )
         ) { call in
             .value(Doctor.document(try await call.administration.doctor.examine(askingProviders: false)))
@@ -71,10 +73,10 @@ extension AdministrationRoute {
             Operation(
                 "getInstance",
                 """
-                How long the parts of logins and the calls of providers took at this instance of late, and which apps \
-                it does not ask.
+                Reads recent latencies of this instance, for stages of logins and requests to providers, and its \
+                paused apps.
                 """,
-                .value(.instance, "What this instance has counted.")
+                .value(.instance, "The figures of this instance.")
             )
         ) { call in
             .value(call.administration.instance())
@@ -86,8 +88,8 @@ extension AdministrationRoute {
             query: .page,
             Operation(
                 "showBackground",
-                "How the work in the background goes on this instance, and what is due of which application.",
-                .value(.background, "The work.")
+                "Reads the state of the background work on this instance, and due work of the applications.",
+                .value(.background, "The background work.")
             )
         ) { call in
             .value(try await call.administration.background.show(call.page))
@@ -98,7 +100,7 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "listMails",
-                "Which mails to people there are, and in which languages.",
+                "Lists the mail templates and their languages.",
                 .value(.mails, "The mails.")
             )
         ) { call in
@@ -110,13 +112,13 @@ extension AdministrationRoute {
             .owner,
             Operation(
                 "testMail",
-                "Sends a test now, and says what the mail server answered.",
-                more: "The mail `test`, past the queue. That a server has taken it does not mean that it arrives.",
+                "Sends a test mail, and returns the response of the mail server.",
+                more: "The mail `test`, without the queue. An accepted mail may still not arrive.",
                 body: Content(
                     .mailTest,
                     examples: ["german": #"{"to": "ann@example.com", "locale": "de"}"#]
                 ),
-                .value(.mailOutcome, "What became of it.")
+                .value(.mailOutcome, "The result.")
             )
         ) { call in
             .value(try await call.administration.mails.sendTest(call.document(), by: call.actor))
@@ -126,7 +128,7 @@ extension AdministrationRoute {
             "mails/{template}",
             .viewer,
             query: [.mailLanguage],
-            Operation("readMail", "What a mail says, to somebody who is made up.", .value(.exampleMail, "The mail."))
+            Operation("readMail", "Renders a mail with example data.", .value(.exampleMail, "The mail."))
         ) { call in
             .value(try call.administration.mails.example(of: call["template"], language: call.query[.mailLanguage]))
         },
@@ -134,7 +136,7 @@ extension AdministrationRoute {
             .get,
             "log-level",
             .viewer,
-            Operation("getLogLevel", "The level of this instance's log.", .value(.logLevel, "The level."))
+            Operation("getLogLevel", "Reads the log level of this instance.", .value(.logLevel, "The level."))
         ) { call in
             .value(call.administration.logLevel.show())
         },
@@ -144,7 +146,7 @@ extension AdministrationRoute {
             .owner,
             Operation(
                 "setLogLevel",
-                "Writes another level of this instance's log for a while.",
+                "Changes the log level of this instance for a while.",
                 body: Content(
                     .logLevelChange,
                     examples: ["debug": #"{"level": "debug", "seconds": 300}"#]
@@ -173,7 +175,7 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "readApplicationSchema",
-                "The JSON Schema of application documents: every setting with its meaning and its default.",
+                "Reads the JSON Schema of application documents, with meanings and defaults.",
                 .value(.jsonSchema, "The schema.")
             )
         ) { call in
@@ -187,7 +189,7 @@ extension Parameter {
         "language",
         in: .query,
         .string,
-        "Its code, such as `de`; the usual language where there are no templates in it."
+        "The code, such as `de`. Without templates in it, the default language."
     )
 }
 
@@ -199,13 +201,13 @@ extension Schema {
             of: .object([
                 "keyId": .string,
                 "count": .integer.described("App secrets, and verify tokens of webhooks."),
-                "tokens": .integer.described("Kept tokens of identities."),
-                "passwords": .integer.described("Hashes of passwords."),
-                "factors": .integer.described("What is secret of second factors."),
+                "tokens": .integer.described("Stored provider tokens of identities."),
+                "passwords": .integer.described("Password hashes."),
+                "factors": .integer.described("Secrets of second factors."),
                 "tokenKeys": .integer.described("Keys of signed tokens."),
-                "banKeys": .integer.described("1 where the key of bans is, else 0."),
+                "banKeys": .integer.described("1 if it encrypts the key of bans, otherwise 0."),
                 "passing": .integer.described(
-                    "Mails that wait to be sent, and login codes that wait to be exchanged, which are over in a minute."
+                    "Queued mails, and unused login codes, which expire in a minute."
                 ),
                 "known": .boolean,
             ])
@@ -217,13 +219,13 @@ extension Schema {
             of: .object([
                 "id": .string,
                 "application": .string.nullable.described(
-                    "Null for a key of an earlier version, which had one for all."
+                    "null for a key of an earlier version, which had one key for all applications."
                 ),
                 "created": .moment,
                 "retired": .moment.nullable,
                 "signs": .boolean,
                 "published": .boolean,
-                "keyId": .string.described("The master key that it is stored under."),
+                "keyId": .string.described("The master key that encrypts it."),
             ])
         )
     ]).named("TokenKeys")
@@ -250,7 +252,7 @@ extension Schema {
                     "text": .string,
                 ],
                 optional: [
-                    "name": .string.described("Of what: an application, a table, a key."),
+                    "name": .string.described("The name of the subject: an application, a table, a key."),
                     "advice": .string.described("What to do."),
                 ]
             )
@@ -258,14 +260,17 @@ extension Schema {
     ]).named("Findings")
 
     static let severity = Schema.oneOf("ok", "warning", "error").described(
-        "error keeps somebody from logging in or may lose data; warning should be changed."
+        "error: users cannot log in, or data may be lost. warning: should be changed."
     ).named("Severity")
 
     static let instance = Schema.object([
         "version": .string,
         "started": .moment,
         "since": .long.described(
-            "Since when stages and calls are counted, in milliseconds since 1970 UTC: the start, or about an hour ago."
+            """
+            The start of the counted time, in milliseconds since 1970 UTC: the start of the instance, or about an hour \
+            ago.
+            """
         ),
         "stages": .array(
             of: .object([
@@ -276,64 +281,64 @@ extension Schema {
         ),
         "calls": .array(
             of: .object([
-                "provider": .string.described("The kind of provider."),
+                "provider": .string.described("The provider kind."),
                 "call": .string,
                 "answered": .long,
-                "unanswered": .dictionary(of: .long).described("How many were not answered, by how they ended."),
-                "milliseconds": .milliseconds.nullable.described("Of those that were answered."),
+                "unanswered": .dictionary(of: .long).described("Requests without a response, by outcome."),
+                "milliseconds": .milliseconds.nullable.described("Of requests with a response."),
             ])
         ),
         "apps": .array(
             of: .object([
-                "provider": .string.described("The kind of provider."),
+                "provider": .string.described("The provider kind."),
                 "application": .string,
                 "app": .string,
-                "shutOut": .boolean.described("Whether logins by it are refused here for now."),
+                "shutOut": .boolean.described("Whether this instance refuses logins with it for now."),
                 "allowances": .dictionary(of: .long).described(
-                    "Percent of an hour's allowance that is used, as the provider last said."
+                    "Percent of the hourly rate limit that is used, as the provider last reported."
                 ),
             ])
-        ).described("At most 100, the worst first."),
+        ).described("At most 100, worst first."),
     ]).named("Instance")
 
     static let milliseconds = Schema.object([
         "p50": .number,
         "p95": .number,
         "p99": .number,
-    ]).described("What a half, 95 % and 99 % took at most, as the buckets of a histogram tell.").named("Milliseconds")
+    ]).described("The median, 95th and 99th percentile, from the buckets of a histogram.").named("Milliseconds")
 
     static let background = Schema.object([
         "instance": .object([
             "lastRound": .moment.nullable,
-            "hindered": .object([
+            "blocked": .object([
                 "at": .long,
                 "reasons": .dictionary(of: .integer),
                 "cause": .string.nullable,
-            ]).nullable.described("The last round in which something stood in the way."),
-        ]).nullable.described("Of the instance that answers; null where it does nothing in the background."),
+            ]).nullable.described("The last run with an error."),
+        ]).nullable.described("Of this instance. null if it does no background work."),
         "items": .array(
             of: .object(
                 ["application": .string],
                 optional: [
-                    "checks": .integer.described("Kept tokens whose check is due."),
+                    "checks": .integer.described("Stored tokens with a due check."),
                     "erasures": .integer,
-                    "hinderedErasures": .integer,
-                    "mails": .integer.described("On their way."),
+                    "blockedErasures": .integer,
+                    "mails": .integer.described("Queued."),
                     "postponedMails": .integer.described(
-                        "Of those that are counted, the ones that were tried in vain so far."
+                        "Of the counted ones, those with failed attempts."
                     ),
                     "problem": .string.described(
-                        "In place of the counts where the application's own database is away."
+                        "Instead of the counts, if the application's own database is not reachable."
                     ),
                 ]
-            ).described("Each is counted up to 1,000.")
+            ).described("Each count stops at 1,000.")
         ),
         "next": .string.nullable,
     ]).named("Background")
 
     static let mails = Schema.object([
-        "sends": .boolean.described("Whether this service sends mails at all."),
-        "languages": .strings.described("Those in which every mail is written."),
+        "sends": .boolean.described("Whether this service can send mails."),
+        "languages": .strings.described("The languages with all templates."),
         "templates": .strings,
     ]).named("Mails")
 
@@ -347,15 +352,15 @@ extension Schema {
 
     static let mailOutcome = Schema.object([
         "outcome": .oneOf("accepted", "postponed", "refused", "uncertain"),
-        "problem": .string.nullable.described("What went wrong."),
-        "answer": .string.nullable.described("What the mail server has said."),
+        "problem": .string.nullable.described("The error."),
+        "answer": .string.nullable.described("The response of the mail server."),
     ]).named("MailOutcome")
 
     static let logLevel = Schema.object([
         "level": .level,
         "configured": .level,
         "until": .integer.nullable.described(
-            "Unix milliseconds at which the configured level is back; null while it is in force."
+            "When the configured level is restored, in milliseconds since 1970 UTC. null if it is in force."
         ),
     ]).named("LogLevel")
 
@@ -363,9 +368,9 @@ extension Schema {
 
     static let tokenKeyRotation = Schema.object(optional: [
         "application": .string.nullable.described(
-            "Whose key; without it, that of each application that gives out signed tokens or has one."
+            "The application of the key. By default, each application that issues signed tokens or has a key."
         ),
-        "atOnce": .boolean.described("Removes all former keys; tokens of theirs count no more."),
+        "atOnce": .boolean.described("Whether to remove all former keys. Their tokens are no longer valid."),
     ])
 
     static let rotatedTokenKeys = Schema.object([
@@ -381,7 +386,7 @@ extension Schema {
 
     static let mailTest = Schema.object(
         ["to": .string.described("An e-mail address.")],
-        optional: ["locale": .string.described("What they speak, such as de or de_AT.")]
+        optional: ["locale": .string.described("The language, such as de or de_AT.")]
     )
 
     static let logLevelChange = Schema.object(

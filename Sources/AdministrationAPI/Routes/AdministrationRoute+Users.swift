@@ -17,7 +17,7 @@ extension AdministrationRoute {
             ] + .page,
             Operation(
                 "findUsers",
-                "Users that fit all criteria, in the order of their ids; without criteria all of them.",
+                "Lists the users that match all criteria, in the order of their ids. Without criteria, all users.",
                 .page(of: .user, "A page of users.")
             )
         ) { call in
@@ -31,7 +31,11 @@ extension AdministrationRoute {
             switch (call.query[.findProperty], call.query[.findValue]) {
             case (nil, nil): break
             case (let name?, let value?): search.property = (name, value)
-            default: throw Failure(.malformedRequest, "property and value go together: the name, and what it must be.")
+            default:
+                throw Failure(
+                    .malformedRequest,
+                    "property and value must be given together: the name and the value."
+                )
             }
             return .page(
                 try await call.administration.users.list(
@@ -48,11 +52,11 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "createUser",
-                "Makes a user, also where the application takes no new users otherwise.",
+                "Creates a user, even if the application is closed to new users.",
                 more:
                     """
-                    What the user's record may hold is the rule of registrations. Roles take the role owner and a \
-                    second factor that was shown within five minutes.
+                    The rules of registrations apply to the record. Assigning roles needs the role owner and a second \
+                    factor within five minutes.
                     """,
                 body: Content(
                     .newUser,
@@ -60,7 +64,7 @@ extension AdministrationRoute {
                         "link": #"{"user": {"email": "ann@example.com", "name": "Ann"}, "mail": "passwordReset"}"#
                     ]
                 ),
-                .created(.person, "The user."),
+                .created(.stored, "The user."),
                 or: [.conflict, .unprocessable]
             )
         ) { call in
@@ -76,8 +80,8 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "readUser",
-                "A user with identities, password login, roles, sessions and second factors.",
-                .resource(.person, "The user.")
+                "Reads a user with identities, password login, roles, sessions and second factors.",
+                .resource(.stored, "The user.")
             )
         ) { call in
             .resource(
@@ -90,10 +94,10 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "changeUser",
-                "Disables or enables a user; disabling ends all sessions.",
+                "Disables or enables a user. Disabling revokes all sessions.",
                 parameters: [.ifMatch],
                 body: Content(.userPatch, examples: ["disable": #"{"user": {"userStatus": "DISABLED"}}"#]),
-                .resource(.person, "The user after the change."),
+                .resource(.stored, "The user after the change."),
                 or: [.conflict]
             )
         ) { call in
@@ -115,7 +119,7 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "eraseUser",
-                "Removes a user with identities and sessions.",
+                "Erases a user with identities and sessions.",
                 parameters: [.ifMatch],
                 .done,
                 or: [.conflict, .unprocessable]
@@ -136,13 +140,13 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "refreshUser",
-                "Reads a user's profile at Facebook again and writes it by the stored mapping.",
+                "Reads a user's profile at Facebook again, and applies the stored mapping.",
                 more:
                     """
-                    Asks with the access tokens that are kept of the user's identities; 409 without one. An identity \
-                    whose token Facebook has withdrawn is marked as revoked.
+                    Uses the stored access tokens of the user's identities. Without one, 409. If Facebook has revoked \
+                    a token, its identity is marked as revoked.
                     """,
-                .resource(.person, "The user after it."),
+                .resource(.stored, "The user after the change."),
                 or: [.conflict, .unprocessable, .timeout]
             )
         ) { call in
@@ -160,7 +164,7 @@ extension AdministrationRoute {
             .viewer,
             Operation(
                 "readUserProperties",
-                "The properties of a user that operators may write, by their names.",
+                "Reads the properties of a user that operators may write, by name.",
                 .resource(.userProperties, "The properties.")
             )
         ) { call in
@@ -178,15 +182,15 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "changeUserProperties",
-                "Writes properties of a user; null takes a value away.",
+                "Writes properties of a user. null removes a value.",
                 more:
                     """
-                    Guarded by a version of their own, which a login that writes another value changes as well. The \
-                    address and what people log in by are not among them.
+                    They have their own ETag, which also changes when a login writes other values. The e-mail address \
+                    and the login name are not included.
                     """,
                 parameters: [.ifMatch],
                 body: Content(.userProperties, examples: ["move": #"{"city": "Bern"}"#]),
-                .resource(.userProperties, "All of them after the change."),
+                .resource(.userProperties, "All properties after the change."),
                 or: [.conflict, .unprocessable]
             )
         ) { call in
@@ -205,7 +209,7 @@ extension AdministrationRoute {
             user + "/roles/{role}",
             .owner,
             factor: .within5Minutes,
-            Operation("giveUserRole", "Gives a user a role; one that is there already stays.", .done, or: [.conflict])
+            Operation("giveUserRole", "Assigns a role to a user. An existing role is kept.", .done, or: [.conflict])
         ) { call in
             try await setRole(isGiven: true, call)
         },
@@ -216,7 +220,7 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "takeUserRole",
-                "Takes a role from a user; one that is not there stays away.",
+                "Removes a role from a user. A missing role is not an error.",
                 .done,
                 or: [.conflict]
             )
@@ -229,8 +233,8 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "mailUser",
-                "Sends a user the link that sets another password, or the one that confirms the address.",
-                more: "To the address that is stored, as if the user had asked for it, and counted like it.",
+                "Mails a user the link to set a new password or to confirm the address.",
+                more: "Sent to the stored address, with the limits of a request of the user.",
                 body: Content(.userMail, examples: ["reset": #"{"mail": "passwordReset"}"#]),
                 .done,
                 or: [.conflict]
@@ -250,8 +254,8 @@ extension AdministrationRoute {
             .editor,
             Operation(
                 "exportUser",
-                "Everything that is stored of a person.",
-                .value(.personExport, "The user, what mappings wrote, sessions, and entries of the audit log.")
+                "Exports all data of a user.",
+                .value(.personExport, "The user, values written by mappings, sessions, and audit log entries.")
             )
         ) { call in
             .value(
@@ -262,7 +266,7 @@ extension AdministrationRoute {
             .delete,
             user + "/sessions",
             .editor,
-            Operation("endSessions", "Ends all sessions of a user.", parameters: [.ifMatch], .done)
+            Operation("endSessions", "Revokes all sessions of a user.", parameters: [.ifMatch], .done)
         ) { call in
             try await endSessions(nil, call)
         },
@@ -270,7 +274,7 @@ extension AdministrationRoute {
             .delete,
             user + "/sessions/{sessionId}",
             .editor,
-            Operation("endSession", "Ends one session.", parameters: [.ifMatch], .done)
+            Operation("endSession", "Revokes one session.", parameters: [.ifMatch], .done)
         ) { call in
             try await endSessions(call["sessionId"], call)
         },
@@ -282,7 +286,7 @@ extension AdministrationRoute {
             losing: "all second factors of the user",
             Operation(
                 "removeFactors",
-                "Takes all second factors from a user, who is told by mail.",
+                "Removes all second factors of a user. The user is notified by mail.",
                 parameters: [.ifMatch],
                 .done,
                 or: [.conflict]
@@ -297,7 +301,7 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "removeFactor",
-                "Takes a second factor from a user, who is told by mail; also the last one.",
+                "Removes a second factor of a user, even the last one. The user is notified by mail.",
                 parameters: [.ifMatch],
                 .done,
                 or: [.conflict]
@@ -312,7 +316,7 @@ extension AdministrationRoute {
             factor: .within5Minutes,
             Operation(
                 "unlinkIdentity",
-                "Takes an identity away from a user, with the sessions that it opened; not the only login method.",
+                "Unlinks an identity from a user, and revokes its sessions. Not for the only login method.",
                 parameters: [.ifMatch],
                 .done,
                 or: [.conflict]
@@ -382,21 +386,26 @@ extension Parameter {
         "subject",
         in: .query,
         .subject,
-        "The provider's id of the person, by any app."
+        "The user's id at the provider, for any app."
     )
-    static let findEmail = Parameter("email", in: .query, .string.length(1...1000), "The e-mail address, in any case.")
+    static let findEmail = Parameter(
+        "email",
+        in: .query,
+        .string.length(1...1000),
+        "The e-mail address, in upper or lower case."
+    )
     static let findName = Parameter(
         "name",
         in: .query,
         .string.length(1...1000),
-        "The name or a part of it, in any case."
+        "The name or a part of it, in upper or lower case."
     )
     static let findStatus = Parameter(
         "status",
         in: .query,
         .userStatus,
         """
-        What users are: those who may log in, those who may not, those who have to confirm their address first, and \
+        The status of users: those who can log in, those who cannot, those who must confirm their address first, and \
         guests.
         """
     )
@@ -404,13 +413,13 @@ extension Parameter {
         "provider",
         in: .query,
         .providerName,
-        "A login method that users have: the name of a provider, `password` or `passkey`."
+        "A login method of users: the name of a provider, `password` or `passkey`."
     )
     static let findProperty = Parameter(
         "property",
         in: .query,
         .propertyName,
-        "The name of a declared property; goes with `value`."
+        "The name of a declared property. Needs `value`."
     )
     static let findValue = Parameter("value", in: .query, .string.length(1...1000), "The property's value as text.")
 }
@@ -432,76 +441,70 @@ extension Schema {
         "email": .string.nullable,
         "name": .string.nullable,
         "emailVerified": .boolean,
-    ]).open.described("The application's declared properties follow as further members; what has no value is null.")
+    ]).open.described("The application's declared properties follow as further members. null: no value.")
         .named("User")
 
     static let userPatch = Schema.object(optional: [
         "user": .userStatusPatch,
         "userStatus": .oneOf("ENABLED", "DISABLED"),
-    ]).described("The status in `user`, as it is read, or by itself.").named("UserPatch")
+    ]).described("The status, in `user` as it is read, or alone.").named("UserPatch")
 
     static let userStatusPatch = Schema.object(["userStatus": .oneOf("ENABLED", "DISABLED")]).named("UserStatusPatch")
 
     static let newUser = Schema.object(
         [
             "user": .object(optional: ["userStatus": .oneOf("ENABLED", "DISABLED", "EMAIL_CONFIRMATION_PENDING")]).open
-                .described("Properties by their names, each as a client would give it, and userStatus.")
+                .described("Properties by name, as a client writes them, and userStatus.")
         ],
         optional: [
             "password": .string.nullable,
             "mail": .oneOf("passwordReset").nullable.described(
-                "In place of a password: mails the address a link under which one is chosen."
+                "Instead of a password: mails a link to choose one."
             ),
-            "roles": .strings.nullable.described("Of the application's."),
+            "roles": .strings.nullable.described("Roles of the application."),
         ]
     ).named("NewUser")
 
     static let userMail = Schema.object(["mail": .oneOf("passwordReset", "emailConfirmation")]).named("UserMail")
 
     static let userProperties = Schema.anyObject.open.described(
-        "Values by the names of properties, each of its type; null for none."
+        "Values by property name, each of its type. null: no value."
     ).named("UserProperties")
 
     static let identity = Schema.object([
         "provider": .string,
         "appId": .string.described(
-            "`global` where the provider knows a person by one subject in all apps, as Twitter does."
+            "`global` for a provider with one subject per user for all apps, such as Twitter."
         ),
         "subject": .string,
         "created": .moment,
         "lastUsed": .moment,
         "grantedScopes": .strings,
         "declinedScopes": .strings.described(
-            "What the person declined when the dialog asked last, or took back since."
+            "The permissions that the user declined at the last dialog or has revoked since."
         ),
         "dataAccessExpires": .moment.nullable,
         "revoked": .moment.nullable.described(
             """
-            When our access ended, as Facebook tells it, or when a check found out; null while it has not. A login \
+            When the access was revoked, as reported by Facebook or found by a check. null: not revoked. A login \
             clears it.
             """
         ),
         "revokedBy": .string.nullable.described(
-            "How we heard of it: deauthorize, webhook, or a check of the kept token."
+            "The source of the revocation: deauthorize, webhook, or a check of the stored token."
         ),
-        "tokenKept": .boolean.described("Whether a provider token is kept; the token itself is never shown."),
+        "tokenKept": .boolean.described("Whether a provider token is stored. The token itself is never shown."),
         "tokenExpires": .moment.nullable,
-        "checked": .moment.nullable.described("When the kept token was verified with Facebook last."),
+        "checked": .moment.nullable.described("When the stored token was last verified with Facebook."),
     ]).named("Identity")
 
     static let session = Schema.object([
         "id": .string,
         "source": .string.nullable.described(
-            """
-            From which address it was opened; null where the log of logins does not tell, and for a login by a server \
-            of the application's.
-            """
+            "The address from which it was opened. null if the login log does not have it, and for logins by a server."
         ),
         "userAgent": .string.nullable.described(
-            """
-            With what it was opened: the header User-Agent, at most 200 bytes; null where the log of logins does not \
-            tell.
-            """
+            "The header User-Agent of the login, at most 200 bytes. null if the login log does not have it."
         ),
         "created": .moment,
         "lastSeen": .moment,
@@ -511,38 +514,44 @@ extension Schema {
     static let passwordLogin = Schema.object([
         "login": .string.described("The e-mail address in lower case."),
         "changed": .moment.described("When the password was chosen, milliseconds since 1970 UTC."),
-    ]).nullable.described("What the user logs in with by password; null without one.").named("PasswordLogin")
+    ]).nullable.described("The login name. null without a password.").named("PasswordLogin")
 
     static let givenRoles = Schema.strings.described(
-        "The roles that the user was given; those that follow from what a user is are not among them."
+        "The assigned roles of the user, without system roles."
     ).named("GivenRoles")
 
     static let factor = Schema.object(
         [
             "id": .uuid,
             "kind": .cases(of: FactorKind.self),
-            "label": .string.nullable.described("What its person calls it."),
+            "label": .string.nullable.described("The user's name for it."),
             "created": .moment,
             "lastUsed": .moment.nullable,
         ],
         optional: [
-            "hint": .string.described("So much of the address or number that codes are sent to."),
+            "hint": .string.described("The masked address or number that gets codes."),
             "codesLeft": .integer.described("Of recovery codes."),
         ]
     ).named("Factor")
 
-    static let person = Schema.object([
+    static let stored = Schema.object([
         "user": .user,
         "identities": .array(of: .identity),
         "password": .passwordLogin,
         "roles": .givenRoles,
         "sessions": .array(of: .session),
         "factors": .array(of: .factor),
-    ]).named("Person")
+    ]).named("UserDetails")
 
-    static let personExport = person.adding([
-        "identities": .array(of: identity.adding(["written": .anyObject.described("What mappings wrote last.")])),
+    static let personExport = stored.adding([
+        "identities": .array(
+            of: identity.adding([
+                "written": .anyObject.described(
+                    "The values that mappings last wrote."
+                )
+            ])
+        ),
         "invitations": .array(of: .invitation),
         "audit": .array(of: .auditEntry),
-    ]).named("PersonExport")
+    ]).named("UserExport")
 }

@@ -2,34 +2,39 @@ import Description
 import Domain
 import Encodings
 
-/// A checked query of the users collection, as client SDKs send it (docs/protocols/backendless.md §3.5).
+/// A validated query of the users collection, as client SDKs send it (docs/protocols/backendless.md §3.5).
 ///
-/// Parameters that this service cannot honour are refused by name (decision D19).
+/// The service refuses each parameter that it does not support, and names the parameter in the error (decision D19).
 struct CollectionQuery {
     private(set) var users: UserQuery
     let projection: Projection
-    /// Whether the response has the roles of each user.
+    /// Whether the response contains the roles of each user.
     private(set) var loadsRoles = false
-    /// Whether the query has no `where`, `distinct`, `loadRoles` or positive `offset`, and so fits a single user.
+    /// Whether the query may also be sent for a single user: it has no `where`, `distinct`, `loadRoles` or positive
+    /// `offset`.
     private(set) var isAboutMembersAlone = true
 
     private static let defaultPage: Int64 = 10
-    private static let mostOfAPage: Int64 = 100
-    private static let mostOffset: Int64 = 1_000_000_000
-    private static let mostOrders = 8
+    private static let maxPerPage: Int64 = 100
+    private static let maxOffset: Int64 = 1_000_000_000
+    private static let maxOrders = 8
 
-    /// Parameters for functions of Backendless that a service of users does not have.
+    /// Parameters of Backendless for functions that this service does not have.
     ///
-    /// Empty values, which SDKs send (`""`, `[]`, 0, false, `null`), are ignored.
+    /// Empty values (`""`, `[]`, 0, false, `null`) are ignored, since SDKs send them.
     private static let outside: Set<String> = ["having", "groupBy", "loadRelations", "fileReferencePrefix"]
-    /// Depth and number of related records, which the Swift SDK sends in every query; users have no relations.
+    /// The depth and the number of related records.
+    ///
+    /// The Swift SDK sends both in every query, but users have no relations.
     private static let ofRelations: Set<String> = ["relationsDepth", "relationsPageSize"]
 
-    /// Reads the body of `find` or `count`; a request without a body counts as one with an empty object.
+    /// Reads the body of `find` or `count`.
+    ///
+    /// A request without a body counts as one with an empty object.
     ///
     /// - Parameters:
     ///   - body: The body, as received.
-    ///   - columns: The columns that the caller may see.
+    ///   - columns: The columns that the client may see.
     ///   - isCount: Whether the query asks only for the number of users.
     /// - Throws: `query_invalid`, `malformed_request`.
     init(body: JSONObject, columns: CollectionColumns, isCount: Bool = false) throws(Failure) {
@@ -45,7 +50,7 @@ struct CollectionQuery {
     /// - Throws: `query_invalid`, `malformed_request`.
     init(query: FormFields, columns: CollectionColumns, isCount: Bool = false) throws(Failure) {
         var parameters: [(name: String, texts: [String])] = []
-        // The JavaScript SDK ends the address with & when an app passes an empty query.
+        // If an app passes an empty query, the JavaScript SDK ends the address with `&`.
         for (name, value) in query.all where !(name.utf8.isEmpty && value.utf8.isEmpty) {
             if let index = parameters.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
                 parameters[index].texts.append(value)
@@ -75,9 +80,9 @@ struct CollectionQuery {
                 let text = try Self.one(texts, name)
                 users.filter = try WhereClause.read(text) { columns.column(named: $0) }
             case "pageSize" where !isCount:
-                users.limit = try Self.number(try Self.one(texts, name), name, 1...Self.mostOfAPage)
+                users.limit = try Self.number(try Self.one(texts, name), name, 1...Self.maxPerPage)
             case "offset" where !isCount:
-                users.offset = try Self.number(try Self.one(texts, name), name, 0...Self.mostOffset)
+                users.offset = try Self.number(try Self.one(texts, name), name, 0...Self.maxOffset)
                 // SDKs send an offset of 0 with every query.
                 if users.offset > 0 { isAboutMembersAlone = false }
             case "sortBy" where !isCount: users.order = try Self.orders(texts, columns)
@@ -91,21 +96,21 @@ struct CollectionQuery {
             case let name where Self.outside.contains(name):
                 throw Failure(
                     .malformedRequest,
-                    "\(name) cannot be honoured here: this service knows users, and no relations, groups or files."
+                    "\(name) is not supported: this service has users, but no relations, groups or files."
                 )
             default:
                 let known = Self.known.joined(separator: ", ")
                 let hint = NearestName.hint(for: name, among: Self.known)
-                throw Failure(.malformedRequest, "A parameter is not known here\(hint). Known are \(known).")
+                throw Failure(.malformedRequest, "A parameter is not known\(hint). Known parameters: \(known).")
             }
         }
         projection = try Projection(included: included, excluded: excluded, columns: columns)
         (users.unread, users.readsUndeclared) = columns.unread(by: projection)
-        // Whole user objects always differ from each other.
+        // Whole user objects always differ from each other, so `distinct` has no effect.
         if isDistinct, !projection.hasEverything { try makeDistinct(columns) }
     }
 
-    /// Collapses users whose requested members are all equal into one.
+    /// Makes the query return only one of several users whose requested members are all equal.
     private mutating func makeDistinct(_ columns: CollectionColumns) throws(Failure) {
         for (index, member) in projection.members.enumerated() where member != "___class" {
             guard let column = columns.column(named: member) else {
@@ -120,7 +125,9 @@ struct CollectionQuery {
 
     // MARK: Values
 
-    /// Returns the texts of a member, which is a text, a number, a Boolean, or a list of these.
+    /// Returns the texts of a parameter.
+    ///
+    /// Its value is a text, a number, a Boolean, or a list of these.
     private static func texts(of value: JSONValue) throws(Failure) -> [String] {
         var texts: [String] = []
         for value in value.array ?? [value] {
@@ -138,7 +145,7 @@ struct CollectionQuery {
     }
 
     private static func one(_ texts: [String], _ name: String) throws(Failure) -> String {
-        guard texts.count == 1 else { throw Failure(.malformedRequest, "\(name) must be there once.") }
+        guard texts.count == 1 else { throw Failure(.malformedRequest, "\(name) is repeated. Send it once.") }
         return texts[0]
     }
 
@@ -176,11 +183,11 @@ struct CollectionQuery {
 
     private static func saysNothing(_ text: String) -> Bool { ["", "0", "false"].contains(text) }
 
-    /// Reads a list of orders, separated by commas: `name`, `name asc` or `name desc`.
+    /// Parses a list of sort orders, separated by commas: `name`, `name asc` or `name desc`.
     private static func orders(_ texts: [String], _ columns: CollectionColumns) throws(Failure) -> [UserOrder] {
         let elements = list(texts)
-        guard elements.count <= mostOrders else {
-            throw Failure(.queryInvalid, "sortBy has at most \(mostOrders) properties.")
+        guard elements.count <= maxOrders else {
+            throw Failure(.queryInvalid, "sortBy has at most \(maxOrders) properties.")
         }
         var orders: [UserOrder] = []
         for (index, element) in elements.enumerated() {
@@ -200,7 +207,10 @@ struct CollectionQuery {
     static func refusal(_ name: String, at index: Int) -> Failure {
         Failure(
             .queryInvalid,
-            "Element \(index + 1) of \(name) cannot be used: a property that users have is expected\(name.hasPrefix("sortBy") ? ", with asc or desc behind it" : "").",
+            """
+            Element \(index + 1) of \(name) is not a property of \
+            users\(name.hasPrefix("sortBy") ? ", optionally followed by asc or desc" : "").
+            """,
             details: ["position": .integer(Int64(index))]
         )
     }

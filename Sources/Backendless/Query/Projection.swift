@@ -2,11 +2,11 @@ import Applications
 import Domain
 import Encodings
 
-/// The columns of the users collection that a caller may name and see.
+/// The columns of the users collection that the client may name and see.
 struct CollectionColumns {
     let viewer: Viewer
     private let properties: [Property]
-    /// Properties that the caller may not see.
+    /// The properties that the client may not see.
     private let hidden: [PropertyName]
     private let undeclared: [PropertyName]
 
@@ -17,9 +17,9 @@ struct CollectionColumns {
         undeclared = viewer == .other ? [] : loaded.undeclaredNames
     }
 
-    /// Returns whether user objects may have a member of a name, undeclared properties included.
+    /// Returns whether user objects may have a member of this name.
     ///
-    /// Undeclared properties have no column, so that a query cannot search by them.
+    /// Undeclared properties count, too. Undeclared properties have no column, so a query cannot search by them.
     func isMember(_ name: String) -> Bool {
         column(named: name) != nil || name == "___class" || undeclared.contains { $0.text.hasSameBytes(as: name) }
     }
@@ -33,7 +33,7 @@ struct CollectionColumns {
         )
     }
 
-    /// Returns the column of a name; nil when the name is unknown or hidden from the caller.
+    /// Returns the column of a name; nil if the name is unknown or the client may not see the column.
     func column(named name: String) -> UserColumn? {
         switch name {
         case "objectId", "ownerId": .objectID
@@ -48,18 +48,22 @@ struct CollectionColumns {
     }
 }
 
-/// The members of user objects that a response has, and their names there.
+/// The members of user objects that a response contains, with their names in the response.
 struct Projection {
     let viewer: Viewer
-    /// Whether a response has all members that the viewer may see, each under its own name.
+    /// Whether the response contains all members that the viewer may see, each under its own name.
     let hasEverything: Bool
-    /// The explicitly requested members, each with its name in the response.
+    /// The explicitly requested members.
+    ///
+    /// Each has a name in the response.
     private let included: [(member: String, name: String)]
     private let excluded: [String]
 
-    private static let most = 512
-    /// The most names of one member: a long value under hundreds of names would make a response of many megabytes.
-    private static let mostNames = 4
+    private static let max = 512
+    /// The maximum number of names for one member.
+    ///
+    /// A long value under hundreds of names would make a response of many megabytes.
+    private static let maxNames = 4
 
     private init(viewer: Viewer) {
         self.viewer = viewer
@@ -73,14 +77,14 @@ struct Projection {
     var members: [String] { included.map(\.member) }
 
     /// - Parameters:
-    ///   - included: Names of members, each with `as` and an alias behind it if the response shall have the alias; no
-    ///     name, or `*` among the names, means all members.
-    ///   - excluded: Names of members to leave out.
-    ///   - columns: The columns that the caller may name.
+    ///   - included: The names of the requested members, each optionally followed by `as` and an alias for the
+    ///     response. An empty list, or `*` among the names, requests all members.
+    ///   - excluded: The names of members to leave out.
+    ///   - columns: The columns that the client may name.
     /// - Throws: `query_invalid` with the position of an invalid name.
     init(included: [String], excluded: [String], columns: CollectionColumns) throws(Failure) {
-        guard included.count + excluded.count <= Self.most else {
-            throw Failure(.queryInvalid, "props and excludeProps have at most \(Self.most) names.")
+        guard included.count + excluded.count <= Self.max else {
+            throw Failure(.queryInvalid, "props and excludeProps have at most \(Self.max) names.")
         }
         hasEverything = included.isEmpty || included.contains("*")
         var members: [(member: String, name: String)] = []
@@ -91,13 +95,14 @@ struct Projection {
                 words.count == 1 || PropertyName(words[2]) != nil
             else { throw CollectionQuery.refusal("props", at: index) }
             let name = words.count == 3 ? words[2] : words[0]
-            // With all members included, each member has its own name, which no alias may then be.
+            // If all members are included, each has its own name in the response. So no alias may be the name of a
+            // member.
             guard !hasEverything || words.count == 3 && !columns.isMember(name) else {
                 guard name.hasSameBytes(as: words[0]) else { throw CollectionQuery.refusal("props", at: index) }
                 continue
             }
             guard !members.contains(where: { $0.name.hasSameBytes(as: name) }) else { continue }
-            guard members.count(where: { $0.member.hasSameBytes(as: words[0]) }) < Self.mostNames else {
+            guard members.count(where: { $0.member.hasSameBytes(as: words[0]) }) < Self.maxNames else {
                 throw CollectionQuery.refusal("props", at: index)
             }
             members.append((words[0], name))
@@ -115,7 +120,9 @@ struct Projection {
             ? String(word.dropFirst().dropLast()) : String(word)
     }
 
-    /// Returns the names under which a response has a member; several when the query asks for several aliases.
+    /// Returns the names of a member in the response.
+    ///
+    /// There are several if the query requests several aliases.
     func names(of member: String) -> [String] {
         guard !excluded.contains(where: { $0.utf8.elementsEqual(member.utf8) }) else { return [] }
         let names = included.filter { $0.member.utf8.elementsEqual(member.utf8) }.map(\.name)

@@ -1,47 +1,49 @@
 import Domain
 import Encodings
 
-/// A parser of where clauses in Backendless' dialect (docs/protocols/backendless.md §3.6) into a checked tree.
+/// A parser of where clauses in Backendless' dialect (docs/protocols/backendless.md §3.6).
 ///
-/// A client's text becomes at most a value of the tree. Columns are looked up among those that the caller may see, and
-/// keywords and operators become constants of this service.
+/// Its result is a validated tree. A client's text can only become a value of the tree. Columns are looked up among
+/// those that the client may see. Keywords and operators become constants of this service.
 struct WhereClause {
-    /// The most bytes of a clause.
-    static let mostBytes = 8192
-    /// The deepest nesting of parentheses and `not`.
-    static let mostDepth = 32
-    /// The most values of one clause; each value of a list counts.
-    static let mostValues = 1000
+    /// The maximum number of bytes in a clause.
+    static let maxBytes = 8192
+    /// The maximum depth of nested parentheses and `not`.
+    static let maxDepth = 32
+    /// The maximum number of values in one clause.
+    ///
+    /// Each value of a list counts.
+    static let maxValues = 1000
 
     private let tokens: [WhereToken]
     private var position = 0
     private var values = 0
     private let column: (String) -> UserColumn?
 
-    /// Reads a clause.
+    /// Parses a clause.
     ///
     /// - Parameters:
     ///   - text: The clause, as received.
-    ///   - column: Returns the column of a name; nil for a name that is unknown or hidden from the caller.
-    /// - Returns: The tree; nil for a clause of nothing but spaces.
-    /// - Throws: `query_invalid` with `position` in its details, the number of characters in front of the error.
+    ///   - column: Returns the column of a name; nil for a name that is unknown or that the client may not see.
+    /// - Returns: The tree; nil for an empty clause.
+    /// - Throws: `query_invalid`. The detail `position` is the number of characters before the error.
     static func read(_ text: String, column: @escaping (String) -> UserColumn?) throws(Failure) -> UserFilter? {
         do throws(WhereProblem) {
-            guard text.utf8.count <= mostBytes else {
-                throw WhereProblem("a clause has at most \(mostBytes) bytes", at: mostBytes)
+            guard text.utf8.count <= maxBytes else {
+                throw WhereProblem("a clause has at most \(maxBytes) bytes", at: maxBytes)
             }
             var clause = WhereClause(tokens: try WhereScanner.tokens(of: text), column: column)
             guard clause.current.kind != .end else { return nil }
             let filter = try clause.disjunction(depth: 0)
             guard clause.current.kind == .end else {
-                throw clause.problem("the clause should have ended, or gone on with and or or")
+                throw clause.problem("the end of the clause, and or or is expected")
             }
             return filter
         } catch {
             let position = scalars(before: error.offset, in: text)
             throw Failure(
                 .queryInvalid,
-                "The where clause cannot be used: \(error.text) (behind \(position) characters).",
+                "The where clause is not valid: \(error.text) (after \(position) characters).",
                 details: ["position": .integer(Int64(position))]
             )
         }
@@ -53,7 +55,7 @@ struct WhereClause {
     }
 }
 
-/// Returns the number of Unicode scalars that begin in front of a byte.
+/// Returns the number of Unicode scalars that begin before a byte.
 private func scalars(before offset: Int, in text: String) -> Int {
     var (bytes, scalars) = (0, 0)
     for scalar in text.unicodeScalars {
@@ -103,7 +105,7 @@ extension WhereClause {
     }
 
     private mutating func factor(depth: Int) throws(WhereProblem) -> UserFilter {
-        guard depth < Self.mostDepth else { throw problem("conditions are nested at most \(Self.mostDepth) deep") }
+        guard depth < Self.maxDepth else { throw problem("conditions are nested at most \(Self.maxDepth) deep") }
         if take("not") { return .not(try factor(depth: depth + 1)) }
         guard take(symbol: "(") else { return try condition() }
         let filter = try disjunction(depth: depth + 1)
@@ -115,7 +117,7 @@ extension WhereClause {
         let column = try named()
         if take("is") {
             let isNegated = take("not")
-            guard take("null") else { throw problem("null is expected behind is") }
+            guard take("null") else { throw problem("null is expected after is") }
             return negated(isNegated, .isNull(column))
         }
         let isNegated = take("not")
@@ -128,7 +130,7 @@ extension WhereClause {
             return negated(isNegated, .between(column, least, try value(of: column)))
         }
         if take("like") { return negated(isNegated, .like(column, pattern: try pattern(for: column))) }
-        guard !isNegated else { throw problem("in, between or like is expected behind not") }
+        guard !isNegated else { throw problem("in, between or like is expected after not") }
         let sign = try sign(for: column)
         return .comparison(column, sign, try value(of: column))
     }
@@ -145,8 +147,8 @@ extension WhereClause {
         }
         let start = current.offset
         position += 1
-        if isAt(symbol: "(") { throw WhereProblem("functions are not known here", at: start) }
-        guard let column = column(name) else { throw WhereProblem("there is no such property", at: start) }
+        if isAt(symbol: "(") { throw WhereProblem("functions are not supported", at: start) }
+        guard let column = column(name) else { throw WhereProblem("this property does not exist", at: start) }
         return column
     }
 
@@ -161,7 +163,7 @@ extension WhereClause {
         } else if take("before") {
             sign = .less
         } else if take("at") {
-            guard take("or") else { throw problem("or is expected behind at") }
+            guard take("or") else { throw problem("or is expected after at") }
             if take("after") { sign = .atLeast } else if take("before") { sign = .atMost }
         }
         guard let sign else {
@@ -169,7 +171,7 @@ extension WhereClause {
         }
         let isOrder = sign != .equal && sign != .different
         if case .property(let property) = column {
-            if property.type == .json { throw WhereProblem("a JSON value can only be asked for by is null", at: start) }
+            if property.type == .json { throw WhereProblem("a JSON property only supports is null", at: start) }
         }
         if isOrder { try checkOrder(of: column, at: start) }
         return sign
@@ -185,8 +187,8 @@ extension WhereClause {
     ]
 
     private mutating func list(of column: UserColumn) throws(WhereProblem) -> [UserFilter.Value] {
-        guard take(symbol: "(") else { throw problem("an opening parenthesis is expected behind in") }
-        if isAt("select") { throw problem("there are no queries within queries here") }
+        guard take(symbol: "(") else { throw problem("an opening parenthesis is expected after in") }
+        if isAt("select") { throw problem("subqueries are not supported") }
         var values = [try value(of: column)]
         while take(symbol: ",") { values.append(try value(of: column)) }
         guard take(symbol: ")") else { throw problem("a comma or a closing parenthesis is expected") }
@@ -196,9 +198,10 @@ extension WhereClause {
     private mutating func pattern(for column: UserColumn) throws(WhereProblem) -> String {
         guard column.isText else { throw problem("like is for texts") }
         guard case .text(let pattern) = current.kind else { throw problem("a text in single quotes is expected") }
-        // PostgreSQL fails the query at the first row whose match reaches such a backslash.
+        // A single backslash at the end of a pattern is an error in PostgreSQL. It fails the query at the first row
+        // whose match reaches the backslash.
         guard pattern.utf8.reversed().prefix(while: { $0 == UInt8(ascii: "\\") }).count.isMultiple(of: 2) else {
-            throw problem("a pattern ends with a backslash that nothing follows; doubled it stands for itself")
+            throw problem("a pattern ends with a single backslash; write a backslash as two")
         }
         try count()
         position += 1
@@ -207,7 +210,7 @@ extension WhereClause {
 
     private mutating func count() throws(WhereProblem) {
         values += 1
-        guard values <= Self.mostValues else { throw problem("a clause has at most \(Self.mostValues) values") }
+        guard values <= Self.maxValues else { throw problem("a clause has at most \(Self.maxValues) values") }
     }
 
     private mutating func value(of column: UserColumn) throws(WhereProblem) -> UserFilter.Value {
@@ -220,16 +223,16 @@ extension WhereClause {
             switch word.lowercased() {
             case "true": literal = .boolean(true)
             case "false": literal = .boolean(false)
-            case "null": throw problem("nothing equals null; ask for is null or is not null")
+            case "null": throw problem("nothing equals null; use is null or is not null")
             default:
                 throw problem(
-                    "a number, or a text in single quotes, is expected; columns are compared with values alone"
+                    "a number or a text in single quotes is expected; columns can only be compared with values"
                 )
             }
         case .name, .symbol, .end: throw problem("a number, or a text in single quotes, is expected")
         }
         guard let value = literal.value(for: column) else {
-            throw problem("this is no value of the property: \(column.valueRule)")
+            throw problem("this value does not fit the property: \(column.valueRule)")
         }
         position += 1
         return value

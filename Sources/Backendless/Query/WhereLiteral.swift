@@ -6,9 +6,9 @@ enum WhereLiteral {
     case number(String)
     case boolean(Bool)
 
-    /// Returns the literal as a value of a column; nil when the column cannot have that value.
+    /// Returns the literal as a value of a column; nil if the column cannot have that value.
     ///
-    /// Numbers and Booleans may be quoted, since apps quote every value that they put into a clause.
+    /// Numbers and Booleans may be quoted, since apps quote every value in a clause.
     func value(for column: UserColumn) -> UserFilter.Value? {
         switch column {
         case .objectID: ObjectID(word).map(UserFilter.Value.objectID) ?? .property(.text(word))
@@ -54,7 +54,9 @@ enum WhereLiteral {
         }
     }
 
-    /// The literal as milliseconds since 1970, read from such a number or from a format of `WhereMoment`.
+    /// The literal as milliseconds since 1970.
+    ///
+    /// The literal is this number, or a text in a format of `WhereMoment`.
     private var moment: Int64? {
         switch self {
         case .boolean: nil
@@ -88,7 +90,7 @@ extension UserColumn {
             case .int, .double: "a number is expected"
             case .boolean: "true or false is expected"
             case .date, .dateTime: Self.momentRule
-            case .json: "a JSON value can only be asked for by is null"
+            case .json: "a JSON property only supports is null"
             }
         }
     }

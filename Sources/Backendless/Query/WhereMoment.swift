@@ -1,9 +1,9 @@
 import Domain
 
-/// The formats of days and moments in where clauses (docs/protocols/backendless.md §3.6).
+/// The formats of days and times in where clauses (docs/protocols/backendless.md §3.6).
 ///
-/// A day means its beginning in UTC. A time without a zone is in UTC. The separator decides which of two numbers is the
-/// day and which the month: `03/23/2015` begins with the month, `23-03-2015` with the day.
+/// A day stands for its beginning in UTC. A time without a zone is in UTC. The separator shows whether the day or the
+/// month comes first: the month in `03/23/2015`, the day in `23-03-2015`.
 enum WhereMoment {
     /// Returns whether milliseconds since 1970 are within the years 1 to 9999.
     static func isMoment(_ milliseconds: Int64) -> Bool { day(of: milliseconds) != nil }
@@ -11,7 +11,7 @@ enum WhereMoment {
     /// Returns the day of a moment in UTC.
     static func day(of milliseconds: Int64) -> CalendarDate? { CalendarDate(ofMoment: milliseconds) }
 
-    /// Returns the milliseconds since 1970 UTC of a text; nil when the text has no known format.
+    /// Parses a text into milliseconds since 1970 UTC; nil if the text has no known format.
     static func read(_ text: String) -> Int64? {
         guard text.utf8.count <= 40 else { return nil }
         var reader = MomentReader(text)
@@ -27,7 +27,7 @@ enum WhereMoment {
     }
 }
 
-/// A reader of the parts of a moment from the bytes of a text.
+/// A parser of the parts of a time.
 private struct MomentReader {
     private var rest: Substring.UTF8View
 
@@ -81,7 +81,7 @@ private struct MomentReader {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// Reads a time, `HH:mm`, `HH:mm:ss` or `HH:mm:ss.SSS`, as milliseconds.
+    /// Parses a time, `HH:mm`, `HH:mm:ss` or `HH:mm:ss.SSS`, into milliseconds.
     mutating func time() -> Int64? {
         guard let hour = number(1...2), hour < 24, skip(":"), let minute = number(2...2), minute < 60 else {
             return nil
@@ -94,12 +94,12 @@ private struct MomentReader {
         let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
         guard let fraction = number(1...9) else { return nil }
         let scale = [0, 100, 10, 1][min(digits, 3)]
-        // Digits after the milliseconds are dropped.
+        // Digits after the third are ignored.
         let dropped = (3..<max(digits, 3)).reduce(fraction) { rest, _ in rest / 10 }
         return milliseconds + Int64(digits < 3 ? fraction * scale : dropped)
     }
 
-    /// Reads a time zone as milliseconds: nothing, `Z`, `GMT`, `GMT-0200`, `+02:00` or `-0200`.
+    /// Parses a time zone into milliseconds: nothing, `Z`, `GMT`, `GMT-0200`, `+02:00` or `-0200`.
     mutating func offset() -> Int64? {
         while skip(" ") {}
         if isAtEnd || skip("Z") || skip("z") { return 0 }

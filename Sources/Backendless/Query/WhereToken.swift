@@ -7,7 +7,9 @@ struct WhereToken: Equatable {
         case word(String)
         /// A name in backquotes.
         case name(String)
-        /// The content of a text in single quotes; a doubled quote in the text is one quote here.
+        /// The content of a text in single quotes.
+        ///
+        /// A doubled quote in the text is one quote in the content.
         case text(String)
         /// Digits with an optional sign, fraction and exponent, as they were written.
         case number(String)
@@ -33,14 +35,16 @@ struct WhereProblem: Error, Equatable {
 
 /// A scanner that splits a where clause into tokens.
 ///
-/// The scanner works on bytes: a text of combining marks would make comparisons of characters slow.
+/// The scanner works on bytes. Comparisons of characters would be slow in a text with many combining marks.
 struct WhereScanner {
     private let bytes: [UInt8]
     private var position = 0
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// Returns all tokens of a text; the last one is `end`.
+    /// Returns all tokens of a text.
+    ///
+    /// The last one is `end`.
     static func tokens(of text: String) throws(WhereProblem) -> [WhereToken] {
         var scanner = WhereScanner(text)
         var tokens: [WhereToken] = []
@@ -76,7 +80,7 @@ struct WhereScanner {
         while let byte = peek {
             position += 1
             guard byte == quote else {
-                guard byte != 0 else { throw WhereProblem("the character NUL is in no text", at: position - 1) }
+                guard byte != 0 else { throw WhereProblem("a text cannot contain the character NUL", at: position - 1) }
                 content.append(byte)
                 continue
             }
@@ -84,7 +88,7 @@ struct WhereScanner {
             content.append(quote)
             position += 1
         }
-        throw WhereProblem("what is opened by a quote here has no closing one", at: start)
+        throw WhereProblem("a closing quote is missing", at: start)
     }
 
     private mutating func digits() -> Int {
@@ -98,7 +102,7 @@ struct WhereScanner {
         if let sign = peek, sign.isOne(of: "+-") {
             position += 1
             if sign == UInt8(ascii: "-"), peek == UInt8(ascii: ">") {
-                throw WhereProblem("members of JSON values cannot be asked for here", at: start)
+                throw WhereProblem("members of JSON values are not supported", at: start)
             }
         }
         var count = digits()
@@ -108,7 +112,7 @@ struct WhereScanner {
         }
         guard count > 0 else {
             if bytes[start] == UInt8(ascii: "."), let next = peek, next.isASCIILetter {
-                throw WhereProblem("properties of related objects cannot be asked for here", at: start)
+                throw WhereProblem("properties of related objects are not supported", at: start)
             }
             throw WhereProblem("a number, name, text or sign is expected", at: start)
         }
@@ -118,7 +122,7 @@ struct WhereScanner {
             guard digits() > 0 else { throw WhereProblem("this number has no digits in its exponent", at: start) }
         }
         if let next = peek, next.isASCIILetter || next == UInt8(ascii: "_") {
-            throw WhereProblem("a number does not go on with letters; texts stand in single quotes", at: start)
+            throw WhereProblem("a number cannot continue with letters; write texts in single quotes", at: start)
         }
         return text(from: start)
     }
@@ -132,8 +136,8 @@ struct WhereScanner {
         case UInt8(ascii: ">"): if peek == UInt8(ascii: "=") { position += 1 }
         case UInt8(ascii: "!") where peek == UInt8(ascii: "="): position += 1
         case UInt8(ascii: "\""):
-            throw WhereProblem("texts stand in single quotes, and names in backquotes or bare", at: start)
-        default: throw WhereProblem("this character means nothing here", at: start)
+            throw WhereProblem("write texts in single quotes, and names in backquotes or without quotes", at: start)
+        default: throw WhereProblem("this character is not expected here", at: start)
         }
         return text(from: start)
     }

@@ -6,7 +6,7 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The route by which an app gets the address of its user's account page.
+/// The route by which an app gets a link to its user's account page.
 struct AccountLinkRoutes {
     let links: AccountLinks
 
@@ -27,11 +27,11 @@ extension Operation {
     fileprivate static let createAccountLink = Operation(
         "createAccountLink",
         under: "user",
-        "The address by which the user of the session opens the account page, once.",
+        "Creates a single-use link to the account page of the session's user.",
         marks: .session,
         .success(
-            "The address.",
-            .object(["url": .string.format("uri").described("Counts once."), "expires": .moment]).named("AccountLink")
+            "The link.",
+            .object(["url": .string.format("uri").described("Single-use."), "expires": .moment]).named("AccountLink")
         ),
         or: [.badRequest, .notFound]
     )

@@ -6,19 +6,19 @@ import HTTP
 import Hummingbird
 import PublicAPI
 
-/// The routes by which client SDKs read about an application before a login.
+/// The routes from which client SDKs read about an application before a login.
 struct ApplicationInfoRoutes {
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "info", .info) { _, context, application in
             var writer = JSONWriter(capacity: 128)
             writer.object { writer in
                 writer.member("appId", application.application.id.text)
-                // A request by host name has no API key, and the response has none.
+                // A request by host name has no API key, so its response has none.
                 writer.member("apiKey", context.apiKey?.text.reveal())
-                // There is no real-time service here.
+                // This service has no real-time service.
                 writer.key("rtURL")
                 writer.string(nil)
-                // JS SDK 8 reads the levels of loggers as a list; clients send no logs to this service.
+                // JS SDK 8 reads a list of log levels. It is empty, since this service takes no logs from clients.
                 writer.member("loggers", .array([]))
             }
             return .json(writer)
@@ -33,13 +33,13 @@ extension Operation {
     fileprivate static let info = Operation(
         "info",
         under: "session",
-        "What client SDKs ask first: which application this is.",
+        "Reads which application this is. The first request of client SDKs.",
         .success(
-            "Application and key; the key is null on a host name.",
+            "Application and key. The key is null on a host name.",
             .object([
                 "appId": .string,
                 "apiKey": .string.nullable,
-                "rtURL": .string.nullable.described("Always null: there is no real-time part."),
+                "rtURL": .string.nullable.described("Always null: there is no real-time service."),
                 "loggers": .array(of: .anyObject).count(upTo: 0),
             ])
         )
@@ -48,9 +48,9 @@ extension Operation {
     static let describeUsers = Operation(
         "describeUsers",
         under: "user",
-        "The members of user objects, with their types.",
+        "Lists the members of user objects with their types.",
         .success(
-            "One object for each member; what nobody declared comes last, with the type UNKNOWN.",
+            "One object per member. Undeclared ones come last, with the type UNKNOWN.",
             .array(of: .anyObject)
         )
     )

@@ -78,9 +78,9 @@ struct CollectionRoutes {
         return try await page(query.users, of: query, for: caller, in: application)
     }
 
-    /// Returns a page of users as a response.
+    /// Returns a response with a page of users.
     ///
-    /// Swift's pool makes the response, which may have megabytes: on the event loop, all other requests would wait.
+    /// Swift's pool writes the response, which may have megabytes. On the event loop, all other requests would wait.
     private func page(
         _ users: UserQuery,
         of query: CollectionQuery,
@@ -93,7 +93,9 @@ struct CollectionRoutes {
         }
     }
 
-    /// Returns the first or the last user of a query, in the order of the query or by creation time.
+    /// Returns the first or the last user of a query.
+    ///
+    /// The order is that of the query, or else the time of creation.
     private func end(
         isLast: Bool,
         _ request: Request,
@@ -106,7 +108,7 @@ struct CollectionRoutes {
         if users.order.isEmpty { users.order = [UserOrder(by: .created, isDescending: false)] }
         if isLast { users.order = users.order.map { UserOrder(by: $0.column, isDescending: !$0.isDescending) } }
         let found = try await collection.find(users, withRoles: query.loadsRoles, for: caller, in: application)
-        guard let first = found.first else { throw Failure(.notFound, "No user is what was asked for.") }
+        guard let first = found.first else { throw Failure(.notFound, "No user matches the query.") }
         return .json(UserReply.write(first, projection: query.projection))
     }
 
@@ -137,19 +139,22 @@ struct CollectionRoutes {
             in: application
         )
         let query = try CollectionQuery(query: fields, columns: CollectionColumns(of: application, for: viewer))
-        // Parameters that select rows mean nothing for a single row.
+        // Parameters that select rows have no meaning for a single row.
         guard query.isAboutMembersAlone else {
             throw Failure(
                 .malformedRequest,
-                "A record of an id takes props, property and excludeProps; where, offset, distinct and loadRoles say nothing of one."
+                """
+                A request for one record supports only props, property and excludeProps, not where, offset, distinct \
+                or loadRoles.
+                """
             )
         }
         return .json(UserReply.write(user, projection: query.projection))
     }
 
-    /// Returns the caller and the query.
+    /// Returns the client's rights and the query.
     ///
-    /// The query is read with the caller's visible columns, so that no response reveals a hidden column.
+    /// The query can name only the columns that the client may see. So no response reveals a hidden column.
     private func query(
         _ source: QuerySource,
         isCount: Bool = false,
@@ -166,7 +171,9 @@ struct CollectionRoutes {
     }
 }
 
-/// The part of a request that holds the query; newer SDKs send the query as a body.
+/// The part of a request that contains the query.
+///
+/// Newer SDKs send the query in the body.
 private enum QuerySource {
     case query(Request)
     case body(Request)
@@ -202,7 +209,7 @@ extension Operation {
     fileprivate static let findUsers = Operation(
         "findUsers",
         under: "server",
-        "Users that a query is about; with a server's key, or where the operator lets users search others.",
+        "Searches users. Needs a server key, or the right to search other users.",
         parameters: .query,
         .users,
         or: [.badRequest, .forbidden, .unprocessable]
@@ -211,7 +218,7 @@ extension Operation {
     fileprivate static let findUsersByBody = Operation(
         "findUsersByBody",
         under: "server",
-        "Users that a query is about; with a server's key, or where the operator lets users search others.",
+        "Searches users. Needs a server key, or the right to search other users.",
         body: .userQuery,
         .users,
         or: [.forbidden, .unprocessable]
@@ -220,7 +227,7 @@ extension Operation {
     fileprivate static let countUsers = Operation(
         "countUsers",
         under: "server",
-        "How many users a where clause is about; as GET data/Users.",
+        "Counts the users of a where clause, as GET data/Users.",
         parameters: [.where],
         .count,
         or: [.badRequest, .forbidden, .unprocessable]
@@ -238,7 +245,7 @@ extension Operation {
     fileprivate static let readOwnUser = Operation(
         "readOwnUser",
         under: "user",
-        "The session's own user, another where the operator lets users read others, or any with a server's key.",
+        "Reads the session's user, another user with the right to read others, or any user with a server key.",
         marks: .session,
         parameters: [.objectID] + .members,
         .someMembers,
@@ -258,13 +265,13 @@ extension Operation {
     fileprivate static let firstUser = Operation(
         "firstUser",
         under: "server",
-        "The first user of a query, by when they were made unless it says otherwise.",
+        "Reads the first user of a query, by default in the order of creation.",
         parameters: .query,
         .someMembers,
         or: [.badRequest, .forbidden, .notFound, .unprocessable]
     )
 
-    fileprivate static let lastUser = firstUser.again("lastUser", "The last one.")
+    fileprivate static let lastUser = firstUser.again("lastUser", "Reads the last user of a query.")
 
     fileprivate static let describeUsersToo = describeUsers.again(
         "describeUsersToo",
@@ -274,16 +281,16 @@ extension Operation {
     fileprivate static let findByRole = Operation(
         "findByRole",
         under: "server",
-        "A page of the users who have a role; with a server's key, or any where clientKeys has findByRole.",
-        parameters: [Parameter("roleName", in: .path, .string, "One of the application's roles, or of the system's.")]
+        "Lists the users who have a role. Needs a server key, unless apiKeyRights has findByRole.",
+        parameters: [Parameter("roleName", in: .path, .string, "A role of the application or of the system.")]
             + .query,
-        .success("User objects, with roles if they were asked for.", .array(of: .user)),
+        .success("User objects, with roles if requested.", .array(of: .user)),
         or: [.badRequest, .forbidden, .notFound, .unprocessable]
     )
 }
 
 extension [Parameter] {
-    /// The parameters of a query, for rows and for members.
+    /// The parameters of a query: those that select rows, and those that select members.
     fileprivate static let query: [Parameter] =
         [.where, .sortBy, .pageSize, .offset] + members + [.distinct, .loadRoles]
 
@@ -295,7 +302,7 @@ extension Parameter {
         "where",
         in: .query,
         .string.length(upTo: 8192),
-        "A [where clause](../api.md#search-users).",
+        "A [where clause](../api/users.md#search-users).",
         example: "email = 'ann@example.com'"
     )
 
@@ -303,7 +310,7 @@ extension Parameter {
         "sortBy",
         in: .query,
         .strings.count(upTo: 8),
-        "Properties in the order in which they count, each with asc or desc behind it if wanted.",
+        "Properties to sort by, each optionally followed by asc or desc.",
         marks: joined(example: ["created desc"])
     )
 
@@ -318,14 +325,14 @@ extension Parameter {
         "offset",
         in: .query,
         .integer.from(0).byDefault(.integer(0)),
-        "Objects in front of the page."
+        "Objects to skip before the page."
     )
 
     fileprivate static let props = Parameter(
         "props",
         in: .query,
         .strings,
-        "Names of the members to return; all of them when absent, empty, or with `*` among them.",
+        "Names of the members to return. All if absent, empty, or with `*`.",
         marks: joined(example: ["email", "name"])
     )
 
@@ -335,7 +342,7 @@ extension Parameter {
         "excludeProps",
         in: .query,
         .strings,
-        "Names of members that do not come back.",
+        "Names of members to leave out.",
         marks: joined(example: ["name"])
     )
 
@@ -343,17 +350,17 @@ extension Parameter {
         "distinct",
         in: .query,
         .boolean.byDefault(.bool(false)),
-        "true: users who are alike in all props are one."
+        "true: users with equal values in all props are returned once."
     )
 
     fileprivate static let loadRoles = Parameter(
         "loadRoles",
         in: .query,
         .boolean.byDefault(.bool(false)),
-        "true: each object has its roles; with a server's key."
+        "true: each object has its roles. Needs a server key."
     )
 
-    /// Returns the marks of a list whose elements are separated by commas.
+    /// Returns the OpenAPI members of a list whose elements are separated by commas.
     private static func joined(example: [String]) -> JSONObject {
         ["style": .string("form"), "explode": .bool(false), "example": .array(example.map { .string($0) })]
     }
@@ -364,13 +371,13 @@ extension Content {
         .anyObject.adding(optional: [
             "where": .string.nullable.length(upTo: 8192),
             "sortBy": .strings.nullable.described(
-                "Columns, each with asc or desc behind a space. A text with commas between them counts like the list."
+                "Columns, each optionally followed by a space and asc or desc. A text with commas is also accepted."
             ),
             "pageSize": .integer.nullable.range(1...100).byDefault(.integer(10)),
             "offset": .integer.nullable.from(0).byDefault(.integer(0)),
-            "props": .strings.nullable.described("Columns. A text with commas between them counts like the list."),
+            "props": .strings.nullable.described("Columns. A text with commas is also accepted."),
             "excludeProps": .strings.nullable.described(
-                "Columns. A text with commas between them counts like the list."
+                "Columns. A text with commas is also accepted."
             ),
             "distinct": .boolean.nullable.byDefault(.bool(false)),
             "loadRoles": .boolean.nullable.byDefault(.bool(false)),
@@ -390,7 +397,7 @@ extension Content {
 
 extension Reply {
     fileprivate static let users = success(
-        "Users, or the members of them that were asked for.",
+        "Users, or their requested members.",
         as: "Users",
         .array(of: .anyObject)
     )

@@ -7,9 +7,10 @@ import HTTPTypes
 import Hummingbird
 import PublicAPI
 
-/// The routes that begin a login through the server: they return the address that a browser opens.
+/// The routes that begin a login through the server.
 ///
-/// `DialogPages` serves that address and the pages after it.
+/// They return the address that the client opens in a browser. `DialogPages` serves that address and the pages after
+/// it.
 struct DialogRoutes {
     let pages: DialogPages
     let address: PublicAddress
@@ -39,13 +40,13 @@ struct DialogRoutes {
             try self.base(base, domain: body.callbackURLDomain, of: application)
         }
         if body.redirect { return .seeOther(url) }
-        // Plain text: client SDKs would keep the quotes of a JSON string (docs/protocols/backendless.md §2.4).
+        // Plain text, since client SDKs would keep the quotes of a JSON string (docs/protocols/backendless.md §2.4).
         return .text(url)
     }
 
-    /// Returns the base of a dialog's pages: that of the request, or the domain that the client names.
+    /// Returns the base path of a dialog's pages: that of the request, or that of the domain that the client names.
     ///
-    /// By the configuration, the domain must lead to this service.
+    /// The domain must be a host name that the configuration contains.
     private func base(
         _ base: PublicBase,
         domain: String?,
@@ -59,8 +60,8 @@ struct DialogRoutes {
             throw Failure(
                 .malformedRequest,
                 """
-                callbackUrlDomain is not a host name of this application's. Leave it out, or ask the operator for the \
-                names in the setting hostNames.
+                callbackUrlDomain is not a host name of this application. Leave it out, or ask the operator to add it \
+                to the setting hostNames.
                 """
             )
         }
@@ -72,19 +73,19 @@ extension Operation {
     fileprivate static let requestUrl = Operation(
         "requestUrl",
         under: "login",
-        "Begins a login through the server: gives the address that a browser opens.",
+        "Starts a login through the server, and returns the address for the browser.",
         more: """
-            A server's key is refused, since the address would show it. The body may be empty. Where the login ends is \
-            decided here: at redirectAfterLoginUrl, which must be one of the application's returnUrls; else, for a \
-            page of one of its allowedOrigins that sends no codeChallenge, by a message to that page; else at the \
-            first of the returnUrls. With a codeChallenge the address is that of Facebook's login dialog; without one \
-            it is that of /users/oauth/facebook/start.
+            A server key is refused, because the address would show it. The body may be empty. The login ends at \
+            redirectAfterLoginUrl, which must be one of the application's returnUrls. Without it, a request without \
+            codeChallenge from a page of the allowedOrigins ends with a message to that page. Otherwise the login ends \
+            at the first of the returnUrls. With a codeChallenge the address is that of Facebook's login dialog, \
+            without one it is /users/oauth/facebook/start.
             """,
         body: .dialog,
         Reply(
             200,
             as: "DialogAddress",
-            "The address that a browser opens to get to Facebook's login dialog.",
+            "The address that leads the browser to Facebook's login dialog.",
             headers: [.requestID],
             [Content(.string.format("uri"), as: "text/plain")]
         ),
@@ -93,6 +94,6 @@ extension Operation {
 
     fileprivate static let socialRequestUrl = requestUrl.again(
         "socialRequestUrl",
-        "The same, by a path of client SDKs."
+        "The same, at a path of client SDKs."
     )
 }

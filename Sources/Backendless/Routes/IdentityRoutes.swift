@@ -9,7 +9,8 @@ import PublicAPI
 
 /// The routes of a user's own login methods.
 ///
-/// A user lists, links and unlinks login methods, and uses the kept provider token of the one that opened the session.
+/// A user lists, links and unlinks login methods. A user also uses the stored provider token of the identity that
+/// opened the session.
 struct IdentityRoutes {
     let linking: Linking
     let providerTokens: ProviderTokens
@@ -25,7 +26,7 @@ struct IdentityRoutes {
         }
         routes.on(.post, "users/identities/:provider", .linkIdentity) { request, context, application in
             let provider = try context.provider()
-            // JSON only: a form of another site cannot send the header `user-token` (T-41).
+            // Only JSON is accepted. A form of another site cannot send the header `user-token` (T-41).
             let body = try await LoginBody.read(request)
             let login = try LoginBody.parse(
                 body,
@@ -107,19 +108,19 @@ extension Operation {
     fileprivate static let listIdentities = Operation(
         "listIdentities",
         under: "user",
-        "The login methods that the session's user has: identities of providers, and the password.",
+        "Lists the login methods of the session's user: identities, the password and passkeys.",
         marks: .session,
-        .success("The oldest first.", .array(of: .loginMethod))
+        .success("Oldest first.", .array(of: .loginMethod))
     )
 
     fileprivate static let linkIdentity = Operation(
         "linkIdentity",
         under: "user",
-        "Links the identity that a fresh credential stands for to the session's user.",
+        "Links the identity of a new credential to the session's user.",
         more: """
-            The body is that of a login. The mapping writes as at a login by that identity, but what is written at the \
-            first login alone fills what is empty. The session's person counts as reauthenticated. identity_taken says \
-            by errorData.owner whose the identity, or the place for one, is.
+            The body is that of a login. The mapping is applied as at a login with the identity, except that values \
+            for the first login only fill empty properties. The session counts as reauthenticated. With \
+            identity_taken, errorData.owner tells whose identity it is.
             """,
         marks: .session,
         body: .login,
@@ -130,10 +131,10 @@ extension Operation {
     fileprivate static let unlinkIdentity = Operation(
         "unlinkIdentity",
         under: "user",
-        "Removes a login method of the session's user, but never the last one.",
+        "Removes a login method of the session's user, except the last one.",
         more: """
-            Needs that the person has shown who they are within the last five minutes. The sessions that it opened \
-            end, but for the one that asks.
+            Needs an authentication within the last five minutes. Sessions of the login method are revoked, except the \
+            session of this request.
             """,
         marks: .session,
         parameters: [
@@ -141,18 +142,18 @@ extension Operation {
                 "provider",
                 in: .path,
                 .providerInPath.examples("facebook", "password"),
-                "A provider, or `password`; in any case."
+                "A provider or `password`, in upper or lower case."
             ), Parameter("appId", in: .query, .string, "Which of several identities of the provider."),
         ],
-        .success("It is no login method any more.", status: 204),
+        .success("The login method is removed.", status: 204),
         or: [.badRequest, .conflict]
     )
 
     fileprivate static let readKeptToken = Operation(
         "readKeptToken",
         under: "user",
-        "The provider token that is kept of the identity by which the session was opened.",
-        more: "Only where the application keeps tokens and gives them back; 404 otherwise.",
+        "Reads the stored provider token of the identity that opened the session.",
+        more: "Only if the application stores and returns tokens, otherwise 404.",
         marks: .session,
         .success("The token.", .keptToken)
     )
@@ -160,8 +161,11 @@ extension Operation {
     fileprivate static let refreshProfile = Operation(
         "refreshProfile",
         under: "user",
-        "Reads the profile of the session's own identity again and writes it by the stored mapping.",
-        more: "Needs a kept access token; 404 without one. It is no login: no session is opened, and lastLogin stays.",
+        "Reads the profile of the session's identity again, and applies the stored mapping.",
+        more: """
+            Needs a stored access token, otherwise 404. It is not a login: no session is opened, and lastLogin is \
+            unchanged.
+            """,
         marks: .session,
         .refreshedUser,
         or: [.badRequest, .unprocessable, .timeout]
@@ -172,29 +176,31 @@ extension Schema {
     fileprivate static let loginMethod = object([
         "provider": .string.examples("facebook", "password", "passkey"),
         "appId": .string.nullable.described(
-            "The provider's app that knows the person by this subject; null for Twitter, passwords and passkeys."
+            "The provider's app of the subject. null for Twitter, passwords and passkeys."
         ),
         "subject": .string.described(
-            "The provider's id of the person; of a password the login, of a passkey the id of the factor."
+            "The user's id at the provider. For a password the login name, for a passkey the id of the factor."
         ),
-        "created": .moment.described("Milliseconds since 1970 UTC; of a password when it was set."),
-        "lastUsed": .moment.nullable.described("The last login by it; null for a password."),
-        "current": .boolean.described("Whether the session that asks was opened by it."),
-        "revoked": .boolean.described("Whether the provider has ended our access; the next login by it clears that."),
+        "created": .moment.described("Milliseconds since 1970 UTC. For a password, when it was set."),
+        "lastUsed": .moment.nullable.described("The last login with it. null for a password."),
+        "current": .boolean.described("Whether it opened the session of this request."),
+        "revoked": .boolean.described(
+            "Whether the provider has revoked the access. The next login with it clears this."
+        ),
     ]).named("LoginMethod")
 
     fileprivate static let keptToken = object([
         "provider": .string.const("facebook"),
         "appId": .string.described("The Facebook app that the token is for."),
         "token": .string,
-        "kind": .oneOf("access", "id").described("A token for Graph, or one of Limited Login."),
-        "expires": .moment.nullable.described("Milliseconds since 1970 UTC; null when never or unknown."),
+        "kind": .oneOf("access", "id").described("A token for Graph or of Limited Login."),
+        "expires": .moment.nullable.described("Milliseconds since 1970 UTC. null: never or unknown."),
     ]).named("KeptToken")
 }
 
 extension Reply {
     fileprivate static let refreshedUser = success(
-        "The user, with what the profile holds.",
+        "The user, with the values of the profile.",
         as: "RefreshedUser",
         headers: [.missingPermissions],
         .user

@@ -10,10 +10,10 @@ import PublicAPI
 
 /// The routes of logins by a provider.
 ///
-/// One handler serves `loginWithFacebook` and the three paths that client SDKs use for every provider
+/// `loginWithFacebook` and the three paths that client SDKs use for every provider have the same handler
 /// (docs/protocols/backendless.md §1.3).
 struct LoginRoutes {
-    let signIn: SignIn
+    let loginFlow: LoginFlow
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/loginWithFacebook", .loginWithFacebook) { request, context, application in
@@ -29,7 +29,7 @@ struct LoginRoutes {
                 return try await login(request, by: provider, context: context, application: application)
             }
         }
-        // JS SDK 3 repeats the application id at the end of the path (docs/protocols/backendless.md §1.3).
+        // JS SDK 3 adds the application id at the end of the path, too (docs/protocols/backendless.md §1.3).
         let headerBound = routes.below(Backendless.headers)
         headerBound.on(.post, "users/social/:provider/login/:applicationId", .socialLoginV3) {
             request,
@@ -37,7 +37,10 @@ struct LoginRoutes {
             application in
             let provider = try context.provider()
             guard context.parameters.get("applicationId") == application.application.id.text else {
-                throw Failure(.unknownApplication, "The path names another application than the header application-id.")
+                throw Failure(
+                    .unknownApplication,
+                    "The path and the header application-id name different applications."
+                )
             }
             return try await login(request, by: provider, context: context, application: application)
         }
@@ -50,8 +53,8 @@ struct LoginRoutes {
         application: LoadedApplication
     ) async throws -> Response {
         let body = try await LoginBody.read(request)
-        // SDKs still send the token of an ended session with a login; an invalid token is no reason to refuse
-        // (docs/protocols/backendless.md §1.2).
+        // With a login, SDKs still send the token of the former session. So an invalid token is no reason to refuse the
+        // login (docs/protocols/backendless.md §1.2).
         let login = try LoginBody.parse(
             body,
             provider: provider,
@@ -59,17 +62,19 @@ struct LoginRoutes {
             keyLabel: context.apiKey?.label,
             idempotencyKey: try request.idempotencyKey(of: body)
         )
-        return .signedIn(try await signIn.signIn(login, to: application, logger: context.logger))
+        return .signedIn(try await loginFlow.login(login, to: application, logger: context.logger))
     }
 }
 
 extension ProviderName {
-    /// The provider of those paths of Backendless that mean Facebook without naming a provider.
+    /// The provider of Backendless' paths that name no provider.
+    ///
+    /// These paths mean Facebook.
     static let facebookPath = ProviderName(known: "facebook")
 }
 
 extension Request {
-    /// Returns the idempotency key that the client sends with a login and its retries; nil without the header.
+    /// Returns the idempotency key, which the client repeats when it retries a login; nil without the header.
     ///
     /// - Throws: `malformed_request` unless the key has 1 to 255 characters of printable ASCII.
     func idempotencyKey(of body: JSONObject) throws(Failure) -> IdempotencyKey? {
@@ -88,11 +93,11 @@ extension Operation {
     fileprivate static let loginWithFacebook = Operation(
         "loginWithFacebook",
         under: "login",
-        "Logs a person in by a Facebook credential, or by the code that a login through the server ended with.",
+        "Logs a user in with a Facebook credential, or with the code of a login through the server.",
         more: """
-            Verifies the credential with Facebook, creates the user at the first login and updates it at later ones by \
-            the mapping, and opens a session. Repeating it with an access token is harmless. If the user-token header \
-            names a live session of the same user, that session ends.
+            Verifies the credential with Facebook, creates the user at the first login or updates the user by the \
+            mapping, and opens a session. A request with an access token can be repeated. If the header user-token \
+            names a valid session of the same user, that session is revoked.
             """,
         parameters: [.previousUserToken, .idempotencyKey],
         body: .login,
@@ -102,14 +107,14 @@ extension Operation {
 
     fileprivate static let socialSdkLogin = loginWithFacebook.again(
         "socialSdkLogin",
-        "The same by the provider that the path names, as client SDKs call it."
+        "The same with the provider in the path, as client SDKs call it."
     )
 
     fileprivate static let socialLoginV3 = Operation(
         "socialLoginV3",
         under: "login",
-        "The same, of JS SDK 3: only under /v1.",
-        parameters: [Parameter("applicationId", in: .path, .string, "As the header application-id has it.")],
+        "The same for JS SDK 3, only under /v1.",
+        parameters: [Parameter("applicationId", in: .path, .string, "The same as in the header application-id.")],
         body: .login,
         .signedIn,
         or: [.forbidden, .unprocessable, .timeout]
@@ -122,7 +127,7 @@ extension Parameter {
         in: .header,
         as: "PreviousUserToken",
         .string,
-        "The session that the client already has, if any. A dead one is no reason to refuse."
+        "The current session of the client, if any. An invalid session is ignored."
     )
 
     static let idempotencyKey = Parameter(
@@ -131,9 +136,9 @@ extension Parameter {
         as: "IdempotencyKey",
         .string.length(1...255).pattern("^[ -~]+$"),
         """
-        Any text that the client chose for this login. An ID token counts once; the same request, which is method, \
-        path and body, under the same key within 60 seconds is the same login and gets the same session. Another \
-        request under it is `idempotency_key_reused`.
+        A text that the client chooses for this login. An ID token is single-use: a retry with the same key, method, \
+        path and body within 60 seconds gets the same session. Another request with the key fails with \
+        `idempotency_key_reused`.
         """
     )
 }

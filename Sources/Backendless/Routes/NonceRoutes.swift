@@ -35,11 +35,11 @@ extension Operation {
     fileprivate static let makeNonce = Operation(
         "makeNonce",
         under: "login",
-        "Gives out a nonce for one login with an ID token.",
+        "Creates a nonce for one login with an ID token.",
         more: """
-            For applications whose policy is `serverIssued`; others may use it, too. The app hands it to the Facebook \
-            SDK, which puts it into the ID token. It counts once, for ten minutes, in this application, at the \
-            provider called `facebook`.
+            For applications with the policy `serverIssued`, and usable for others. The app passes it to the Facebook \
+            SDK, which puts it into the ID token. It is single-use, valid for ten minutes, for this application and \
+            the provider `facebook`.
             """,
         .success(
             "The nonce.",
@@ -51,7 +51,7 @@ extension Operation {
 
     fileprivate static let makeNonceOf = makeNonce.again(
         "makeNonceOf",
-        "The same for the provider that the path names.",
-        more: "A nonce counts for the provider that it was given out for, and for no other of the application."
+        "The same for the provider in the path.",
+        more: "A nonce is only valid for its provider."
     )
 }

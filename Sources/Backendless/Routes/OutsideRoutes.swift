@@ -5,11 +5,13 @@ import HTTPTypes
 import Hummingbird
 import PublicAPI
 
-/// The routes of Backendless' other services, which are refused with a message that says why.
+/// The routes of Backendless' other services.
+///
+/// They are refused with a message that states the reason.
 struct OutsideRoutes {
     private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .delete]
 
-    /// Functions of tables that this service does not offer, by path.
+    /// The refused functions of tables, by path.
     private static let ofTables: [(path: String, what: String)] = [
         ("data/:table/:objectId/:relation", "relations between records"),
         ("data/:table/:objectId/:relation/load", "relations between records"),
@@ -23,12 +25,12 @@ struct OutsideRoutes {
     private static let services: [(segment: String, what: String)] = [
         ("files", "files"), ("messaging", "messages"), ("emailtemplate", "templates of mails"), ("geo", "places"),
         ("counters", "counters"), ("cache", "cache"), ("hive", "key-value stores"), ("rt", "real-time messages"),
-        ("services", "services of your own"), ("servercode", "events of your own"), ("automation", "automation"),
+        ("services", "custom services"), ("servercode", "custom events"), ("automation", "automation"),
         ("commerce", "purchases"), ("management", "management of tables by clients"),
         ("transaction", "transactions of several tables"), ("log", "logs of clients"), ("logging", "logs of clients"),
     ]
 
-    /// Every refused route; the documents of the API leave them out.
+    /// All refused routes that the OpenAPI documents leave out.
     static let refused: [(method: HTTPRequest.Method, path: String, what: String)] = {
         let paths = ofTables + services.flatMap { [($0.segment, $0.what), ($0.segment + "/**", $0.what)] }
         return paths.flatMap { path, what in methods.map { ($0, path, what) } }
@@ -36,13 +38,13 @@ struct OutsideRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         for (method, path, what) in Self.refused { routes.on(method, path, nil, use: Self.refusal(of: what)) }
-        // Refused methods of a path with a supported method: the documents of the API list both.
+        // These paths also have a supported method. So the OpenAPI documents list their refused methods, too.
         routes.on(.put, "data/bulk/:table", .changeUsers, use: Self.refusal(of: "changes of many records at once"))
         routes.on(.delete, "data/bulk/:table", .deleteUsers, use: Self.refusal(of: "deletions of many records at once"))
     }
 
     private static func refusal(of what: String) -> ApplicationRoutes.Handler {
-        { _, _, _ in throw Failure(.notOffered, "This is a service of users: it has no \(what).") }
+        { _, _, _ in throw Failure(.notOffered, "This service only manages users. It has no \(what).") }
     }
 }
 
@@ -50,11 +52,11 @@ extension Operation {
     fileprivate static let changeUsers = Operation(
         "changeUsers",
         under: "server",
-        "Changes of many records at once: not offered.",
+        "Not supported: changes of many records at once.",
         Reply(
             404,
             as: "NotOffered",
-            "not_offered; not_found for an application that is none.",
+            "not_offered; not_found for an unknown application.",
             headers: [.requestID],
             [Content(.problem)]
         )
@@ -62,6 +64,6 @@ extension Operation {
 
     fileprivate static let deleteUsers = changeUsers.again(
         "deleteUsers",
-        "Deletions of many records at once: not offered."
+        "Not supported: deletions of many records at once."
     )
 }

@@ -54,26 +54,26 @@ extension Operation {
     fileprivate static let listSessions = Operation(
         "listSessions",
         under: "session",
-        "The user's own live sessions, at most 1000.",
+        "Lists the user's own valid sessions, at most 1000.",
         marks: .session,
-        .success("The session that asks first, then the newest first.", .array(of: .ownSession))
+        .success("The session of this request first, then newest first.", .array(of: .ownSession))
     )
 
     fileprivate static let endOtherSessions = Operation(
         "endOtherSessions",
         under: "session",
-        "Ends all sessions of the user but the one that asks.",
+        "Revokes all sessions of the user except that of this request.",
         marks: .session,
-        .success("How many have ended.", .endedSessions)
+        .success("How many were revoked.", .endedSessions)
     )
 
     fileprivate static let endSession = Operation(
         "endSession",
         under: "session",
-        "Ends one of the user's own sessions.",
+        "Revokes one of the user's own sessions.",
         marks: .session,
-        parameters: [Parameter("sessionId", in: .path, .string.pattern("^[0-9a-f]{32}$"), "As the list names it.")],
-        .success("It has ended.", .endedSessions),
+        parameters: [Parameter("sessionId", in: .path, .string.pattern("^[0-9a-f]{32}$"), "The id from the list.")],
+        .success("The session is revoked.", .endedSessions),
         or: [.notFound]
     )
 }
@@ -84,20 +84,14 @@ extension Schema {
         "created": .moment,
         "lastSeen": .moment,
         "expires": .moment,
-        "provider": .string.nullable.described("By what the session was opened."),
+        "provider": .string.nullable.described("The login method that opened the session."),
         "source": .string.nullable.described(
-            """
-            From which address it was opened; null where the log of logins does not tell, and for a login by a server \
-            of the application's.
-            """
+            "The address from which it was opened. null if the login log does not have it, and for logins by a server."
         ),
         "userAgent": .string.nullable.described(
-            """
-            With what it was opened: the header User-Agent, at most 200 bytes; null where the log of logins does not \
-            tell.
-            """
+            "The header User-Agent of the login, at most 200 bytes. null if the login log does not have it."
         ),
-        "current": .boolean.described("Whether it is the one that asks."),
+        "current": .boolean.described("Whether it is the session of this request."),
     ]).named("OwnSession")
 
     fileprivate static let endedSessions = object(["ended": .integer]).named("EndedSessions")

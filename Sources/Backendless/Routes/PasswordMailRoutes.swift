@@ -6,8 +6,10 @@ import HTTP
 import Hummingbird
 import PublicAPI
 
-/// The calls of apps that restore a password, confirm an e-mail address or undo a change; `LinkPages` has the pages
-/// behind the links.
+/// The routes about mailed links that reset a password, confirm an e-mail address or undo a change.
+///
+/// Apps request such a link, or send its token to carry out what the link is for. `LinkPages` has the pages to which
+/// the links lead.
 struct PasswordMailRoutes {
     let passwordReset: PasswordReset
     let confirmation: EmailConfirmation
@@ -23,7 +25,7 @@ struct PasswordMailRoutes {
             )
             return .empty
         }
-        // Client SDKs spell it either way.
+        // Client SDKs use both spellings.
         for (path, operation) in [
             ("users/resendconfirmation/:identity", Operation.resendConfirmation),
             ("users/resendEmailConfirmation/:identity", .resendEmailConfirmation),
@@ -97,7 +99,7 @@ struct PasswordMailRoutes {
 }
 
 extension LinkFactorAnswer {
-    /// The members of a body that carry a second factor beside a new password.
+    /// Reads the second factor in a body that also contains a new password.
     fileprivate init(_ body: JSONObject, _ context: APIContext) throws(Failure) {
         let shown = try body.text("pending").map { (pending) throws(Failure) in
             Shown(
@@ -111,7 +113,9 @@ extension LinkFactorAnswer {
 }
 
 extension APIContext {
-    /// The user's identity in the path; some client SDKs percent-encode the identity, and some do not.
+    /// The login name in the path.
+    ///
+    /// Some client SDKs percent-encode the login name, and some do not.
     fileprivate var identity: String {
         PercentEncoding.decode(parameters["identity"] ?? "", plusIsSpace: false) ?? ""
     }
@@ -122,7 +126,7 @@ extension Parameter {
         "identity",
         in: .path,
         .string,
-        "The e-mail address that the person logs in with."
+        "The e-mail address that the user logs in with."
     )
 }
 
@@ -130,53 +134,52 @@ extension Operation {
     fileprivate static let restorePassword = Operation(
         "restorePassword",
         under: "user",
-        "Has a link mailed under which to choose another password.",
+        "Mails a link to choose a new password.",
         more: """
-            The answer is the same whether there is such an account or not, unless the application has \
-            tellUnknownLogins.
+            The response is the same whether the account exists or not, unless the application has allowAccountEnumeration.
             """,
         parameters: [.identity],
-        .success("The mail is on its way if there is such an account; the body is empty."),
+        .success("The mail will be sent if the account exists. The body is empty."),
         or: [.notFound]
     )
 
     fileprivate static let resendConfirmation = Operation(
         "resendConfirmation",
         under: "user",
-        "Has the link mailed once more that confirms an e-mail address.",
-        more: "The answer is the same whether there is such an account or not.",
+        "Mails the link that confirms an e-mail address again.",
+        more: "The response is the same whether the account exists or not.",
         parameters: [.identity],
-        .success("The mail is on its way if it is needed; the body is empty."),
+        .success("The mail will be sent if it is needed. The body is empty."),
         or: [.badRequest]
     )
 
     fileprivate static let resendEmailConfirmation = resendConfirmation.again(
         "resendEmailConfirmation",
-        "The same as /users/resendconfirmation/{identity}, as Flutter's SDK spells it.",
-        more: "The answer is the same whether there is such an account or not."
+        "The same as /users/resendconfirmation/{identity}, in the spelling of the Flutter SDK.",
+        more: "The response is the same whether the account exists or not."
     )
 
     fileprivate static let createEmailConfirmationURL = Operation(
         "createEmailConfirmationURL",
         under: "server",
         """
-        Gives a server the link that confirms a user's address, to send it by a mail of its own; any key where \
-        clientKeys has confirmationURL.
+        Creates the link that confirms a user's address, for a server that sends its own mails. Needs a server key, \
+        unless apiKeyRights has confirmationURL.
         """,
         parameters: [
             Parameter("identity", in: .path, .string, "The e-mail address that the user logs in with, or the objectId.")
         ],
-        .success("The address of the page.", .object(["confirmationURL": .string.format("uri")])),
+        .success("The link to the page.", .object(["confirmationURL": .string.format("uri")])),
         or: [.badRequest, .forbidden, .notFound]
     )
 
     fileprivate static let resetPassword = Operation(
         "resetPassword",
         under: "user",
-        "Sets a password by the token of a mailed link, for apps with a page of their own.",
+        "Sets a password with the token of a mailed link, for apps with their own page.",
         more: """
-            Ends all sessions and all other links of the user, and removes its identities unless keepIdentities is \
-            true.
+            Revokes all sessions and all other links of the user, and removes the user's identities unless \
+            keepIdentities is true.
             """,
         body: Content(
             .all([
@@ -185,23 +188,23 @@ extension Operation {
                     ["token": .string, "password": .string.length(upTo: 256)],
                     optional: [
                         "keepIdentities": .boolean.nullable.described(
-                            "Whether the person has said that the identities of the account are their own."
+                            "Whether the user has confirmed that the identities of the account are their own."
                         )
                     ]
                 ),
             ])
         ),
-        .success("Done; the body is empty."),
+        .success("Done. The body is empty."),
         or: [.conflict, .unprocessable]
     )
 
     fileprivate static let undoChange = Operation(
         "undoChange",
         under: "user",
-        "Undoes what has become of an account by the token of the link in a notice, for apps with a page of their own.",
+        "Restores an account with the token of the link in a notice, for apps with their own page.",
         more: """
-            Gives the account back the address to which the notice went, with the new password, and the identities of \
-            then. Ends all sessions, and all links but those of earlier notices.
+            Restores the address to which the notice was sent, with the new password, and the identities of that time. \
+            Revokes all sessions, and all links except those of earlier notices.
             """,
         body: Content(
             .all([.linkFactorAnswer, .anyObject.adding(["token": .string, "password": .string.length(upTo: 256)])])
@@ -210,10 +213,7 @@ extension Operation {
             "Done.",
             .object([
                 "notRestored": .strings.described(
-                    """
-                    Providers of identities that are another account's by now, or in whose place the account has \
-                    another.
-                    """
+                    "Providers of identities that now belong to another account, or that another identity has replaced."
                 )
             ])
         ),
@@ -223,10 +223,10 @@ extension Operation {
     fileprivate static let confirmEmail = Operation(
         "confirmEmail",
         under: "user",
-        "Confirms an e-mail address by the token of a mailed link, for apps with a page of their own.",
+        "Confirms an e-mail address with the token of a mailed link, for apps with their own page.",
         more: """
-            Somebody else may have registered the address: for an account with a password either password or \
-            newPassword has to come along. A new password is a reset.
+            Someone else may have registered the address. So an account with a password needs password or newPassword. \
+            A new password is a reset.
             """,
         body: Content(
             .all([
@@ -235,22 +235,22 @@ extension Operation {
                     ["token": .string],
                     optional: [
                         "password": .string.nullable.length(upTo: 256).described(
-                            "The password that was chosen for the account."
+                            "The current password of the account."
                         ),
                         "newPassword": .string.nullable.length(upTo: 256).described(
-                            "Another one, which takes its place."
+                            "A new password, which replaces it."
                         ),
                         "keepIdentities": .boolean.nullable.described(
                             """
-                            With newPassword: whether the person has said that the identities of the account are their \
-                            own.
+                            With newPassword: whether the user has confirmed that the identities of the account are \
+                            their own.
                             """
                         ),
                     ]
                 ),
             ])
         ),
-        .success("Done; the body is empty."),
+        .success("Done. The body is empty."),
         or: [.conflict, .unprocessable]
     )
 }
@@ -260,13 +260,13 @@ extension Schema {
         "pending": .string.nullable,
         "factorId": .uuid.nullable,
         "code": .string.nullable.described(
-            "Six digits, or a recovery code in any case, with or without its hyphens. A number counts like its text."
+            "Six digits, or a recovery code in upper or lower case, with or without hyphens. A number is also accepted."
         ),
         "credential": .anyObject.nullable.described("AuthenticationResponseJSON (WebAuthn level 3 §5.1)."),
     ]).described(
         """
-        The second factor of an account that has one: of the second request, with the pending that \
-        second_factor_required has given. A code with the factor that it is of, or the credential of a passkey.
+        The second factor of the account, in the second request, with pending from second_factor_required. Either a \
+        code with its factor, or the credential of a passkey.
         """
     ).named("LinkFactorAnswer")
 }

@@ -30,7 +30,8 @@ struct PasswordRoutes {
             let login = PasswordLogin(
                 login: try PasswordBody.login(in: body),
                 password: try PasswordBody.password("password", in: body),
-                // SDKs still send the token of an ended session with a login; an invalid token is no reason to refuse.
+                // With a login, SDKs still send the token of the former session. So an invalid token is no reason to
+                // refuse the login.
                 previousToken: request.userToken,
                 client: context.client(trustedDevice: try body.text("trustedDevice")),
                 source: context.source
@@ -39,7 +40,7 @@ struct PasswordRoutes {
             return .signedIn(signedIn)
         }
         let refusals = routes.refusals
-        // Client SDKs spell the path like this (docs/protocols/backendless.md §1.3).
+        // Client SDKs use this misspelled path (docs/protocols/backendless.md §1.3).
         routes.on(.post, "users/verifypassowrd", .verifyPassword) { request, context, application in
             let body = try await request.jsonObject()
             let isValid = try await reauthentication.verifyPassword(
@@ -66,15 +67,15 @@ extension Operation {
     fileprivate static let logIn = Operation(
         "logIn",
         under: "login",
-        "Logs a person in by e-mail address and password, or a user by a server.",
+        "Logs a user in with e-mail address and password, or for a server by objectId.",
         more: """
-            Whether there is such an account shows in nothing until the password is right. With objectId alone, and a \
-            server's key, the user of that id is logged in.
+            Without the right password the response does not reveal whether the account exists. With objectId only, \
+            and a server key, the user with that id is logged in.
             """,
         parameters: [.previousUserToken],
         body: Content(
             .anyObject.adding(optional: [
-                "login": .string.described("The e-mail address, in any case. A number counts like its text."),
+                "login": .string.described("The e-mail address, in upper or lower case. A number is also accepted."),
                 "password": .string.length(upTo: 256),
                 "objectId": .uuid,
                 "trustedDevice": .trustedDevice,
@@ -87,10 +88,10 @@ extension Operation {
     fileprivate static let verifyPassword = Operation(
         "verifyPassword",
         under: "session",
-        "Says whether a password is that of the session's user.",
-        more: "Spelt as client SDKs spell it. It is a guess like a login.",
+        "Verifies the password of the session's user.",
+        more: "In the spelling of client SDKs. It counts as an attempt, like a login.",
         marks: .session,
         body: Content(.anyObject.adding(optional: ["password": .string])),
-        .success("Whether it is.", .object(["valid": .boolean]))
+        .success("Whether the password is right.", .object(["valid": .boolean]))
     )
 }

@@ -43,10 +43,10 @@ extension Operation {
     fileprivate static let register = Operation(
         "register",
         under: "user",
-        "Makes an account with an e-mail address and a password.",
+        "Registers an account with an e-mail address and a password.",
         more: """
-            With the objectId of a guest and the guest's session the guest becomes the user. Opens no session. \
-            `invitation` is the token of an invitation's link, unless the application has a property of that name.
+            With the objectId and the session of a guest, the guest becomes the user. No session is opened. \
+            `invitation` is the token of an invitation's link, unless the application has a property with that name.
             """,
         parameters: [.previousUserToken],
         body: .userRecord,
@@ -57,7 +57,7 @@ extension Operation {
     fileprivate static let registerGuest = Operation(
         "registerGuest",
         under: "user",
-        "Makes a guest with a session.",
+        "Creates a guest with a session.",
         body: Content(.anyObject.adding(optional: ["invitation": .invitation]), isRequired: false),
         .signedIn,
         or: [.forbidden, .unprocessable]

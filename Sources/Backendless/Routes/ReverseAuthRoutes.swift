@@ -6,8 +6,9 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The route of the request-token leg of Twitter's reverse auth, which needs an app's secret
-/// (docs/protocols/twitter.md §4).
+/// The route for the first step of Twitter's reverse auth, the request token (docs/protocols/twitter.md §4).
+///
+/// The step needs an app's secret, so the app cannot make this request to Twitter itself.
 struct ReverseAuthRoutes {
     let reverseAuthorization: ReverseAuthorization
 
@@ -34,25 +35,25 @@ extension Operation {
     fileprivate static let reverseAuth = Operation(
         "reverseAuth",
         under: "login",
-        "The request-token leg of Twitter's reverse auth, for which an app's secret is needed.",
+        "The request-token step of Twitter's reverse auth, which needs the app's secret.",
         more: """
-            For iOS clients that log in by an account of the system's: they send the answer's `parameters` to Twitter \
-            and log in with the access token that they get.
+            For iOS clients that log in with an account of the system. They send `parameters` of the response to \
+            Twitter, and log in with the access token that they get.
             """,
         body: Content(
             .anyObject.adding(optional: [
                 "appId": .string.nullable.described(
-                    "Which of the application's consumer keys; the first one without it."
+                    "One of the application's consumer keys. The default is the first one."
                 )
             ]),
             examples: ["first": #"{}"#],
             isRequired: false
         ),
         .success(
-            "What the client sends to Twitter.",
+            "The parameters for Twitter.",
             .object([
                 "consumerKey": .string.described("For `x_reverse_auth_target`."),
-                "parameters": .string.described("For `x_reverse_auth_parameters`, exactly as it is."),
+                "parameters": .string.described("For `x_reverse_auth_parameters`, unchanged."),
             ])
         ),
         or: [.timeout]

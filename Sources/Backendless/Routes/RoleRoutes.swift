@@ -54,7 +54,7 @@ extension Operation {
     fileprivate static let readOwnRoles = Operation(
         "readOwnRoles",
         under: "user",
-        "The session's own roles.",
+        "Lists the roles of the session.",
         marks: .session,
         .success("Names of roles.", .strings)
     )
@@ -62,7 +62,7 @@ extension Operation {
     fileprivate static let readRoles = Operation(
         "readRoles",
         under: "user",
-        "The roles of a user: the session's own, or any with a server's key.",
+        "Lists the roles of a user: of the session's user, or of any user with a server key.",
         marks: .session,
         parameters: [.objectID],
         .success("Names of roles.", .strings),
@@ -72,14 +72,14 @@ extension Operation {
     fileprivate static let assignRole = Operation(
         "assignRole",
         under: "server",
-        "Gives a user a role; with a server's key.",
+        "Assigns a role to a user. Needs a server key.",
         body: Content(.anyObject.adding(["user": .string, "roleName": .string])),
-        .success("Done; the body is empty."),
+        .success("Done. The body is empty."),
         or: [.forbidden, .notFound]
     )
 
     fileprivate static let unassignRole = assignRole.again(
         "unassignRole",
-        "Takes a role away from a user; with a server's key."
+        "Removes a role from a user. Needs a server key."
     )
 }

@@ -8,7 +8,7 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The routes of second factors in logins, of logins with a passkey, and of the factors of the session's user.
+/// The routes of second factors at logins, of logins by a passkey, and of the factors of the session's user.
 struct SecondFactorRoutes {
     let secondFactor: SecondFactor
     let ownFactors: OwnFactors
@@ -152,10 +152,10 @@ struct SecondFactorRoutes {
 }
 
 extension Response {
-    /// Returns the response to a login that a second factor finished, with the values that are shown once.
+    /// Returns the response to a login after its second factor, with the values that are shown only once.
     ///
-    /// The added members have a hyphen, which no property name has, so members cannot collide.
-    static func signedIn(_ finished: FinishedSignIn) -> Response {
+    /// The names of the added members have a hyphen, and no property name has one. So no member can have the same name.
+    static func signedIn(_ finished: FinishedLogin) -> Response {
         var more = JSONObject()
         if let device = finished.trustedDevice { more.append("trusted-device", .string(device.reveal())) }
         if !finished.recoveryCodes.isEmpty {
@@ -175,16 +175,16 @@ extension Operation {
     fileprivate static let startSecondFactor = Operation(
         "startSecondFactor",
         under: "secondFactor",
-        "Asks for one of the factors that a login was answered with, or begins a step-up of a session.",
+        "Starts the check of an offered factor, or a step-up of a session.",
         more: """
-            With pending and factorId: of sms and email it sends the code, of a passkey it makes the options for the \
-            browser. Of totp and recoveryCode nothing happens, and a client may leave the call out. Without pending, \
-            with a session: a pending step-up and the user's factors.
+            With pending and factorId: for sms and email it sends the code, for a passkey it returns the options for \
+            the browser. For totp and recoveryCode it does nothing and is optional. Without pending, with a session: \
+            it returns a pending step-up and the user's factors.
             """,
         marks: .mayHaveSession,
         body: Content(.factorStart, isRequired: false),
         .success(
-            "What the person needs to show the factor; or the pending step-up.",
+            "The data to use the factor, or the pending step-up.",
             .either([.factorChallenge, .pendingStep])
         ),
         or: [.forbidden, .notFound]
@@ -193,26 +193,26 @@ extension Operation {
     fileprivate static let startPasskeyLogin = Operation(
         "startPasskeyLogin",
         under: "secondFactor",
-        "Begins a login by a passkey, whoever's it is.",
-        more: "Where the application has secondFactor.passkeys.login; factor_not_offered otherwise.",
+        "Starts a login with a passkey of any user.",
+        more: "Needs secondFactor.passkeys.login, otherwise factor_not_offered.",
         parameters: [.previousUserToken],
-        .success("What the browser needs to have a passkey shown.", .passkeyLogin),
+        .success("The passkey options for the browser.", .passkeyLogin),
         or: [.badRequest, .forbidden]
     )
 
     fileprivate static let finishSecondFactor = Operation(
         "finishSecondFactor",
         under: "secondFactor",
-        "Shows a factor: finishes the login, or the step-up of the session.",
+        "Verifies a factor, and finishes the login or the step-up of the session.",
         more: """
-            The reply of a login is that of the login that was put off. Of a step-up it is empty. Five wrong answers \
-            end what was begun.
+            For a login, the response is that of the pending login. For a step-up, it is empty. After five wrong \
+            attempts the pending login or step-up ends.
             """,
         marks: .mayHaveSession,
         parameters: [.idempotencyKey],
         body: Content(.factorAnswer),
         .success(
-            "The user, with the session, of a login; nothing of a step-up.",
+            "For a login, the user with the session. For a step-up, nothing.",
             as: "FactorShown",
             headers: [.userCreated, .missingPermissions],
             .user
@@ -222,18 +222,18 @@ extension Operation {
 
     fileprivate static let finishPasskeyLogin = finishSecondFactor.again(
         "finishPasskeyLogin",
-        "Logs in by a passkey.",
-        more: "The same as users/secondFactor/finish, under the name that goes with users/passkey/start."
+        "Logs in with a passkey.",
+        more: "The same as users/secondFactor/finish, as counterpart of users/passkey/start."
     )
 
     fileprivate static let listFactors = Operation(
         "listFactors",
         under: "secondFactor",
-        "The second factors of the session's user, and the kinds that can be enrolled.",
-        more: "Secrets are in none of it.",
+        "Lists the second factors of the session's user, and the kinds that can be enrolled.",
+        more: "The response contains no secrets.",
         marks: .session,
         .success(
-            "The factors, the oldest first.",
+            "The factors, oldest first.",
             .object(["factors": .array(of: .factor), "kinds": .array(of: .factorKind)])
         )
     )
@@ -241,32 +241,31 @@ extension Operation {
     fileprivate static let beginFactor = Operation(
         "beginFactor",
         under: "secondFactor",
-        "Begins to enrol a factor, or gives new recovery codes.",
+        "Starts the enrolment of a factor, or creates new recovery codes.",
         more: """
-            With a session that has shown of late who its person is and, of who has one, a factor; or with the pending \
-            sign-in of a login that waits for an enrolment. Nothing is kept before it is confirmed. Of recoveryCode, \
-            with a session, it is done at once: the reply has the codes.
+            Needs a session with a recent authentication, and with a recent second factor if the user has one. Or the \
+            pending login that requires an enrolment. Nothing is stored before the confirmation. recoveryCode with a \
+            session takes effect at once: the response has the codes.
             """,
         marks: .mayHaveSession,
         body: Content(.factorWish),
-        .success("What the person needs to show that the factor is theirs.", .begunFactor),
+        .success("The data to confirm the factor.", .pendingEnrolment),
         or: [.forbidden, .conflict, .unprocessable]
     )
 
     fileprivate static let confirmFactor = Operation(
         "confirmFactor",
         under: "secondFactor",
-        "Enrols a factor that its person shows to hold.",
+        "Confirms the enrolment of a factor.",
         more: """
-            With the session, or the pending sign-in, by which it was begun. Of a pending sign-in it is the end of the \
-            login, and the reply is that of the login, with recovery-codes where they are new. The person is told by \
-            mail.
+            With the session or the pending login that started it. For a pending login this ends the login, and the \
+            response is that of the login, with recovery-codes if they are new. The user is notified by mail.
             """,
         marks: .mayHaveSession,
-        parameters: [Parameter("id", in: .path, .string, "What users/factors answered as id."), .idempotencyKey],
+        parameters: [Parameter("id", in: .path, .string, "The id from users/factors."), .idempotencyKey],
         body: Content(.factorConfirmation),
         .success(
-            "The factor, with recoveryCodes where it is the first one; or the user, with the session.",
+            "The factor, with recoveryCodes if it is the first one; or the user with the session.",
             .anyObject.open.described("A Factor; with pending a User.")
         ),
         or: [.forbidden, .notFound, .conflict, .unprocessable, .timeout]
@@ -277,12 +276,13 @@ extension Operation {
         under: "secondFactor",
         "Removes a factor of the session's user.",
         more: """
-            Needs what enrolling one does. With the last one go the recovery codes; the last one of a user whom the \
-            application requires one of stays: last_factor. No device is trusted any more. The person is told by mail.
+            Has the same requirements as an enrolment. With the last factor the recovery codes are removed. If the \
+            application requires a factor, the last one cannot be removed: last_factor. All trusted devices are \
+            forgotten. The user is notified by mail.
             """,
         marks: .session,
-        parameters: [Parameter("id", in: .path, .string, "As the list names it.")],
-        .success("It is no factor any more.", status: 204),
+        parameters: [Parameter("id", in: .path, .string, "The id from the list.")],
+        .success("The factor is removed.", status: 204),
         or: [.notFound, .conflict]
     )
 }

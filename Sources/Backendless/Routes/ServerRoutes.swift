@@ -6,7 +6,9 @@ import HTTP
 import Hummingbird
 import PublicAPI
 
-/// The route by which a server changes any user's status, with an API key that the operator marked as a server's.
+/// The route by which a server changes the status of any user.
+///
+/// The server needs an API key that the operator marked for servers.
 struct ServerRoutes {
     let roles: Roles
 
@@ -29,7 +31,7 @@ struct ServerRoutes {
 }
 
 extension APIContext {
-    /// The server that sent the request; nil when the API key is not a server's.
+    /// The server that sent the request; nil if the API key is not marked for servers.
     var server: ServerCaller? { ServerCaller(key: apiKey, source: peer.text) }
 }
 
@@ -38,12 +40,12 @@ extension Operation {
         "setStatus",
         under: "server",
         """
-        Disables a user, which ends the sessions, or enables one again, who may still have to confirm the address; \
-        with a server's key.
+        Disables a user, which revokes the sessions, or enables a user again, who may still have to confirm the \
+        address. Needs a server key.
         """,
         parameters: [.objectID],
         body: Content(.anyObject.adding(["userStatus": .oneOf("ENABLED", "DISABLED")])),
-        .success("Done; the body is empty."),
+        .success("Done. The body is empty."),
         or: [.forbidden, .notFound]
     )
 }

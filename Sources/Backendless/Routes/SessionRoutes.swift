@@ -14,7 +14,7 @@ struct SessionRoutes {
     func mount(on routes: ApplicationRoutes) {
         let refusals = routes.refusals
         routes.on(.get, "users/isvalidusertoken/:token", .isValidUserToken) { _, context, application in
-            // Only the token in the path counts: a client that checks its token also sends it as a header.
+            // Only the token in the path counts. Clients also send a token as a header.
             let text = context.parameters.get("token")
             let isValid = try await sessions.isValid(
                 text.flatMap { SessionToken(received: $0) },
@@ -29,8 +29,8 @@ struct SessionRoutes {
             return .json(writer)
         }
         routes.on(.get, "users/logout", .logout) { request, _, application in
-            // Some client SDKs log out before every login and take any refusal for a failed login, so a missing token
-            // is no error. An invalid token is one, so that an app learns that its user was logged out already.
+            // Some client SDKs log out before every login and take any refusal for a failed login. So a missing token
+            // is no error. An invalid token is an error, so that an app learns that its user was logged out already.
             if request.headers[.userToken] != nil {
                 try await sessions.signOut(request.userToken, of: application)
             }
@@ -43,27 +43,24 @@ extension Operation {
     fileprivate static let isValidUserToken = Operation(
         "isValidUserToken",
         under: "session",
-        "Tells whether a session lives.",
+        "Checks whether a session is valid.",
         parameters: [
             Parameter(
                 "token",
                 in: .path,
                 .string.notEmpty,
-                "The session's user-token; any text is allowed, and what is no token is answered `false`."
+                "The session's user-token. Any text is allowed. An invalid token returns `false`."
             )
         ],
-        .success("Whether the session lives and its user is not disabled.", .boolean)
+        .success("Whether the session is valid and its user is not disabled.", .boolean)
     )
 
     fileprivate static let logout = Operation(
         "logout",
         under: "session",
-        "Ends the session.",
-        more: """
-            Without the user-token header nobody is logged in, and there is nothing to do. A token that is dead or \
-            malformed is session_invalid.
-            """,
+        "Revokes the session.",
+        more: "Without the header user-token it does nothing. An invalid token fails with session_invalid.",
         marks: .mayHaveSession,
-        .success("The session has ended, or there was none to end; the body is empty.")
+        .success("The session is revoked, or there was none. The body is empty.")
     )
 }

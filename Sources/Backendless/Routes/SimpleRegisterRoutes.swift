@@ -9,13 +9,14 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The route of the simple register contract of small apps: one call for every login method.
+/// The route of the simple register contract for small apps: one call for every login method.
 ///
-/// `access_type` is the login method: 0 a password, 1 Facebook, 2 Twitter. `passkey` is the login name, or the user's
-/// id or name at the provider, which is not trusted. `passcode` is the password, or the provider's token.
+/// `access_type` is the login method: 0 a password, 1 Facebook, 2 Twitter. `passcode` is the password, or the
+/// provider's token. `passkey` is the login name, or the user's id or name at the provider. The service does not trust
+/// the latter.
 struct SimpleRegisterRoutes {
     let registrations: Registrations
-    let signIn: SignIn
+    let loginFlow: LoginFlow
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "register", .simpleRegister) { request, context, application in
@@ -92,7 +93,7 @@ struct SimpleRegisterRoutes {
             client: context.client(trustedDevice: nil),
             invitation: fields.invitation
         )
-        let signedIn = try await signIn.signIn(login, to: application, logger: context.logger)
+        let signedIn = try await loginFlow.login(login, to: application, logger: context.logger)
         return Self.reply(created: signedIn.created, signedIn.user, token: signedIn.token)
     }
 
@@ -108,7 +109,7 @@ struct SimpleRegisterRoutes {
     }
 }
 
-/// The three fields of the contract, and the invitation of a new user.
+/// The three fields of the contract, and the invitation for a new user.
 private struct SimpleRegisterFields {
     enum AccessType: String, CaseIterable {
         case password = "0"
@@ -124,7 +125,7 @@ private struct SimpleRegisterFields {
     static let names = ["access_type", "passkey", "passcode"]
     static let invitationName = "invitation"
 
-    /// - Throws: `malformed_request`, with the missing fields in `errorData.missing`.
+    /// - Throws: `malformed_request`. `errorData.missing` lists the missing fields.
     init(_ members: JSONObject) throws(Failure) {
         var texts: [String: String] = [:]
         for name in Self.names {
@@ -138,7 +139,7 @@ private struct SimpleRegisterFields {
             let missing = Self.names.filter { texts[$0] == nil }
             throw Failure(
                 .malformedRequest,
-                "Fields are missing: \(missing.joined(separator: ", ")).",
+                "Missing fields: \(missing.joined(separator: ", ")).",
                 details: ["missing": .array(missing.map(JSONValue.string))]
             )
         }
@@ -156,27 +157,35 @@ extension Operation {
     fileprivate static let simpleRegister = Operation(
         "simpleRegister",
         under: "user",
-        "The simple register contract: one call, by whatever a person comes.",
-        more: "A form (application/x-www-form-urlencoded) with the same members is taken as well.",
+        "The simple register contract: one request for every login method.",
+        more: "A form (application/x-www-form-urlencoded) with the same members is also accepted.",
         body: Content(
             .anyObject.adding(
                 [
                     "access_type": .oneOf("0", "1", "2").described(
-                        "0 a password, 1 Facebook, 2 Twitter. A number counts like its text."
+                        "0: password, 1: Facebook, 2: Twitter. A number is also accepted."
                     ),
-                    "passkey": .string.described("The e-mail address, or the person's id or name at the provider."),
+                    "passkey": .string.described("The e-mail address, or the user's id or name at the provider."),
                     "passcode": .string.described(
                         """
-                        The password, or the provider's access token; of Twitter token and secret with a colon between \
-                        them.
+                        The password, or the provider's access token. For Twitter, token and secret separated by a \
+                        colon.
                         """
                     ),
                 ],
                 optional: ["invitation": .invitation]
             ).named("SimpleRegister")
         ),
-        .success("There is such an account already.", .simpleRegistration),
-        or: [.success("The account was made.", status: 201, .simpleRegistration), .forbidden, .unprocessable, .timeout]
+        .success("The account already exists.", .simpleRegistration),
+        or: [
+            .success(
+                """
+                The account was created.
+                """,
+                status: 201,
+                .simpleRegistration
+            ), .forbidden, .unprocessable, .timeout,
+        ]
     )
 }
 

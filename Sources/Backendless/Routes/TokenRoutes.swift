@@ -27,12 +27,12 @@ extension Operation {
     fileprivate static let createSignedToken = Operation(
         "createSignedToken",
         under: "session",
-        "A signed token of the session's user, for the application's other services.",
-        more: "Only where the application has switched it on; tokens_off otherwise.",
+        "Creates a signed token for the session's user, for the application's other services.",
+        more: "Only if the application has turned it on, otherwise tokens_off.",
         marks: .session,
         .success(
             "The token.",
-            .object(["token": .string.described("A JWT, signed by ES256."), "expires": .moment]).named("SignedToken")
+            .object(["token": .string.described("A JWT, signed with ES256."), "expires": .moment]).named("SignedToken")
         ),
         or: [.badRequest]
     )

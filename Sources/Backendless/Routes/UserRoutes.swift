@@ -8,13 +8,15 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The routes that change users, by client SDKs' paths: the user's own record, and others where that is allowed.
+/// The routes by which clients change users: the user's own record, or other records where that is allowed.
 struct UserRoutes {
     let accountUpdate: AccountUpdate
     let otherRecords: OtherRecords
     let deletions: AccountDeletions
 
-    /// The limits of a body with many users; each user in it has the limits of a single record.
+    /// The limits of a body with many users.
+    ///
+    /// Each user in the body has the limits of a single record.
     private static let manyUsers: JSONLimits = {
         var limits = JSONLimits.record
         limits.bytes = 1_048_576
@@ -78,7 +80,9 @@ struct UserRoutes {
         }
     }
 
-    /// Updates the user whose id the record has; creates a user from a record without id, which a server may do.
+    /// Updates the user whose id is in the record.
+    ///
+    /// From a record without an id, creates a user, which only a server may do.
     @Sendable private func save(
         _ request: Request,
         _ context: APIContext,
@@ -101,7 +105,7 @@ struct UserRoutes {
             in: application,
             logger: context.logger
         )
-        guard let user = users.first else { throw Failure(.internal, "The service could not make a user.") }
+        guard let user = users.first else { throw Failure(.internal, "The user could not be created.") }
         return .written(user)
     }
 
@@ -126,17 +130,17 @@ struct UserRoutes {
 }
 
 extension APIContext {
-    /// The user id in the path; nil when the text is not a valid id.
+    /// The user id in the path; nil if the text is not a valid id.
     var objectID: ObjectID? { parameters.get("objectId").flatMap { ObjectID($0) } }
 
     /// Refuses every table but `Users`.
     func requireUsersTable() throws(Failure) {
         guard parameters.get("table") == "Users" else {
-            throw Failure(.tableUnknown, "This is a service of users: it has the table Users and no other.")
+            throw Failure(.tableUnknown, "This service only manages users. It has only the table Users.")
         }
     }
 
-    /// Refuses every table but `Users` if the path names a table.
+    /// If the path names a table, refuses every table but `Users`.
     func requireUsersTableIfNamed() throws(Failure) {
         if parameters.get("table") != nil { try requireUsersTable() }
     }
@@ -146,8 +150,8 @@ extension Operation {
     fileprivate static let updateOwnUser = Operation(
         "updateOwnUser",
         under: "user",
-        "Changes the session's own user, another where the operator lets users do that, or any with a server's key.",
-        more: "The whole object may come back: what a client may not write is passed over.",
+        "Changes the session's user, another user with the right to change others, or any user with a server key.",
+        more: "You may send the complete object: members that a client cannot write are ignored.",
         marks: .session,
         parameters: [.objectID],
         body: .userRecord,
@@ -158,14 +162,14 @@ extension Operation {
     fileprivate static let deleteUser = Operation(
         "deleteUser",
         under: "user",
-        "Deletes the session's own account, or any with a server's key.",
+        "Deletes the session's own account, or any account with a server key.",
         more: """
-            Sessions end at once; the data go at once or after the days that the operator lets erasures wait. Takes a \
-            login of the last five minutes.
+            Sessions are revoked at once. The data is erased at once or after the configured delay. Needs a login \
+            within the last five minutes.
             """,
         marks: .session,
         parameters: [.objectID],
-        .success("When the data are gone, or will be.", .object(["deletionTime": .moment])),
+        .success("When the data was or will be erased.", .object(["deletionTime": .moment])),
         or: [.badRequest, .notFound, .conflict]
     )
 
@@ -173,10 +177,10 @@ extension Operation {
         "saveOwnUser",
         under: "user",
         """
-        Changes the user whose objectId the body has, as PUT data/Users/{objectId}; without one it makes a user, with \
-        a server's key.
+        Changes the user with the objectId in the body, as PUT data/Users/{objectId}. Without an objectId it creates a \
+        user, which needs a server key.
         """,
-        more: "The whole object may come back: what a client may not write is passed over.",
+        more: "You may send the complete object: members that a client cannot write are ignored.",
         marks: .session,
         body: Content(
             .userRecord,
@@ -191,7 +195,7 @@ extension Operation {
     fileprivate static let createUser = Operation(
         "createUser",
         under: "server",
-        "Makes a user, who is not logged in by it; with a server's key.",
+        "Creates a user without a login. Needs a server key.",
         body: .userRecord,
         .ownUser,
         or: [.forbidden, .conflict, .unprocessable]
@@ -200,7 +204,7 @@ extension Operation {
     fileprivate static let createUsers = Operation(
         "createUsers",
         under: "server",
-        "Makes up to 100 users, all or none; with a server's key.",
+        "Creates up to 100 users, all or none. Needs a server key.",
         body: Content(
             .array(of: .userRecord).count(upTo: 100),
             examples: ["two": #"[{"email": "ann@example.com", "name": "Ann"}, {"name": "Bob"}]"#]

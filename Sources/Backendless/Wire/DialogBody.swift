@@ -6,22 +6,22 @@ import HTTP
 import Logins
 import Providers
 
-/// The body of a request for the dialog's address, in every spelling that client SDKs use
-/// (docs/protocols/backendless.md §2.4).
+/// The body of a request for a dialog's address, in every spelling that client SDKs use (docs/protocols/backendless.md
+/// §2.4).
 struct DialogBody {
     let dialog: DialogRequest
-    /// The host name to which the provider redirects the browser back.
+    /// The host name to which the provider redirects the browser after the dialog.
     let callbackURLDomain: String?
-    /// Whether the response redirects the browser to the dialog.
+    /// Whether the response is a redirect to the dialog.
     let redirect: Bool
 
-    private static let mostPermissions = 50
+    private static let maxPermissions = 50
 
     /// Reads a body.
     ///
-    /// No body counts as an empty object, and so does `null`, which JS SDK 3 sends for an app that sets no member.
-    /// A member that is `null` or an empty text counts as absent. An unknown member is an error, since the service
-    /// would not do what the member asks for.
+    /// An absent body counts as an empty object. So does `null`, which JS SDK 3 sends if an app sets no member. A
+    /// member that is `null` or an empty text counts as absent. An unknown member is an error, since the service could
+    /// not do what the client wants.
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
     init(_ bytes: [UInt8]?, origin: String?) throws(Failure) {
@@ -52,8 +52,10 @@ struct DialogBody {
         "contentType",
     ]
 
-    /// The most names of unknown members in an error message; a name has at most 128 bytes of ASCII.
-    private static let mostNamed = 5
+    /// The maximum number of unknown members that an error message names.
+    ///
+    /// A name has at most 128 bytes of ASCII.
+    private static let maxNamed = 5
 
     private static func refuseUnknown(in body: JSONObject) throws(Failure) {
         let unknown = body.members.map(\.key).filter { key in !known.contains { $0.hasSameBytes(as: key) } }
@@ -61,7 +63,7 @@ struct DialogBody {
         throw Failure(
             .malformedRequest,
             """
-            Not known here: \(unknown.prefix(mostNamed).joined(separator: ", "))\
+            Not known here: \(unknown.prefix(maxNamed).joined(separator: ", "))\
             \(unknown.first.map { NearestName.hint(for: $0, among: known) } ?? ""). Leave them out; known are \
             \(known.joined(separator: ", ")).
             """
@@ -81,25 +83,25 @@ struct DialogBody {
         return flag
     }
 
-    /// Reads the permissions: a list of texts, or one text with commas or spaces between the names.
+    /// Reads the permissions: a list of texts, or one text in which commas or spaces separate the names.
     private static func permissions(in body: JSONObject) throws(Failure) -> [String]? {
         guard let value = body.present("permissions") else { return nil }
         let names: [Substring]
         if let text = value.string {
-            names = text.utf8.split(maxSplits: mostPermissions) { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
+            names = text.utf8.split(maxSplits: maxPermissions) { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
                 .map { Substring($0) }
         } else if let texts = value.array?.map(\.string), !texts.contains(nil) {
             names = texts.compactMap { $0?[...] }
         } else {
             throw Failure(
                 .malformedRequest,
-                "permissions must be a text with commas or spaces between the names, or an array of texts."
+                "permissions must be an array of names, or a text with names separated by commas or spaces."
             )
         }
-        guard names.count <= mostPermissions, names.allSatisfy({ !$0.utf8.isEmpty }) else {
+        guard names.count <= maxPermissions, names.allSatisfy({ !$0.utf8.isEmpty }) else {
             throw Failure(
                 .malformedRequest,
-                "permissions must be at most \(mostPermissions) names, none of them empty."
+                "permissions must be at most \(maxPermissions) names without an empty one."
             )
         }
         return names.isEmpty ? nil : names.map(String.init)
@@ -116,7 +118,8 @@ struct DialogBody {
 
     /// Reads the code challenge.
     ///
-    /// Only S256 is accepted: a `plain` challenge reveals the verifier to anyone who sees it (RFC 9700 §2.1.1).
+    /// Only S256 is accepted. A `plain` challenge is the verifier itself, for everyone who sees the address (RFC 9700
+    /// §2.1.1).
     private static func codeChallenge(in body: JSONObject) throws(Failure) -> String? {
         let challenge = try text("codeChallenge", in: body)
         if let method = try text("codeChallengeMethod", in: body) {
@@ -124,14 +127,14 @@ struct DialogBody {
                 throw Failure(.malformedRequest, "codeChallengeMethod must be S256.")
             }
             guard challenge != nil else {
-                throw Failure(.malformedRequest, "codeChallengeMethod is there without a codeChallenge.")
+                throw Failure(.malformedRequest, "codeChallengeMethod needs a codeChallenge.")
             }
         }
         guard let challenge else { return nil }
         guard challenge.utf8.count == 43, challenge.utf8.allSatisfy(Base64URL.isCharacter) else {
             throw Failure(
                 .malformedRequest,
-                "codeChallenge must be the SHA-256 of the verifier as 43 characters of base64url."
+                "codeChallenge must be the SHA-256 of the verifier in base64url, 43 characters."
             )
         }
         return challenge
@@ -144,41 +147,38 @@ extension Schema {
         "fieldsMappings": .fieldsMapping,
         "permissions": .array(of: .string.pattern("^[a-z0-9_]{1,64}$")).nullable.count(upTo: 50).described(
             """
-            What the dialog asks for; without it the operator's choice. A text with commas or spaces between the names \
-            counts like the list.
+            The permissions that the dialog requests. The default is configured by the operator. A text with commas or \
+            spaces is also accepted.
             """
         ),
-        "redirect": .boolean.nullable.described("Whether the answer is a 303 to the dialog in place of its address."),
+        "redirect": .boolean.nullable.described("Whether the response is a 303 to the dialog instead of its address."),
         "redirectAfterLoginUrl": .string.nullable.described(
-            "Where the login ends: one of the application's returnUrls, to the byte."
+            "Where the login ends: one of the application's returnUrls, byte for byte."
         ),
         "callbackUrlDomain": .string.nullable.described(
-            "The host name by which Facebook sends the browser back: one of the application's, or the service's own."
+            "The host name to which Facebook redirects the browser: one of the application's, or the service's own."
         ),
         "codeChallenge": .string.nullable.pattern("^[A-Za-z0-9_-]{43}$").described(
-            "SHA-256 of the client's verifier as base64url; the loginCode then needs the verifier."
+            "SHA-256 of the client's verifier in base64url. The loginCode then needs the verifier."
         ),
         "codeChallengeMethod": .oneOf("S256"),
         "authType": .cases(of: DialogAuthType.self),
-        "appId": .string.nullable.described("Which of the application's Facebook apps the person logs in to."),
+        "appId": .string.nullable.described("The Facebook app of the application for this login."),
         "linking": .boolean.nullable.described(
-            """
-            Whether the code at the end is for a session that links the identity: the dialog asks for no second factor \
-            then.
-            """
+            "Whether the loginCode is for a session that links the identity. The dialog then asks for no second factor."
         ),
         "configId": .string.nullable.pattern("^([0-9]{1,32})?$").described(
             """
-            The configuration of Facebook Login for Business that the dialog follows; without it the app's, if it has \
-            one. Nothing is asked for beside it unless permissions are given.
+            The configuration of Facebook Login for Business for the dialog. The default is that of the app, if any. \
+            No further permissions are requested unless permissions are given.
             """
         ),
         "invitation": .invitation,
-        "contentType": .string.nullable.described("Is taken and means nothing."),
+        "contentType": .string.nullable.described("Accepted and ignored."),
     ]).described(
         """
-        No body and `null` are an empty object; in it `null` and an empty text count as absent. A mapping has at most \
-        2048 bytes.
+        No body and `null` are an empty object. `null` and empty members count as absent. A mapping has at most 2048 \
+        bytes.
         """
     ).named("Dialog")
 }

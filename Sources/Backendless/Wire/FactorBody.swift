@@ -8,14 +8,18 @@ import PublicAPI
 
 /// The bodies of requests and responses about second factors.
 enum FactorBody {
-    /// The limits of a body, which may hold a pending login with the provider's data about the user, encrypted.
+    /// The limits of a body.
+    ///
+    /// It may contain a pending login with the provider's data about the user, encrypted.
     private static let limits = {
         var limits = JSONLimits.request
         limits.bytes = 524_288
         return limits
     }()
 
-    /// Reads a body, which may be absent where the session alone suffices.
+    /// Reads a body.
+    ///
+    /// With `mayBeEmpty`, an absent body is accepted: the session alone is enough for the call.
     static func read(_ request: Request, mayBeEmpty: Bool = false) async throws(Failure) -> JSONObject {
         guard mayBeEmpty else {
             return try JSONObject(body: try await request.jsonBody(upTo: limits.bytes), limits: limits)
@@ -26,7 +30,7 @@ enum FactorBody {
 
     /// Returns the id of an enrolled factor.
     ///
-    /// - Throws: `malformed_request` without a valid id.
+    /// - Throws: `malformed_request` if the body has no valid id.
     static func factor(in body: JSONObject) throws(Failure) -> ObjectID {
         guard let id = try body.text("factorId").flatMap({ ObjectID($0) }) else {
             throw Failure.noFactorNamed
@@ -34,31 +38,31 @@ enum FactorBody {
         return id
     }
 
-    /// Returns the user's response to a factor: a code, or an authenticator's credential.
+    /// Returns what the user sent to show a factor: a code, or an authenticator's credential.
     ///
-    /// - Throws: `malformed_request` when the body has neither or both.
+    /// - Throws: `malformed_request` if the body has neither or both.
     static func response(in body: JSONObject) throws(Failure) -> FactorResponse {
         switch (try body.code, body.present("credential")) {
         case (let code?, nil): return .code(code)
         case (nil, let credential?): return .credential(credential)
         case (_, _):
-            throw Failure(.malformedRequest, "Send code, or credential as the browser gave it: one of the two.")
+            throw Failure(.malformedRequest, "Send either code, or credential as the browser returned it.")
         }
     }
 
     /// Returns the factor that a user wants to enrol.
     ///
     /// - Throws: `malformed_request`.
-    static func wish(in body: JSONObject) throws(Failure) -> FactorWish {
+    static func wish(in body: JSONObject) throws(Failure) -> EnrolmentRequest {
         guard let kind = try body.text("kind").flatMap({ FactorKind(rawValue: $0) }) else {
             let known = FactorKind.allCases.map(\.rawValue).joined(separator: ", ")
             throw Failure(.malformedRequest, "kind must be one of \(known).")
         }
         let target = kind == .sms ? try body.text("phone") : try body.text("email")
-        return FactorWish(kind: kind, label: try body.text("label"), target: target)
+        return EnrolmentRequest(kind: kind, label: try body.text("label"), target: target)
     }
 
-    static func write(_ begun: BegunFactor) -> JSONWriter {
+    static func write(_ begun: PendingEnrolment) -> JSONWriter {
         var writer = JSONWriter(capacity: 4096)
         writer.object { writer in
             writer.member("id", begun.id.reveal())
@@ -91,7 +95,7 @@ enum FactorBody {
 extension JSONObject {
     /// The code, as a text.
     ///
-    /// Some clients send a number, which has lost the leading zeros of its code; the six digits are restored.
+    /// Some clients send the code as a number, without its leading zeros. The zeros are restored, up to six digits.
     var code: String? {
         get throws(Failure) {
             guard let number = present("code")?.integer, number >= 0 else { return try text("code") }
@@ -103,14 +107,14 @@ extension JSONObject {
 
 extension Schema {
     static let factorStart = anyObject.adding(optional: [
-        "pending": .string.nullable.described("Of a login or a step-up; absent to begin a step-up of the session."),
-        "factorId": .uuid.nullable.described("One of the factors that were offered; must be there with pending."),
+        "pending": .string.nullable.described("Of a login or a step-up. Absent to start a step-up of the session."),
+        "factorId": .uuid.nullable.described("One of the offered factors. Required with pending."),
     ]).named("FactorStart")
 
     static let factorChallenge = object(
         ["expires": .moment],
         optional: [
-            "sentTo": .string.described("Where a code was sent, masked."),
+            "sentTo": .string.described("The masked address or number to which the code was sent."),
             "publicKey": .anyObject.described(
                 "PublicKeyCredentialRequestOptionsJSON (WebAuthn level 3 §5.1.9), for a passkey."
             ),
@@ -135,80 +139,82 @@ extension Schema {
             "factorId": .uuid.nullable,
             "code": .string.described(
                 """
-                Six digits, or a recovery code in any case, with or without its hyphens. A number counts like its \
-                text.
+                Six digits, or a recovery code in upper or lower case, with or without hyphens. A number is also \
+                accepted.
                 """
             ),
             "credential": .anyObject.described("AuthenticationResponseJSON (WebAuthn level 3 §5.1)."),
             "trustDevice": .boolean.nullable.described(
-                "Whether the device is not to be asked again, for the days that the application says."
+                "Whether to trust the device, for the days that the application allows."
             ),
         ]
     ).described(
-        "A code with the factor that it is of, or the credential of a passkey, which says itself which one it is."
+        "A code with its factor, or the credential of a passkey."
     ).named("FactorAnswer")
 
     static let factorWish = anyObject.adding(
         ["kind": .factorKind],
         optional: [
-            "label": .string.nullable.length(1...200).described("What the person calls it."),
+            "label": .string.nullable.length(1...200).described("The user's name for it."),
             "phone": .string.nullable.examples("+41791234567").described(
-                "Of sms: the number, with + and the country's digits."
+                "Of sms: the number, with + and the country code."
             ),
-            "email": .string.nullable.described("Of email: the address; the user's own where it is absent."),
+            "email": .string.nullable.described("Of email: the address. The default is the user's own."),
             "pending": .string.nullable.described(
-                "Of a login that waits for an enrolment; without it the session counts."
+                "Of a login that requires an enrolment. Without it, the session is used."
             ),
         ]
-    ).named("FactorWish")
+    ).named("EnrolmentRequest")
 
-    static let begunFactor = object(
+    static let pendingEnrolment = object(
         [
             "id": .string.pattern("^[A-Za-z0-9_-]+$").described(
                 """
-                What it is confirmed by: not the id that it will have. Of recoveryCode, which needs no confirmation, \
-                its id.
+                The id for the confirmation, which differs from the later id. Of recoveryCode, which needs no \
+                confirmation, its id.
                 """
             ),
             "kind": .factorKind,
         ],
         optional: [
-            "otpauth": .string.described("Of totp: the address that authenticator apps take, with the secret."),
+            "otpauth": .string.described("Of totp: the URL for authenticator apps, with the secret."),
             "qr": .string.rule("contentMediaType", .string("image/svg+xml")).described(
                 "Of totp: the same as a picture."
             ),
             "publicKey": .anyObject.described(
                 "Of passkey: PublicKeyCredentialCreationOptionsJSON (WebAuthn level 3 §5.1.8)."
             ),
-            "sentTo": .string.described("Of sms and email: where the code was sent, masked."),
+            "sentTo": .string.described("Of sms and email: the masked number or address to which the code was sent."),
             "recoveryCodes": .strings.rule("minItems", .integer(10)).count(upTo: 10).described(
-                "Of recoveryCode: shown this once."
+                "Of recoveryCode: shown only once."
             ),
             "expires": .moment.described(
-                "Until when it can be confirmed, in milliseconds since 1970 UTC; not of recoveryCode."
+                "The expiry of the confirmation, in milliseconds since 1970 UTC. Absent for recoveryCode."
             ),
         ]
-    ).named("BegunFactor")
+    ).named("PendingEnrolment")
 
     static let factorConfirmation = anyObject.adding(optional: [
-        "code": .string.described("What the app shows, or what was sent. A number counts like its text."),
+        "code": .string.described("The code from the app or the message. A number is also accepted."),
         "credential": .anyObject.described("RegistrationResponseJSON (WebAuthn level 3 §5.1)."),
-        "pending": .string.nullable.described("Of a login that waits for an enrolment; without it the session counts."),
+        "pending": .string.nullable.described(
+            "Of a login that requires an enrolment. Without it, the session is used."
+        ),
     ]).described("A code, or the credential of a passkey.").named("FactorConfirmation")
 
     static let factor = object(
         [
             "id": .uuid,
             "kind": .factorKind,
-            "label": .string.nullable.described("What the person calls it."),
+            "label": .string.nullable.described("The user's name for it."),
             "created": .moment,
             "lastUsed": .moment.nullable,
         ],
         optional: [
-            "hint": .string.described("Where codes are sent, masked."),
-            "codesLeft": .integer.described("Of recoveryCode: how many have not been used."),
+            "hint": .string.described("The masked address or number that gets codes."),
+            "codesLeft": .integer.described("Of recoveryCode: the number of unused codes."),
             "recoveryCodes": .strings.rule("minItems", .integer(10)).count(upTo: 10).described(
-                "Of the first factor, when it is confirmed: shown this once."
+                "Of the first factor, when it is confirmed. Shown only once."
             ),
         ]
     ).named("Factor")

@@ -7,7 +7,8 @@ import Hummingbird
 import PublicAPI
 
 extension Response {
-    /// Returns the response to a client's write of a record: the user object, and a header with the ignored properties.
+    /// Returns the response after a client has written a record: the user object, and a header with the ignored
+    /// properties.
     static func written(_ written: WrittenUser) -> Response {
         .json(
             UserReply.write(written.user, projection: .everything(for: written.viewer)),
@@ -17,26 +18,28 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// The most bytes of names in the header: clients and proxies accept a few thousand bytes of all headers together.
-    private static let mostIgnoredBytes = 1000
-
-    /// Returns the header that names the ignored properties; no header when there are none.
+    /// The maximum number of bytes for the names in the header.
     ///
-    /// The value is a list of RFC 9651. If names do not fit, the last item is their number.
+    /// Clients and proxies accept a few thousand bytes for all headers together.
+    private static let maxIgnoredBytes = 1000
+
+    /// Returns the header that names the ignored properties; no header if there are none.
+    ///
+    /// The value is a list of RFC 9651. If some names do not fit, the last item is the number of these.
     static func ignored(_ names: [String]) -> HTTPFields {
         guard !names.isEmpty else { return [:] }
         var items: [String] = []
         var bytes = 0
         for item in names.lazy.map(item(of:)) {
             bytes += item.utf8.count + 2
-            guard bytes <= mostIgnoredBytes else { break }
+            guard bytes <= maxIgnoredBytes else { break }
             items.append(item)
         }
         if items.count < names.count { items.append(String(names.count - items.count)) }
         return [.ignoredProperties: items.joined(separator: ", ")]
     }
 
-    /// Returns a name as a token (RFC 9651 §3.3.4) if possible, or else as a display string (RFC 9651 §3.3.8).
+    /// Returns a name as a token (RFC 9651 §3.3.4) if it can be one, or else as a display string (RFC 9651 §3.3.8).
     private static func item(of name: String) -> String {
         if name.utf8.first?.isASCIILetter == true,
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "_-.") })
@@ -61,9 +64,8 @@ extension ReplyHeader {
         as: "IgnoredProperties",
         .string,
         """
-        Properties that the record had and the user does not have: what is not open to clients, and what was dropped \
-        since nobody has declared it. A list of RFC 9651, at its end the number of names that had no room; absent when \
-        there are none.
+        Properties of the record that were not written: those that clients cannot write, and dropped undeclared ones. \
+        A list of RFC 9651, which ends with the number of names that did not fit. Absent if there are none.
         """,
         isRequired: false
     )

@@ -20,7 +20,7 @@ enum LoginBody {
 
     /// Returns the login that a body asks for.
     ///
-    /// Unknown members are ignored; `null` counts as absent.
+    /// Unknown members are ignored. A member that is `null` counts as absent.
     ///
     /// - Throws: `malformed_request`.
     static func parse(
@@ -55,10 +55,10 @@ enum LoginBody {
         )
     }
 
-    /// Returns the guest who is to become the user.
+    /// Returns the guest who becomes the user by this login.
     ///
-    /// The member is the guest's user object as the client received it, or a text that holds the object. A client that
-    /// does not keep the token in the object sends the token in the header.
+    /// The member is the guest's user object as the client received it, or a text that contains this object. Some
+    /// clients do not keep the token in the object. They send the token in the header.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
         guard let value = try value("guestUser", in: body, limits: .record) else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {
@@ -68,15 +68,15 @@ enum LoginBody {
         guard let token = own ?? previousToken else {
             throw Failure(
                 .guestInvalid,
-                "guestUser needs the guest's user-token, in the object or as a header: it shows whose guest this is."
+                "guestUser needs the guest's user-token, in the object or as a header."
             )
         }
         return GuestClaim(id: id, token: token)
     }
 
-    /// Returns the access token, from the body or from `authResponse`.
+    /// Returns the access token, either a member of the body or a member of `authResponse`.
     ///
-    /// `authResponse` is the response of Facebook's own SDK for browsers, which JS SDK 3 sends unchanged.
+    /// `authResponse` is the response of Facebook's own SDK for browsers. JS SDK 3 sends it unchanged.
     private static func accessToken(in body: JSONObject) throws(Failure) -> String? {
         let answer = body.present("authResponse")?.object
         let inner = try answer.flatMap { (answer) throws(Failure) in try answer.text("accessToken") }
@@ -90,17 +90,19 @@ enum LoginBody {
         return outer ?? inner
     }
 
-    /// Returns the client's mapping: under either key, as an object or as a text that holds one.
+    /// Returns the client's mapping.
+    ///
+    /// The client may use either key, and may send an object or a text that contains one.
     static func mapping(in body: JSONObject) throws(Failure) -> JSONValue? {
         let first = try value("fieldsMapping", in: body)
         let second = try value("fieldsMappings", in: body)
         if let first, let second, first != second {
-            throw Failure(.malformedRequest, "fieldsMapping and fieldsMappings say different things. Send one of them.")
+            throw Failure(.malformedRequest, "fieldsMapping and fieldsMappings are different. Send one of them.")
         }
         return first ?? second
     }
 
-    /// Returns a member that client SDKs send as a JSON value, or as a text that holds the JSON value.
+    /// Returns a member that client SDKs send as a JSON value or as a text that contains the value.
     private static func value(
         _ key: String,
         in body: JSONObject,
@@ -121,67 +123,61 @@ extension Schema {
     static let login = anyObject.adding(optional: [
         "accessToken": .string.nullable.length(1...8192).described(
             """
-            The access token that the provider's SDK gave after the login. With Facebook also an ID token, which is \
-            taken for what it is; with Twitter also token and secret with a colon between them.
+            The access token from the provider's SDK. With Facebook also an ID token, which is recognized; with \
+            Twitter also token and secret, separated by a colon.
             """
         ),
         "accessTokenSecret": .string.nullable.length(upTo: 8192).described("The secret of Twitter's access token."),
         "authResponse": .anyObject.adding(optional: ["accessToken": .string.nullable]).nullable.described(
-            "What Facebook's SDK for browsers answers; its accessToken counts like the one above."
+            "The response of Facebook's SDK for browsers. Its accessToken is used like the one above."
         ),
         "trustedDevice": .trustedDevice,
         "guestUser": .object(["objectId": .uuid], optional: ["user-token": .string]).open.nullable.described(
             """
             The guest who becomes the user: the user object as the client received it, with its user-token, or with \
-            that of the header. A text that holds the object counts like the object.
+            that of the header. The object as a text is also accepted.
             """
         ),
         "idToken": .string.nullable.length(1...8192).described(
-            "The ID token of Limited Login (AuthenticationToken of the SDKs). It counts once."
+            "The ID token of Limited Login (AuthenticationToken of the SDKs). It is single-use."
         ),
         "nonce": .string.nullable.described(
-            "The nonce of the login that gave the ID token, as the app made it, or as users/nonce gave it out."
+            "The nonce of the ID token, as the app created it or as users/nonce returned it."
         ),
         "code": .string.length(1...4096).described(
-            "The authorization code of a dialog that the client has opened itself."
+            "The authorization code of a dialog that the client has opened."
         ),
         "redirectUri": .string.notEmpty.described(
-            "What that dialog was opened with, to the byte; one of the application's redirectUris."
+            "The redirect URI of that dialog, byte for byte. One of the application's redirectUris."
         ),
         "loginCode": .string.notEmpty.described(
-            "The code that a login through the server ended with; counts once, for a minute."
+            "The code from a login through the server. Single-use, valid for a minute."
         ),
-        "codeVerifier": .string.nullable.described("The verifier of PKCE that belongs to the code or the loginCode."),
+        "codeVerifier": .string.nullable.described("The PKCE verifier of the code or the loginCode."),
         "fieldsMapping": .fieldsMapping,
         "fieldsMappings": .fieldsMapping,
-        "appId": .string.nullable.described("Which of the application's apps at the provider the credential is for."),
+        "appId": .string.nullable.described("The app of the credential at the provider, one of the application's."),
         "invitation": .invitation,
     ]).described(
         """
-        One credential: accessToken, idToken, code with redirectUri, loginCode, or authResponse. Members that are not \
-        named here are ignored; `null` counts as absent.
+        One credential: accessToken, idToken, code with redirectUri, loginCode, or authResponse. Other members are \
+        ignored. `null` counts as absent.
         """
     ).named("Login")
 
     static let fieldsMapping = dictionary(of: .string).nullable.rule("maxProperties", .integer(64)).described(
         """
-        The provider's field → property. A text that holds the object counts like the object. Both names of it must \
-        say the same.
+        The provider's field → property. The object as a text is also accepted. If both names are sent, they must be \
+        equal.
         """
     ).named("FieldsMapping")
 
     static let trustedDevice = string.nullable.described(
-        """
-        What a login that a second factor has finished on this device answered as trusted-device. Any other text is as \
-        none.
-        """
+        "The value of trusted-device from an earlier login on this device. Any other text is ignored."
     ).named("TrustedDevice")
 
     static let invitation = string.nullable.described(
-        """
-        By what a new person was invited: the token of the link that was sent to them. Somebody who is a user logs in \
-        whatever it is, and does not use it.
-        """
+        "For a new user: the token of the invitation's link. Ignored for an existing user."
     ).named("Invitation")
 }
 

@@ -2,11 +2,11 @@ import Domain
 import Encodings
 import HTTP
 
-/// The members of bodies that hold a login name or a password.
+/// The members of bodies with a login name or a password.
 enum PasswordBody {
-    /// Returns the login name; empty when the member is absent.
+    /// Returns the login name; empty if the member is absent.
     ///
-    /// The member is a text, or a number, which client SDKs send as the user typed it.
+    /// The member is a text or a number. Client SDKs send a number if the user typed one.
     static func login(in body: JSONObject) throws(Failure) -> String {
         guard let value = body.present("login") else { return "" }
         guard let text = value.string ?? value.integer.map(String.init) else {
@@ -15,7 +15,7 @@ enum PasswordBody {
         return text
     }
 
-    /// Returns a password; empty when the member is absent.
+    /// Returns a password; empty if the member is absent.
     static func password(_ key: String, in body: JSONObject) throws(Failure) -> Secret {
         Secret(try body.text(key) ?? "")
     }

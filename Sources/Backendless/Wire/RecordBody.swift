@@ -24,7 +24,8 @@ extension UserRecord {
 extension JSONObject {
     /// Removes the member `invitation` from the record of a registration, and returns it.
     ///
-    /// If the application has declared a property of that name, the member is that property and stays.
+    /// If the application has declared a property of that name, the member is the property. It then stays in the
+    /// record.
     ///
     /// - Throws: `malformed_request` for an invitation that is not a text.
     mutating func takeInvitation(to application: Application) throws(Failure) -> InvitationToken? {
@@ -41,21 +42,20 @@ extension Schema {
     static let userRecord = object(optional: [
         "email": .string.nullable.length(upTo: 254),
         "password": .string.nullable.length(upTo: 256),
-        "currentPassword": .string.nullable.described("In updates: reauthenticates the person."),
+        "currentPassword": .string.nullable.described("In updates: the current password, for reauthentication."),
         "objectId": .string.nullable.described(
             """
-            At a registration: the guest who becomes the user. Where the path does not name the record to change: the \
-            session's own user.
+            At a registration: the guest who becomes the user. If the path does not name a record: the session's own \
+            user.
             """
         ),
         "invitation": .invitation,
-        "blUserLocale": .string.nullable.described("The language of e-mails; the first two letters count."),
+        "blUserLocale": .string.nullable.described("The language of e-mails. The first two letters count."),
         "name": .string.nullable,
     ]).open.described(
         """
-        A user as a client writes one; further members are properties that are open to clients. What replies have and \
-        a client may not write is passed over; what nobody has declared is refused, kept or dropped, as the \
-        application has it (undeclaredProperties).
+        A user as a client writes it. Further members are properties that clients may write. Members that a client \
+        cannot write are ignored. Undeclared ones are refused, stored or dropped, as configured (undeclaredProperties).
         """
     ).named("UserRecord")
 }

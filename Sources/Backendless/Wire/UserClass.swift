@@ -34,11 +34,13 @@ enum UserClass {
         ]
         let declared = loaded.application.properties.filter { $0.visibleTo.includes(viewer) }
             .map { Column($0.name.text, word($0.type), $0.required) }
-        // Undeclared properties hold any JSON value.
+        // An undeclared property may have any JSON value.
         return system + declared + loaded.undeclaredNames.map { Column($0.text, "UNKNOWN", false) }
     }
 
-    /// Returns the SDKs' name for a type in responses; SDKs know no days, which are texts in responses.
+    /// Returns the name of a type in responses.
+    ///
+    /// SDKs have no type for days, so a day is a text in responses.
     private static func word(_ type: PropertyType) -> String {
         switch type {
         case .date: PropertyType.string.rawValue

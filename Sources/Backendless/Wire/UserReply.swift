@@ -7,7 +7,7 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The user object of responses.
+/// The user object in responses.
 enum UserReply {
     /// Writes the user object with the requested members, and with the `user-token` of a login.
     static func write(
@@ -33,26 +33,27 @@ enum UserReply {
 
     /// Writes a list of user objects.
     ///
-    /// - Throws: `query_too_large` where the response would be too large: the rows that were read are smaller than the
-    ///   limit, but the response may have a member under several names.
+    /// - Throws: `query_too_large` if the response would be too large. The rows from the database are below the limit,
+    ///   but the response may contain a member under several names.
     static func write(
         _ found: [(user: User, roles: [String]?)],
         projection: Projection
     ) throws(Failure) -> JSONWriter {
         var writer = JSONWriter(capacity: 4096)
         writer.array { writer in
-            for (user, roles) in found where writer.bytes.count <= UserQuery.mostBytes {
+            for (user, roles) in found where writer.bytes.count <= UserQuery.maxBytes {
                 write(user, roles: roles, projection: projection, into: &writer)
             }
         }
-        guard writer.bytes.count <= UserQuery.mostBytes else { throw .pageTooLarge(over: UserQuery.mostBytes) }
+        guard writer.bytes.count <= UserQuery.maxBytes else { throw .pageTooLarge(over: UserQuery.maxBytes) }
         return writer
     }
 
-    /// Writes the user object of a login with the values of the response's headers, for a channel without headers.
+    /// Writes the user object of a login together with the values of the response's headers, for a channel without
+    /// headers.
     ///
-    /// The added members have a hyphen, which no property name has, so members cannot collide.
-    static func writeWithHeaders(_ signedIn: SignedIn) -> JSONWriter {
+    /// The names of the added members have a hyphen, and no property name has one. So no member can have the same name.
+    static func writeWithHeaders(_ signedIn: LoginResult) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
             writeMembers(of: signedIn.user, token: signedIn.token, projection: .everything(for: .owner), into: &writer)
@@ -62,7 +63,7 @@ enum UserReply {
         return writer
     }
 
-    /// Writes the user object inside another value, with the user's roles if they were requested.
+    /// Writes the user object as a part of another value, with the user's roles if they were requested.
     static func write(
         _ user: User,
         token: SessionToken? = nil,
@@ -92,13 +93,13 @@ enum UserReply {
 extension Response {
     /// Returns the response to a login.
     ///
-    /// The body is the user object. Headers tell whether the user is new and which permissions the mapping missed.
+    /// The body is the user object. Headers say whether the user is new, and which permissions the mapping lacked.
     ///
     /// - Parameters:
     ///   - signedIn: The login.
     ///   - more: Members that follow those of the user.
     /// - Returns: The response.
-    static func signedIn(_ signedIn: SignedIn, adding more: JSONObject = JSONObject()) -> Response {
+    static func signedIn(_ signedIn: LoginResult, adding more: JSONObject = JSONObject()) -> Response {
         var headers = HTTPFields.missing(signedIn.missingPermissions)
         headers[.userCreated] = signedIn.created ? "true" : "false"
         return .json(UserReply.write(signedIn.user, token: signedIn.token, adding: more), headers: headers)
@@ -106,7 +107,7 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// Returns the header that names the permissions that the mapping missed; no header when it missed none.
+    /// Returns the header that names the permissions that the mapping lacked; no header if there are none.
     static func missing(_ permissions: [String]) -> HTTPFields {
         permissions.isEmpty ? [:] : [.missingPermissions: permissions.joined(separator: ", ")]
     }
@@ -115,8 +116,8 @@ extension HTTPFields {
 extension User {
     /// Calls a closure with each member of the user object that a viewer may see, in order.
     ///
-    /// The object is flat, as client SDKs expect it (docs/protocols/backendless.md §3.1). A value is computed only when
-    /// the closure uses it.
+    /// The object is flat, since client SDKs expect this (docs/protocols/backendless.md §3.1). A value is computed only
+    /// if the closure uses it.
     func forEachMember(for viewer: Viewer, _ take: (_ key: String, _ value: @autoclosure () -> JSONValue) -> Void) {
         take("___class", .string("Users"))
         take("objectId", .string(objectID.description))
@@ -149,8 +150,8 @@ extension Schema {
             "userStatus": .cases(of: UserStatus.self),
             "socialAccount": .string.nullable.described(
                 """
-                BACKENDLESS for accounts with a password and guests; FACEBOOK or TWITTER for users who came by it, \
-                guests who became users by it included.
+                BACKENDLESS for accounts with a password and for guests. FACEBOOK or TWITTER for users who joined with \
+                it, including former guests.
                 """
             ),
             "accountType": .string.nullable.described("The same."),
@@ -162,28 +163,28 @@ extension Schema {
             "user-token": .string.pattern("^[A-Za-z0-9_-]{43}$").described("Of a login: the session."),
             "trusted-device": .string.pattern("^[A-Za-z0-9_-]{43}$").described(
                 """
-                Of a login that a second factor has finished, where trustDevice was true and the application trusts \
-                devices: send it with the next logins as trustedDevice.
+                Of a login with a second factor and trustDevice, if the application trusts devices. Send it with later \
+                logins as trustedDevice.
                 """
             ),
             "recovery-codes": .strings.rule("minItems", .integer(10)).count(upTo: 10).described(
-                "Of a login that an enrolment has finished: shown this once."
+                "Of a login that ended with an enrolment. Shown only once."
             ),
         ]
     ).open.described(
-        "The application's declared properties follow as further members; what has no value is null."
+        "The application's declared properties follow as further members. null: no value."
     ).named("User")
 }
 
 extension Reply {
     static let signedIn = success(
         "The user, with the session in `user-token`.",
-        as: "SignedIn",
+        as: "LoginResult",
         headers: [.userCreated, .missingPermissions],
         .user
     )
 
-    static let someMembers = success("The user, or the members that were asked for.", as: "SomeMembers", .anyObject)
+    static let someMembers = success("The user, or the requested members.", as: "SomeMembers", .anyObject)
 }
 
 extension ReplyHeader {
@@ -199,8 +200,8 @@ extension ReplyHeader {
         as: "MissingPermissions",
         .string,
         """
-        Permissions at the provider whose absence left mapped properties unfilled, separated by comma and space; \
-        absent when none did. A login with auth_type=rerequest asks for them again.
+        Missing permissions of the provider for mapped properties, separated by comma and space. Absent if none are \
+        missing. A login with auth_type=rerequest requests them again.
         """,
         isRequired: false
     )

@@ -10,7 +10,7 @@ for (const input of document.querySelectorAll("input[type=file][data-into]")) {
     // A form sends some characters as three.
     const text = file.size > most ? null : await file.text();
     const isSmall = text !== null && new URLSearchParams([["", text]]).toString().length <= most;
-    said.textContent = isSmall ? "" : "The file is too large for a form: divide it, or give it to the command below.";
+    said.textContent = isSmall ? "" : "The file is too large for this form. Split it, or use the command below.";
     if (isSmall) input.form.elements[input.dataset.into].value = text;
   });
 }

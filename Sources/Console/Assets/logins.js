@@ -20,7 +20,7 @@ const follow = (list) => {
     } else {
       list.firstElementChild.replaceWith(news.firstElementChild);
     }
-    status.textContent = "gap" in news.dataset ? "More came than can be followed: these are the newest." : "";
+    status.textContent = "gap" in news.dataset ? "Too many new logins: only the newest are shown." : "";
     list.dispatchEvent(new Event("console:shown", { bubbles: true }));
   };
 
@@ -30,7 +30,7 @@ const follow = (list) => {
     try {
       const reply = await fetch(list.dataset.more);
       if (reply.redirected) {
-        status.textContent = "This session wants you to sign in, or your second factor: load the page again.";
+        status.textContent = "Reload the page to sign in or to enter your second factor.";
         return;
       }
       if (!reply.ok) throw new Error(reply.headers.get("Retry-After"));
@@ -43,7 +43,7 @@ const follow = (list) => {
     } catch (error) {
       // Who is refused or meets nobody comes back more and more rarely, and not before it was told to.
       pause = Math.min(longest, Math.max(2 * pause, 1000 * (Number(error.message) || 0)));
-      status.textContent = `New logins cannot be had now; the next try is in ${Math.round(pause / 1000)} s.`;
+      status.textContent = `New logins cannot be loaded. Next attempt in ${Math.round(pause / 1000)} seconds.`;
     } finally {
       isAsking = false;
     }

@@ -11,7 +11,7 @@ const renew = (page) => {
   if (!page.querySelector("form.editor")) {
     // Some other page: a refusal, or the way to sign in or to a second factor. The rows stay as they are.
     const alert = page.querySelector("main > .alert");
-    summary.replaceChildren(alert ?? "This could not be tried. Load the page again to go on.");
+    summary.replaceChildren(alert ?? "The preview failed. Reload the page and try again.");
     return;
   }
   for (const row of rows()) {
@@ -39,7 +39,7 @@ const ask = async () => {
     const reply = await fetch(form.getAttribute("action"), { method: "POST", body, signal: question.signal });
     renew(new DOMParser().parseFromString(await reply.text(), "text/html"));
   } catch (error) {
-    if (error.name !== "AbortError") summary.textContent = "The service does not answer. What you typed is kept here.";
+    if (error.name !== "AbortError") summary.textContent = "The service does not respond. Your entries are kept.";
   }
 };
 
@@ -54,7 +54,7 @@ const place = (path, row) => {
   const input = row.querySelector("input");
   input.value = path;
   input.focus();
-  status.textContent = `${path} is written into ${row.id.slice("entry-".length)}.`;
+  status.textContent = `${path} is mapped to ${row.id.slice("entry-".length)}.`;
   pick(null);
   changed();
 };
@@ -67,7 +67,7 @@ const pick = (button) => {
   form.querySelectorAll(".fields [role=button]").forEach((other) => other.setAttribute("aria-pressed", other === picked));
   form.classList.toggle("picking", picked !== null);
   if (!picked) return;
-  status.textContent = `${picked.dataset.path} is picked. Choose the property that it is written into.`;
+  status.textContent = `${picked.dataset.path} is selected. Choose the property to write.`;
   form.querySelector(".entry .put").focus();
 };
 
@@ -110,7 +110,7 @@ for (const row of rows()) {
   const put = document.createElement("button");
   put.type = "button";
   put.className = "put";
-  put.textContent = `Put it into ${row.id.slice("entry-".length)}`;
+  put.textContent = `Write to ${row.id.slice("entry-".length)}`;
   put.addEventListener("click", () => picked && place(picked.dataset.path, row));
   row.prepend(put);
   row.addEventListener("dragover", (event) => {

@@ -18,8 +18,8 @@ const press = async (button) => {
   } catch (error) {
     said.textContent =
       error.name === "NotAllowedError"
-        ? "The browser has shown no passkey: it was cancelled, or there is none here. Try again."
-        : `The browser cannot do it: ${error.message}`;
+        ? "No passkey was used: the request was cancelled, or this device has none. Try again."
+        : `The browser reported an error: ${error.message}`;
   }
 };
 
@@ -32,7 +32,7 @@ document.addEventListener("click", (event) => {
 const offer = (element) => {
   for (const button of element.querySelectorAll("button[data-passkey]")) {
     button.hidden = !window.PublicKeyCredential;
-    button.form.querySelector(".passkey-problem").textContent = button.hidden ? "This browser has no passkeys." : "";
+    button.form.querySelector(".passkey-problem").textContent = button.hidden ? "This browser does not support passkeys." : "";
   }
 };
 offer(document);

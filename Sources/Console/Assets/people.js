@@ -85,7 +85,7 @@ const run = async (action) => {
   const texts = [];
   let [done, failed] = [0, 0];
   const tell = (end) => {
-    said.textContent = `${end ?? "Under way"}: ${done} done${all ? "" : ` of ${count}`}, ${failed} failed.`;
+    said.textContent = `${end ?? "In progress"}: ${done} done${all ? "" : ` of ${count}`}, ${failed} failed.`;
     if (!all) bar.value = (done + failed) / count;
   };
   failures.replaceChildren();
@@ -119,7 +119,7 @@ const run = async (action) => {
     tell(stopping.signal.aborted ? "Stopped" : "Finished");
   } catch (error) {
     // Not of one, but of all that are left.
-    tell(`It ended early (${error.message})`);
+    tell(`Stopped by an error (${error.message})`);
   }
   stop.hidden = true;
   bar.value = 1;
@@ -128,8 +128,8 @@ const run = async (action) => {
 };
 
 const words = {
-  user: "users", identity: "logins by the provider", nobody: "of nobody", waiting: "waiting", done: "done before",
-  hindered: "hindered",
+  user: "users", identity: "logins with the provider", nobody: "unknown ids", waiting: "waiting", done: "already done",
+  blocked: "failed",
 };
 
 /** Treats a list, from its beginning: the same list again passes over what is done. */
@@ -148,7 +148,7 @@ const runList = async (action) => {
   stop.hidden = false;
   stop.onclick = () => stopping.abort();
   buttons.forEach((button) => (button.disabled = true));
-  const doing = action === "erase" ? "Erasing" : "Looking";
+  const doing = action === "erase" ? "Erasing" : "Checking";
   bar.value = 0;
   tell(doing);
   let ids;
@@ -162,9 +162,9 @@ const runList = async (action) => {
         counts[outcome.outcome] = (counts[outcome.outcome] ?? 0) + 1;
         reported.push(JSON.stringify(outcome) + "\n");
         treated.add(outcome.line);
-        if (!outcome.hindrance) continue;
+        if (!outcome.obstacle) continue;
         const item = document.createElement("li");
-        item.append(`Line ${outcome.line}: ${outcome.hindrance}`);
+        item.append(`Line ${outcome.line}: ${outcome.obstacle}`);
         if (failures.childElementCount < 1000) failures.append(item);
       }
       ids = part.ids;
@@ -172,9 +172,9 @@ const runList = async (action) => {
       bar.value = treated.size / Math.max(1, ids);
       tell(doing, ids);
     }
-    tell(stopping.signal.aborted ? "Stopped" : action === "erase" ? "Finished" : "This would become of them", ids);
+    tell(stopping.signal.aborted ? "Stopped" : action === "erase" ? "Finished" : "Preview", ids);
   } catch (error) {
-    tell(`It ended early (${error.message})`, ids);
+    tell(`Stopped by an error (${error.message})`, ids);
   }
   stop.hidden = true;
   buttons.forEach((button) => (button.disabled = false));
@@ -187,7 +187,7 @@ form.addEventListener("submit", (event) => {
   if (!form.everybody.checked && !form.querySelector("[name=user]:checked")) {
     area.hidden = false;
     stop.hidden = true;
-    said.textContent = "Nobody is chosen.";
+    said.textContent = "No users selected.";
     return;
   }
   run(event.submitter.value);

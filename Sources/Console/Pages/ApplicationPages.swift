@@ -4,7 +4,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The pages of applications: the list, one application with its parts, and its document with a preview of changes.
+/// The pages of applications: the list, each application with its parts, and its document with a preview of changes.
 extension Console {
     func mountApplications(on router: Router<ManagementContext>) {
         page("/console/applications", on: router) { visit in try await applications(visit) }
@@ -41,13 +41,13 @@ extension Console {
     ) async throws -> Page {
         let found = try await visit.list(["applications"], query: [("limit", "50")] + visit.cursor)
         let making: HTML = """
-            <section aria-labelledby="new"><h2 id="new">A new application</h2>\(refusal?.alert ?? "")
+            <section aria-labelledby="new"><h2 id="new">Create an application</h2>\(refusal?.alert ?? "")
             \(visit.form(to: "/console/applications", """
             \(HTML.field("application", "Id", value: try form?.value("application") ?? "", hint: """
-            Part of every address of its clients, such as shop: letters, digits, - and _. It stays.
+            Part of every URL of its clients, such as shop. Letters, digits, - and _. Cannot be changed later.
             """, attributes: "required maxlength=\"63\" pattern=\"[A-Za-z0-9][A-Za-z0-9_\\-]*\" spellcheck=\"false\""))
-            \(HTML.field("name", "Name", value: try form?.value("name") ?? "", hint: "People see it in mails and on pages."))
-            <p><button>Make it</button></p>
+            \(HTML.field("name", "Name", value: try form?.value("name") ?? "", hint: "Users see it in mails and on pages."))
+            <p><button>Create</button></p>
             """ as HTML))</section>
             """
         let page = Page(
@@ -83,11 +83,13 @@ extension Console {
         }
         let absent = kinds.filter { kind in !providers.contains { $0.key == kind.name } }
         let others = absent.map { kind -> HTML in
-            "<a class=\"button\" href=\"\(consolePath("applications", id, "providers", kind.name))\">Set up \(kind.title)</a>"
+            """
+            <a class="button" href="\(consolePath("applications", id, "providers", kind.name))">Set up \(kind.title)</a>
+            """
         }
         let parts = [
-            ("users", "People"), ("invitations", "Invitations"), ("settings", "Settings"), ("keys", "Keys"),
-            ("properties", "Properties"), ("setup", "Set-up"), ("document", "As a document"),
+            ("users", "Users"), ("invitations", "Invitations"), ("settings", "Settings"), ("keys", "Keys"),
+            ("properties", "Properties"), ("setup", "Set-up"), ("document", "JSON document"),
         ]
         return Page(
             title: application?["name"]?.string ?? id,
@@ -100,11 +102,11 @@ extension Console {
                 })</p>
                 \(HTML.facts([
                     ("Id", "<code>\(id)</code>"), ("Schema", .value(application?["schema"])),
-                    ("Revision", .value(application?["revision"])), ("Made", .moment(application?["created"])),
+                    ("Revision", .value(application?["revision"])), ("Created", .moment(application?["created"])),
                     ("Changed", .moment(application?["updated"])),
                 ]))
                 <h2>Providers and their mappings</h2>
-                \(HTML.table("Providers", ["Provider", "On", "Graph version", "Apps", "Mapping"], rows, ifEmpty: "None yet."))
+                \(HTML.table("Providers", ["Provider", "On", "Graph version", "Apps", "Mapping"], rows, ifEmpty: "No providers yet."))
                 \("<p class=\"actions\">\(others)</p>", if: !absent.isEmpty && visit.role >= .owner)
                 """,
             command: "federation get applications/\(id)",
@@ -112,10 +114,10 @@ extension Console {
         )
     }
 
-    /// A typed document, with its changes or the reason of its refusal.
+    /// A document as the operator typed it, with its changes or the reason for which the administration refused it.
     private struct Draft {
         let text: String
-        /// The tag of the document that the editing began with.
+        /// The tag (`ETag`) of the document at the beginning of the editing.
         let tag: String
         var plan: JSONObject?
         var refusal: Refusal?
@@ -129,9 +131,9 @@ extension Console {
         let tag = draft?.tag ?? stored.tag ?? ""
         let isOutdated = draft != nil && tag != stored.tag
         let outdated: HTML = """
-            <div class="alert" role="alert"><p>Somebody has changed this application meanwhile. What you see is what you have \
-            typed; below is what there is now. Bring both together, then go on from there.</p>
-            <details open><summary>What there is now</summary><pre>\(HTML.json(stored.body ?? .null))</pre></details></div>
+            <div class="alert" role="alert"><p>Another operator changed this application while you edited it. Your \
+            text is kept. Compare it with the stored version below, combine both, and apply again.</p>
+            <details open><summary>Stored version</summary><pre>\(HTML.json(stored.body ?? .null))</pre></details></div>
             """
         let editing = visit.form(
             to: path,
@@ -139,16 +141,16 @@ extension Console {
             \(HTML.hidden("tag", isOutdated ? stored.tag ?? "" : tag))
             <p class="field"><label for="document">Document</label>
             <textarea id="document" name="document" rows="30" spellcheck="false" autocomplete="off">\(text)</textarea></p>
-            <p class="actions"><button name="do" value="plan">Show what it would change</button>
+            <p class="actions"><button name="do" value="plan">Preview changes</button>
             \("<button name=\"do\" value=\"apply\" class=\"primary\">Apply</button>", if: draft?.plan != nil && !isOutdated)</p>
             """
         )
         let page = Page(
-            title: "Settings as a document",
+            title: "Settings as a JSON document",
             section: .applications,
             trail: Self.trail(of: id),
             content: """
-                \("<p class=\"actions\"><a class=\"button\" href=\"\(path)/export\">Download it</a></p>", if: draft == nil)
+                \("<p class=\"actions\"><a class=\"button\" href=\"\(path)/export\">Download</a></p>", if: draft == nil)
                 \(outdated, if: isOutdated)\(draft?.refusal?.alert ?? "")\(draft?.plan.map(Self.plan) ?? "")
                 \(visit.role >= .owner ? editing : "<pre>\(text)</pre>" as HTML)
                 """,
@@ -178,14 +180,14 @@ extension Console {
         return .page(try await documentPage(visit, draft))
     }
 
-    /// Returns the changes that a document would make.
+    /// Returns the list of changes that a document would make.
     private static func plan(_ plan: JSONObject) -> HTML {
         let changes = plan["changes"]?.array?.compactMap(\.object) ?? []
         let warnings = plan["warnings"]?.array?.compactMap(\.string) ?? []
         return """
-            <section aria-labelledby="changes"><h2 id="changes">What it would change</h2>
+            <section aria-labelledby="changes"><h2 id="changes">Changes</h2>
             \(HTML.warnings(warnings))
-            \(HTML.table("Changes", ["Change", "Of", "From", "To"], changes.map(change), ifEmpty: "Nothing."))</section>
+            \(HTML.table("Changes", ["Change", "Object", "Before", "After"], changes.map(change), ifEmpty: "No changes."))</section>
             """
     }
 

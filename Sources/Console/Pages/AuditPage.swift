@@ -20,7 +20,7 @@ extension Console {
                 if filter.name == "application", let applications {
                     return HTML.choice(filter.name, label.1, applications, chosen: filter.value)
                 }
-                // The field suggests the values on the page; any other value can be typed.
+                // The field suggests the values that are on the page. The operator may type any other value.
                 let seen = Set(found.items.compactMap { $0[filter.name]?.string }).sorted()
                 return """
                     <label for="\(filter.name)">\(label.1)</label><input id="\(filter.name)" name="\(filter.name)" \
@@ -40,8 +40,8 @@ extension Console {
                 content: """
                     <form class="search" role="search">\(fields)<button>Show</button></form>
                     \(HTML.table("Audit log", [
-                        "When", "Who", "From where", "Application", "What", "Of", "From", "To",
-                    ], rows, ifEmpty: "There is nothing of that kind."))
+                        "When", "Who", "Source", "Application", "Action", "Object", "Before", "After",
+                    ], rows, ifEmpty: "No entries match this filter."))
                     \(HTML.next(found.next, of: "/console/audit", filters))
                     """,
                 command: "federation list audit",

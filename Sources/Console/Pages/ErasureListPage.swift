@@ -4,9 +4,12 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page that erases the users of a list of provider ids, as providers send it.
+/// The page that erases the users whom a list of provider ids names.
 ///
-/// A list is erased in parts, each by a form. Where scripts run, a script sends part after part.
+/// Providers send such lists.
+///
+/// A list is erased in parts. One form is sent for each part. If scripts run, a script sends the forms one after the
+/// other.
 extension Console {
     func mountErasureList(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/erase-list"
@@ -33,12 +36,12 @@ extension Console {
     /// Returns the text for an outcome.
     private static func title(_ outcome: String, isErased: Bool) -> String {
         switch outcome {
-        case "user": isErased ? "The user is erased" : "The user would be erased"
-        case "identity": isErased ? "The login by the provider is gone" : "The login by the provider would go"
-        case "nobody": "Nobody has the id"
-        case "waiting": "Waits for the days that the provider's setting asks for"
-        case "done": "Was done before"
-        case "hindered": "Something stands in the way; the service tries again"
+        case "user": isErased ? "User erased" : "User would be erased"
+        case "identity": isErased ? "Login with the provider removed" : "Login with the provider would be removed"
+        case "nobody": "No user has this id"
+        case "waiting": "Waits for the delay that eraseAfterDays sets"
+        case "done": "Already done"
+        case "blocked": "Failed; the service retries"
         default: outcome
         }
     }
@@ -58,33 +61,34 @@ extension Console {
         let fields: HTML = """
             \(HTML.select("provider", "Provider", providers, chosen: named))
             \(HTML.field("app", "App at the provider", value: form.typed("app"), hint: """
-            Its id, where the application has several apps there; several with a space between them.
+            App id, if the application has several apps at the provider. Separate several ids with spaces.
             """, attributes: plain))
-            \(HTML.field("reason", "Reason", value: form.typed("reason"), hint: "The audit log has it.", attributes: """
+            \(HTML.field("reason", "Reason", value: form.typed("reason"), hint: "Stored in the audit log.", attributes: """
             required maxlength="500" autocomplete="off"
             """))
             \(HTML.file(into: "ids"))
             \(HTML.area("ids", "Ids", form.typed("ids"), rows: 8, hint: """
-            An id on each line, and nothing else; at most 1 MB.
+            One id per line, at most 1 MB.
             """, attributes: "required \(plain)"))
             """
         let erase = HTML.grave(
-            "Erase those of the list",
-            "To erase them for good, type the application",
+            "Erase these users",
+            "This cannot be undone. To confirm, type the application's id",
             type: application,
-            HTML.submit("Erase for good", "class=\"danger\" name=\"do\" value=\"erase\"")
+            HTML.submit("Erase permanently", "class=\"danger\" name=\"do\" value=\"erase\"")
         )
         let buttons: HTML = """
-            <div class="actions"><button class="primary" name="do" value="look">Look, and erase nobody</button></div>
+            <div class="actions"><button class="primary" name="do" value="look">Preview without erasing</button></div>
             \(erase)
             """
         return Page(
             title: "Erase by a list of ids",
             section: .applications,
-            trail: Self.peopleTrail(of: application),
+            trail: Self.usersTrail(of: application),
             content: """
-                <p>Each id becomes a request for deletion, as by the provider's own callback: a user with another login \
-                method loses the login by this provider alone. The same list again does what is left of it.</p>
+                <p>Each id becomes a deletion request, as if the provider had sent it. A user with another login \
+                method only loses the login with this provider. You can send the same list again: only the rest is \
+                processed.</p>
                 \(part.map { outcome($0, of: form, to: path, visit) })
                 \(visit.form(to: path, class: "list", "\(fields)\(buttons)\(Self.progress)"))
                 """,
@@ -97,12 +101,12 @@ extension Console {
     /// Returns the outcomes of a part's ids, and the form for the next part.
     private func outcome(_ part: JSONObject, of form: FormFields?, to path: String, _ visit: Visit) -> HTML {
         let isErased = form.typed("do") == "erase"
-        let table = HTML.table("Outcome", of: part.objects("outcomes"), ifEmpty: "Nothing was left to do.") { outcome in
+        let table = HTML.table("Outcome", of: part.objects("outcomes"), ifEmpty: "Nothing left to do.") { outcome in
             [
                 ("Line", "\(outcome.integer("line"))"), ("App", .value(outcome["appId"])),
                 ("Outcome", "\(Self.title(outcome.string("outcome"), isErased: isErased))"),
                 ("Confirmation code", .value(outcome["confirmationCode"])),
-                ("What stands in the way", .value(outcome["hindrance"])),
+                ("Error", .value(outcome["obstacle"])),
             ]
         }
         let names = ["provider", "app", "reason", "ids", "confirm", "do"]
@@ -111,14 +115,14 @@ extension Console {
             visit.form(
                 to: path,
                 """
-                \(kept)\(HTML.hidden("after", String(line)))<p>These are the ids up to line \(line). \
-                <button class="primary">Go on</button></p>
+                \(kept)\(HTML.hidden("after", String(line)))<p>The ids up to line \(line) are processed. <button \
+                class="primary">Continue</button></p>
                 """
             )
         }
         return """
             <script type="application/json" class="part">\(HTML(json: Array(JSONValue.object(part).text.utf8)))</script>
-            <h2>\(isErased ? "Done" : "What would become of them")</h2>
+            <h2>\(isErased ? "Done" : "Preview")</h2>
             <p role="status">The list has \(part.integer("ids")) ids.</p>
             \(table)
             \(next)

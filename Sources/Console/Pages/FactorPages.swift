@@ -4,7 +4,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page of the operator's own second factors, to enrol and remove them.
+/// The page on which an operator enrols and removes second factors of their own.
 extension Console {
     func mountFactors(on router: Router<ManagementContext>) {
         let path = RouterPath(FactorForm.ownPath)
@@ -17,14 +17,14 @@ extension Console {
             return .page(confirmationPage(try await visit.call(.post, ["operator", "factors"], wish).object, visit))
         }
         let confirmed: ShowAgain = { visit, form, _ in
-            // The code of an app can be typed again; a passkey needs a new challenge.
+            // The operator can type the code of an authenticator app again. A passkey needs a new challenge.
             guard try form.value("credential") == nil else { return try await factorsPage(visit) }
             return confirmationPage(["id": .string(try form.text("id")), "kind": .string("totp")], visit)
         }
         action("\(path)/confirm", on: router, again: confirmed) { visit, form in
             var shown = JSONObject()
             if let credential = try form.value("credential") {
-                shown.append("credential", try Self.parsed(credential, "passkey's reply"))
+                shown.append("credential", try Self.parsed(credential, "passkey response"))
             } else {
                 shown.append("code", .string(try form.text("code").filter { $0 != " " }))
             }
@@ -41,17 +41,17 @@ extension Console {
     private func factorsPage(_ visit: Visit) async throws -> Page {
         let own = try await visit.object(["operator", "factors"])
         let factors = own.objects("factors")
-        let table = HTML.table("Factors", of: factors, ifEmpty: "There is none.") { factor in
-            let left = factor["codesLeft"]?.integer.map { "\($0) codes are left" }
+        let table = HTML.table("Factors", of: factors, ifEmpty: "No second factor yet. Add one below.") { factor in
+            let left = factor["codesLeft"]?.integer.map { "\($0) codes left" }
             let remove = visit.form(
                 to: FactorForm.ownPath + "/\(factor.string("id"))/remove",
-                "<button class=\"danger\">Remove for good</button>"
+                "<button class=\"danger\">Remove</button>"
             )
             return [
                 ("Kind", "\(FactorForm.kind(factor["kind"]?.string))"),
                 ("Label", .value((factor["label"]?.string ?? left).map(JSONValue.string))),
-                ("Made", .moment(factor["created"])), ("Last used", .moment(factor["lastUsed"])),
-                ("Remove it", "<details><summary>Remove</summary>\(remove)</details>"),
+                ("Created", .moment(factor["created"])), ("Last used", .moment(factor["lastUsed"])),
+                ("Action", "<details><summary>Remove</summary>\(remove)</details>"),
             ]
         }
         func enrolment(_ kind: String, _ title: HTML, _ content: HTML, _ button: HTML) -> HTML {
@@ -63,22 +63,22 @@ extension Console {
         }
         func label(_ kind: String) -> HTML {
             let attributes: HTML = "maxlength=\"60\" autocomplete=\"off\""
-            return .field("label", "What you call it", id: "label-\(kind)", attributes: attributes)
+            return .field("label", "Name of the device", id: "label-\(kind)", attributes: attributes)
         }
         let app = enrolment("totp", "Authenticator app", label("totp"), "Add an authenticator app")
         let passkey = enrolment("passkey", "Passkey", label("passkey"), "Add a passkey")
         let codes = enrolment(
             "recoveryCode",
             "Recovery codes",
-            "<p>Ten new ones, in place of those that are left.</p>",
-            "Make recovery codes"
+            "<p>Creates ten new codes. Former codes stop working.</p>",
+            "Create recovery codes"
         )
         return Page(
             title: "Your second factors",
             section: .operators,
             trail: [("Your sessions", "/console/sessions")],
             content: """
-                <p>Once you have one, it is asked for when you sign in, and again for what cannot be undone.</p>
+                <p>You are asked for it when you sign in, and before actions that cannot be undone.</p>
                 \(table)
                 <div class="pair">\(app)\(passkey, if: own.strings("kinds").contains("passkey"))\
                 \(codes, if: !factors.isEmpty)</div>
@@ -94,20 +94,21 @@ extension Console {
         let secret = begun["otpauth"]?.string.map { address -> HTML in
             """
             <figure class="qr">\(HTML(markup: begun.string("qr")))\
-            <figcaption>Read it with the app. On this device: <a href="\(address)">open the app</a>.</figcaption></figure>
+            <figcaption>Scan this with the app, or <a href="\(address)">open the app on this \
+            device</a>.</figcaption></figure>
             """
         }
         let code = HTML.field(
             "code",
-            "The code that the app shows",
+            "Code from the app",
             attributes: "autocomplete=\"one-time-code\" inputmode=\"numeric\" required spellcheck=\"false\""
         )
         let shown =
-            begun["publicKey"].map { FactorForm.passkeyButton("create", $0, "Make the passkey", into: "credential") }
+            begun["publicKey"].map { FactorForm.passkeyButton("create", $0, "Create the passkey", into: "credential") }
             ?? "\(code)\(HTML.submit("Confirm", "class=\"primary\""))"
         let form = visit.form(to: FactorForm.ownPath + "/confirm", "\(HTML.hidden("id", begun.string("id")))\(shown)")
         return Page(
-            title: "Confirm it",
+            title: "Confirm",
             section: .operators,
             trail: Self.factorsTrail,
             content: "\(secret)\(form)",
@@ -126,9 +127,9 @@ extension Console {
             section: .operators,
             trail: Self.factorsTrail,
             content: """
-                <p>Each of them stands in for a lost factor, once. Write them down now: they are not shown again.</p>
+                <p>Each code replaces a lost factor once. Save them now: they are not shown again.</p>
                 <ul class="codes">\(codes.map { "<li><code>\($0)</code></li>" as HTML })</ul>
-                <p>\(HTML.button("They are written down", to: FactorForm.ownPath))</p>
+                <p>\(HTML.button("I have saved them", to: FactorForm.ownPath))</p>
                 """
         )
     }

@@ -5,12 +5,14 @@ import HTTP
 import Hummingbird
 import Pages
 
-/// The page that creates the first owner, only by the link that `federation console` prints.
+/// The page that creates the first owner.
+///
+/// It needs the link that `federation console` prints.
 extension Console {
     private static let firstOperatorPath = "/console/first-operator"
 
     func mountFirstOperator(on router: Router<ManagementContext>) {
-        // A GET does not use up the link: programs that follow links before users do would spend it.
+        // A GET does not use up the link: programs such as mail scanners open links before users do.
         router.get(RouterPath(Self.firstOperatorPath)) { request, _ in
             Self.firstOperatorPage(link: Visit.query(of: request)["link"])
         }
@@ -27,9 +29,9 @@ extension Console {
             guard answer.status.kind == .successful, let token = answer.object["token"]?.string else {
                 throw Refusal(answer)
             }
-            // The owner exists now: the token is shown even if no session can be opened.
+            // The owner exists now. So the page shows the token even if no session can be opened.
             let session = try? await openSession(by: token, context)
-            var response = Self.firstOperatorMade(answer.object, isSignedIn: session != nil)
+            var response = Self.firstOperatorMade(answer.object, isLoggedIn: session != nil)
             response.headers[.setCookie] = session
             return response
         } refused: { refusal, form in
@@ -44,26 +46,27 @@ extension Console {
             <p><button class="primary">Become the owner</button></p></form>
             """
         let help: HTML = """
-            <p>The first owner is made by a link. On the machine of the service, with its settings, this prints it:</p>
-            <p><code>\(SignInPage.firstOperator)</code></p>
+            <p>You need a link to create the first owner. Run this command where the service is configured to get \
+            it:</p>
+            <p><code>\(ConsoleLoginPage.firstOperator)</code></p>
             """
         return Page.card(
             "The first owner",
             refusal: refusal,
             """
-            \("<p>An owner may do everything here, and makes further operators.</p>", if: link != nil)
+            \("<p>An owner has all rights, and can create further operators.</p>", if: link != nil)
             \(link == nil ? help : form)
             """
         )
     }
 
-    private static func firstOperatorMade(_ made: JSONObject, isSignedIn: Bool) -> Response {
+    private static func firstOperatorMade(_ made: JSONObject, isLoggedIn: Bool) -> Response {
         let next: HTML = """
-            <p>Protect your account by a second factor: an authenticator app, or a passkey.</p>
+            <p>Protect your account with a second factor: an authenticator app or a passkey.</p>
             <p>\(HTML.button("Enrol a second factor", to: FactorForm.ownPath)) \
             \(HTML.button("Go to the console", to: "/console"))</p>
             """
-        let signIn: HTML = "<p>\(HTML.button("Sign in", to: SignInPage.path))</p>"
-        return Page.card("The first owner", "\(HTML.made(operator: made))\(isSignedIn ? next : signIn)")
+        let login: HTML = "<p>\(HTML.button("Sign in", to: ConsoleLoginPage.path))</p>"
+        return Page.card("The first owner", "\(HTML.made(operator: made))\(isLoggedIn ? next : login)")
     }
 }

@@ -3,12 +3,12 @@ import Domain
 import Encodings
 import Pages
 
-/// The report of an instance, `GET instance`, and the providers' failures from the log.
+/// The part of a page with an instance's report (`GET instance`), and with the providers' failures from the log.
 enum InstancePart {
     static func html(_ instance: JSONObject) -> HTML {
         """
-        <p class="fine">Counted by the instance that answers here, version \(instance.string("version")), since \
-        \(HTML.moment(instance["since"])). Each counts for itself; <code>/metrics</code> has it for all of them.</p>
+        <p class="fine">Figures of this instance, version \(instance.string("version")), since \
+        \(HTML.moment(instance["since"])). For other instances, read their <code>/metrics</code>.</p>
         \(latency(instance))\(providers(instance))
         """
     }
@@ -17,24 +17,24 @@ enum InstancePart {
     private static func latency(_ instance: JSONObject) -> HTML {
         let stages = instance.objects("stages")
         let longest = stages.compactMap { $0["milliseconds"]?.object?["p95"]?.double }.max() ?? 0
-        let none: HTML = "Nobody has logged in by a provider here in this time."
+        let none: HTML = "No logins with a provider on this instance yet."
         return .table("Latency by stage", of: stages, ifEmpty: none) { stage in
             let times = stage["milliseconds"]?.object
             return [
-                ("Part of a login", "\(titles[stage.string("stage")] ?? stage.string("stage"))"),
-                ("How often", "\(stage.integer("count"))"), ("Half within", time(times?["p50"])),
-                ("95 % within", time(times?["p95"])), ("99 % within", time(times?["p99"])),
-                ("Half, and 95 %", bar(times, longest)),
+                ("Stage", "\(titles[stage.string("stage")] ?? stage.string("stage"))"),
+                ("Count", "\(stage.integer("count"))"), ("Median", time(times?["p50"])),
+                ("95th percentile", time(times?["p95"])), ("99th percentile", time(times?["p99"])),
+                ("Median and 95th percentile", bar(times, longest)),
             ]
         }
     }
 
     private static let titles = [
-        "provider": "All of the provider", "verification": "Judging what it said", "mapping": "Mapping",
-        "write": "Writing to the database",
+        "provider": "Provider, in total", "verification": "Checking the response", "mapping": "Mapping",
+        "write": "Database write",
     ]
 
-    /// Returns a bar of the 50th and 95th percentile.
+    /// Returns a bar with the 50th and the 95th percentile.
     private static func bar(_ times: JSONObject?, _ longest: Double) -> HTML {
         func width(_ name: String) -> Int {
             guard longest > 0, let value = times?[name]?.double else { return 0 }
@@ -46,10 +46,11 @@ enum InstancePart {
             """
     }
 
-    /// Returns tables of provider calls, and of apps that are not called or have used much of their rate limit.
+    /// Returns two tables: the requests to providers, and the apps that are paused or have used much of their rate
+    /// limit.
     private static func providers(_ instance: JSONObject) -> HTML {
-        let unasked: HTML = "This instance has asked no provider in this time."
-        let calls = HTML.table("Calls of providers", of: instance.objects("calls"), ifEmpty: unasked) { call in
+        let unasked: HTML = "No requests to providers from this instance yet."
+        let calls = HTML.table("Requests to providers", of: instance.objects("calls"), ifEmpty: unasked) { call in
             let unanswered = call.object("unanswered").members.map { member in
                 "\(member.key.replacing("_", with: " ")) \(member.value.integer ?? 0)"
             }
@@ -57,38 +58,40 @@ enum InstancePart {
             let trouble: HTML = "<span class=\"bad\">\(unanswered.joined(separator: ", "))</span>"
             return [
                 ("Provider", "\(call.string("provider"))"), ("Call", "<code>\(call.string("call"))</code>"),
-                ("Answered", "\(call.integer("answered"))"), ("Not answered", unanswered.isEmpty ? "–" : trouble),
-                ("Half within", time(times?["p50"])), ("95 % within", time(times?["p95"])),
+                ("Answered", "\(call.integer("answered"))"), ("Without a response", unanswered.isEmpty ? "–" : trouble),
+                ("Median", time(times?["p50"])), ("95th percentile", time(times?["p95"])),
             ]
         }
-        let well: HTML = "No app is shut out here, and no provider has said how much of its allowance is used."
-        let apps = HTML.table("Apps at providers", of: instance.objects("apps"), ifEmpty: well) { app in
+        let well: HTML = "No app is paused, and no provider has reported its rate limit."
+        let apps = HTML.table("Provider apps", of: instance.objects("apps"), ifEmpty: well) { app in
             let id = app.string("application")
             let used = app.object("allowances").members.map { "\($0.key) \($0.value.integer ?? 0) %" }
             return [
                 ("Application", "<a href=\"\(consolePath("applications", id))\">\(id)</a>"),
                 ("Provider", "\(app.string("provider"))"), ("App", "<code>\(app.string("app"))</code>"),
-                ("State", app.bool("shutOut") ? .tag("shut out", "refused") : .tag("asked", "ENABLED")),
-                ("Used of an hour's allowance", used.isEmpty ? "–" : "\(used.joined(separator: ", "))"),
+                ("State", app.bool("shutOut") ? .tag("paused", "refused") : .tag("asked", "ENABLED")),
+                ("Rate limit used", used.isEmpty ? "–" : "\(used.joined(separator: ", "))"),
             ]
         }
         return "\(calls)\(apps)"
     }
 
-    /// Returns a table of the last logins, of all instances, that a provider's failure refused.
+    /// Returns a table of the latest refused logins, one for each failure of a provider.
+    ///
+    /// The logins are those of all instances.
     static func failures(_ reasons: [String], _ parts: [Part]) -> HTML {
         let missing = parts.map { part -> HTML in part.html { _ in "" } }
         let last = zip(reasons, parts).compactMap { reason, part in
             part.object?.objects("items").first.map { (reason: reason, login: $0) }
         }
-        let none: HTML = "No login of this time has failed for a provider."
-        let table = HTML.table("Last failures of providers", of: last, ifEmpty: none) { reason, login in
+        let none: HTML = "No failed logins because of a provider."
+        let table = HTML.table("Latest provider failures", of: last, ifEmpty: none) { reason, login in
             let link = HTML.link("/console/logins", [("outcome", "refused"), ("reason", reason)])
             return [
                 ("Last", .moment(login["happened"])), ("Provider", "\(login.string("provider"))"),
                 ("Application", "\(login.string("application"))"),
                 ("Why", "<a href=\"\(link)\"><code>\(reason)</code></a>"),
-                ("What was behind it", .value(login["cause"])),
+                ("Cause", .value(login["cause"])),
             ]
         }
         return "\(missing)\(table)"

@@ -4,7 +4,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page of an application's invitations: to create, resend and revoke them.
+/// The page on which operators create, resend and revoke an application's invitations.
 extension Console {
     func mountInvitations(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/invitations"
@@ -45,7 +45,7 @@ extension Console {
         let roles = form.texts("role")
         if !roles.isEmpty { document.append("roles", .array(roles.map(JSONValue.string))) }
         if let properties = try text("properties") {
-            document.append("properties", try Self.parsed(properties, "field for properties"))
+            document.append("properties", try Self.parsed(properties, "properties"))
         }
         if let days = try text("days") {
             // The administration rejects a text that is not a number.
@@ -72,12 +72,12 @@ extension Console {
             ["applications", application, "invitations"],
             query: [("limit", "50")] + filter + visit.cursor
         )
-        let table = HTML.table("Invitations", of: found.items, ifEmpty: "None.") { invitation in
+        let table = HTML.table("Invitations", of: found.items, ifEmpty: "No invitations.") { invitation in
             row(of: invitation, in: application, at: path, visit)
         }
         let closed: HTML = """
-            <p class="empty">This application takes new users without an invitation, or none at all: the setting \
-            <code>newUsers</code> is not <code>invited</code>.</p>
+            <p class="empty">Invitations have no effect now. To require them, set <code>newUsers</code> to \
+            <code>invited</code>.</p>
             """
         let isAsked = document.object("settings")["newUsers"]?.string == NewUsers.invited.rawValue
         return Page(
@@ -111,7 +111,10 @@ extension Console {
         let send: HTML = "<button name=\"send\" value=\"\(id)\">Send again</button> "
         let actions = visit.form(
             to: path,
-            "\(send, if: state == "open" && identity == nil)<button class=\"danger\" name=\"revoke\" value=\"\(id)\">Take back</button>"
+            """
+            \(send, if: state == "open" && identity == nil)<button class="danger" name="revoke" \
+            value="\(id)">Revoke</button>
+            """
         )
         let user = invitation["objectId"]?.string.map { user -> HTML in
             "<a href=\"\(consolePath("applications", application, "users", user))\"><code>\(user)</code></a>"
@@ -119,9 +122,9 @@ extension Console {
         let roles = invitation.strings("roles").joined(separator: ", ")
         return [
             ("For", contact), ("State", .tag(state)), ("Roles", "\(roles.isEmpty ? "–" : roles)"),
-            ("Invited by", .value(invitation["invitedBy"])), ("Made", .moment(invitation["created"])),
-            ("Ends", .moment(invitation["expires"])), ("Sent", .value(invitation["sent"])), ("User", user ?? "–"),
-            ("What to do", visit.role >= .editor && state != "accepted" ? actions : "–"),
+            ("Invited by", .value(invitation["invitedBy"])), ("Created", .moment(invitation["created"])),
+            ("Expires", .moment(invitation["expires"])), ("Sent", .value(invitation["sent"])), ("User", user ?? "–"),
+            ("Action", visit.role >= .editor && state != "accepted" ? actions : "–"),
         ]
     }
 
@@ -144,23 +147,23 @@ extension Console {
             to: path,
             """
             \(field("contact", "E-mail address or telephone number", """
-            The link goes there. A number begins with + and the country, such as +41.
+            The link is sent there. A number begins with + and the country code, such as +41.
             """, "maxlength=\"254\" \(plain)"))
-            <p>\(HTML.tick("shown", "Show the link here in place of sending it", isTicked: isShown))</p>
-            <details\(" open", if: !typed.typed("subject").isEmpty)><summary>Or somebody by the id at a provider</summary>
+            <p>\(HTML.tick("shown", "Show the link here instead of sending it", isTicked: isShown))</p>
+            <details\(" open", if: !typed.typed("subject").isEmpty)><summary>Or invite by id at a provider</summary>
             \(HTML.select("provider", "Provider", methods(of: document), chosen: typed.typed("provider")))
-            \(field("subject", "Id of the person there", """
-            The login of this person takes the invitation; there is no link.
+            \(field("subject", "User's id at the provider", """
+            This user's first login accepts the invitation. No link is sent.
             """, plain))
-            \(field("app", "Id of the app there", "Where the application has several there.", plain))</details>
+            \(field("app", "App id at the provider", "Only if the application has several apps.", plain))</details>
             \("<fieldset><legend>Roles</legend>\(roles)</fieldset>", if: !roles.isEmpty && visit.role >= .owner)
             \(HTML.area("properties", "Properties, as JSON", typed.typed("properties"), rows: 3))
-            \(field("days", "Days for which it counts", "1 to 90; 7 if left empty.", "inputmode=\"numeric\""))
+            \(field("days", "Valid for, in days", "1 to 90, default 7.", "inputmode=\"numeric\""))
             \(field("locale", "Language of the mail", "Such as de.", "maxlength=\"35\""))
             \(HTML.submit("Invite"))
             """
         )
-        return "<h2>A new invitation</h2>\(form)"
+        return "<h2>Invite a user</h2>\(form)"
     }
 
     /// Returns an application's providers as choices.
@@ -168,16 +171,16 @@ extension Console {
         document.object("providers").members.map { ($0.key, methodTitle($0.key)) }
     }
 
-    /// Returns a new invitation, with its link if the link was not sent.
+    /// Returns a message about a new invitation.
+    ///
+    /// The message contains the link if the service did not send it.
     private static func made(_ invitation: JSONObject) -> HTML {
-        guard let link = invitation["link"]?.string else { return .notice("The invitation is made.") }
+        guard let link = invitation["link"]?.string else { return .notice("The invitation is created.") }
         return .made(
-            """
-            The invitation is made. This is its link. It is shown this once; afterwards only a hash of it is stored:
-            """,
+            "The invitation is created. Copy its link now: it is not shown again, because only a hash of it is stored.",
             link,
             "the link",
-            "Hand it over by a way that nobody else reads: whoever has it becomes the user."
+            "Send it over a private channel: anyone with the link can become the user."
         )
     }
 }

@@ -4,7 +4,9 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page of an application's API keys: created and shown once, renamed, revoked.
+/// The page on which operators create, rename and revoke an application's API keys.
+///
+/// A key is shown once.
 extension Console {
     func mountKeys(on router: Router<ManagementContext>) {
         let keys: RouterPath = "/console/applications/{application}/keys"
@@ -24,7 +26,11 @@ extension Console {
         let stored = try await visit.call(.get, ["applications", id])
         let isOwner = visit.role >= .owner
         let keys = try await visit.list(["applications", id, "keys"]).items
-        let table = HTML.table("Keys", of: keys, ifEmpty: "None yet: clients need one.") { key in
+        let table = HTML.table(
+            "Keys",
+            of: keys,
+            ifEmpty: "No API keys yet. Clients need one: create it below."
+        ) { key in
             let label = key.string("label")
             func form(_ content: HTML) -> HTML {
                 let former: HTML = "\(HTML.hidden("tag", stored.tag ?? ""))\(HTML.hidden("label", label))"
@@ -38,14 +44,14 @@ extension Console {
             )
             let revoke = form(
                 """
-                <label class="tick"><input type="checkbox" required> Clients that have \(label) stop working</label>\
+                <label class="tick"><input type="checkbox" required> Clients with the key \(label) stop working</label>\
                 <button name="do" value="revoke" class="danger">Revoke</button>
                 """
             )
             let change: HTML = "<details><summary>Change \(label)</summary>\(rename)\(revoke)</details>"
             return [
-                ("Label", "<bdi>\(label)</bdi>"), ("Whose", key.bool("server") ? "a server's" : "for clients"),
-                ("Made", .moment(key["created"])), ("Change", isOwner ? change : "–"),
+                ("Label", "<bdi>\(label)</bdi>"), ("For", key.bool("server") ? "server" : "client"),
+                ("Created", .moment(key["created"])), ("Change", isOwner ? change : "–"),
             ]
         }
         let isServer = !typed.typed("server").isEmpty
@@ -54,10 +60,10 @@ extension Console {
             to: path,
             """
             \(HTML.field("label", "Label", value: typed.typed("label"), hint: """
-            Where it is used, such as web or ios.
+            Where the key is used, such as web or ios.
             """, attributes: attributes))
-            <p>\(HTML.tick("server", "It is a server's, which may do what clients may not", isTicked: isServer))</p>
-            <p class="actions"><button name="do" value="make" class="primary">Make the key</button></p>
+            <p>\(HTML.tick("server", "Server key: has rights that clients do not have", isTicked: isServer))</p>
+            <p class="actions"><button name="do" value="make" class="primary">Create the key</button></p>
             """
         )
         return Page(
@@ -67,7 +73,7 @@ extension Console {
             content: """
                 \(made.map(HTML.made(key:)))
                 \(table)
-                \("<h2>A new key</h2>\(making)", if: isOwner)
+                \("<h2>Create a key</h2>\(making)", if: isOwner)
                 """,
             command: "federation list applications/\(id)/keys",
             call: "POST /admin/v1/applications/\(id)/keys"
@@ -95,15 +101,16 @@ extension Console {
 }
 
 extension Failure {
-    static let noSuchButton = Failure(.malformedRequest, "There is no such button.")
+    static let noSuchButton = Failure(.malformedRequest, "This action does not exist. Reload the page.")
 }
 
 extension HTML {
-    /// A new API key.
+    /// A message about a new API key, with the key.
     static func made(key: JSONObject) -> HTML {
         made(
             """
-            The key <strong>\(key.string("label"))</strong> is made. It is shown this once; afterwards only its hash is stored:
+            The key <strong>\(key.string("label"))</strong> is created. Copy it now: it is not shown again, because \
+            only its hash is stored.
             """,
             key.string("key"),
             "the key"

@@ -31,7 +31,7 @@ struct LoginCounts {
         }
     }
 
-    /// The number of logins by a provider or another method that were refused for a reason.
+    /// The number of logins that were refused for one reason, by one provider or by another login method.
     struct Refusals {
         let reason: String
         let provider: String?
@@ -40,15 +40,17 @@ struct LoginCounts {
     }
 
     private let since: JSONValue
-    /// The start and the width of a bar, in milliseconds; 0 where the response has no counts.
+    /// The start of the first bar, and the width of each bar, in milliseconds.
+    ///
+    /// Both are 0 if the response has no counts.
     private let (start, width): (Int64, Int64)
     private var bars: [Int64: Tally] = [:]
-    /// The numbers by provider, or by method where there is no provider.
+    /// The numbers by provider, or by login method for logins without a provider.
     private var kinds: [String: Tally] = [:]
     /// The providers of the logins.
     private(set) var providers: Set<String> = []
     private(set) var total = Tally()
-    /// The number of logins without a row in the log.
+    /// The number of logins that were counted and have no row in the log.
     private var unlisted: Int64 = 0
     /// The refusals, the most frequent first.
     let refusals: [Refusals]
@@ -77,10 +79,11 @@ struct LoginCounts {
 
     /// The periods that a page offers, in hours.
     static let spans: [(label: String, title: String, hours: String)] = [
-        (label: "Hour", title: "of an hour", hours: "1"), ("Day", "of a day", "24"), ("Week", "of a week", "168"),
+        (label: "Hour", title: "of the last hour", hours: "1"), ("Day", "of the last day", "24"),
+        ("Week", "of the last week", "168"),
     ]
 
-    /// Returns the period of the page's query; a day by default.
+    /// Returns the period that the page's query names; a day by default.
     static func span(_ visit: Visit) -> (label: String, title: String, hours: String) {
         spans.first { $0.hours == visit.query["hours"] } ?? spans[1]
     }
@@ -90,22 +93,24 @@ struct LoginCounts {
         .views("Times", spans.map { ($0.label, HTML.link(path, query + [("hours", $0.hours)]), $0.hours == hours) })
     }
 
-    /// A bar chart over time; tables in `byProvider` and `failures` show the same numbers.
+    /// A bar chart over time.
+    ///
+    /// The tables of `byProvider` and `failures` show the same numbers.
     private var chart: HTML {
-        guard total.all > 0 else { return "<p class=\"empty\">Nobody has logged in in this time.</p>" }
-        let most = max(1, bars.values.map(\.all).max() ?? 1)
-        // The chart ends now, however long ago the last login was.
+        guard total.all > 0 else { return "<p class=\"empty\">No logins in this time.</p>" }
+        let highest = max(1, bars.values.map(\.all).max() ?? 1)
+        // The chart ends at the present time, even if the last login was long ago.
         let now = max(bars.keys.max() ?? start, Int64(Date().timeIntervalSince1970 * 1000))
         let places = max(1, (now - start) / width + 1)
-        // One path for each outcome, since an element for each bar would be half of the page.
+        // One path for each outcome. An element for each bar would make the page almost twice as large.
         var paths = (ok: "", new: "", no: "")
         for (starts, bar) in bars.sorted(by: { $0.key < $1.key }) {
             let x = (starts - start) / width * 10
             var y: Int64 = 100
             func draw(_ logins: Int64, _ path: inout String) {
                 guard logins > 0 else { return }
-                // Every nonzero number is visible, however small beside the largest.
-                let height = max(1, logins * 100 / most)
+                // A nonzero number has a visible height, even if the largest number is much larger.
+                let height = max(1, logins * 100 / highest)
                 y -= height
                 path += "M\(x) \(y)h8v\(height)h-8z"
             }
@@ -117,36 +122,39 @@ struct LoginCounts {
             <path class="ok" d="\(paths.ok)"/><path class="new" d="\(paths.new)"/><path class="no" d="\(paths.no)"/>
             """
         return """
-            <figure class="chart"><div class="plot"><span class="most">\(most)</span><span class="none">0</span>\
-            <svg viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" aria-label="\(total.updated) logins of people who were known, \(total.created) of new ones, \(total.refused) \
-            refused; at most \(most) in a bar">\(drawn)</svg><div class="times">\(times(until: start + places * width))</div></div>
-            <figcaption>Since \(HTML.moment(since)), \(DurationText.text(of: width / 1000)) a bar: <span class="key ok"></span> \(total.updated) again \
-            <span class="key new"></span> \(total.created) new people <span class="key no"></span> \(total.refused) refused \
-            (\(total.refusedShare))</figcaption></figure>
+            <figure class="chart"><div class="plot"><span class="most">\(highest)</span><span class="none">0</span><svg \
+            viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" aria-label="\(total.updated) logins \
+            of existing users, \(total.created) of new users, \(total.refused) refused; at most \(highest) per \
+            bar">\(drawn)</svg><div class="times">\(times(until: start + places * width))</div></div>
+            <figcaption>Since \(HTML.moment(since)), \(DurationText.text(of: width / 1000)) per bar: <span class="key \
+            ok"></span> \(total.updated) existing users <span class="key new"></span> \(total.created) new users \
+            <span class="key no"></span> \(total.refused) refused (\(total.refusedShare))</figcaption></figure>
             """
     }
 
-    /// Returns the times below the bars, from the first to the last.
+    /// Returns the labels of the time axis, from the first to the last.
     private func times(until end: Int64) -> [HTML] {
         (0...Int64(4)).map { part -> HTML in
             let milliseconds = start + (end - start) * part / 4
             let text = Date(timeIntervalSince1970: Double(milliseconds / 1000)).ISO8601Format()
-            // The day where a bar is an hour or more, otherwise the time of day.
+            // The day if a bar is an hour or longer; otherwise the time of day.
             let shown = width >= 3_600_000 ? text.dropFirst(5).prefix(5) : text.dropFirst(11).prefix(5)
             return "<time datetime=\"\(text)\">\(String(shown))</time>"
         }
     }
 
-    /// A note on how many of the logins are not listed; empty when all are.
+    /// A note on how many of the counted logins have no row in the log; empty if all have one.
     var unlistedNote: HTML {
         guard unlisted > 0 else { return "" }
         return """
-            <p class="fine">\(unlisted) of the logins in the chart are not listed here: too many were refused at once. All that \
-            went well are.</p>
+            <p class="fine">\(unlisted) logins of the chart are not listed, because too many were refused at once. All \
+            successful logins are listed.</p>
             """
     }
 
-    /// Returns the chart and tables, for the application of the log's filters.
+    /// Returns the chart and the tables.
+    ///
+    /// The filters of the log name the application.
     func html(_ console: Console, _ filters: [(name: String, value: String)] = []) -> HTML {
         "\(chart)<div class=\"pair\">\(byProvider(console))\(failures(console, filters))</div>"
     }
@@ -154,13 +162,14 @@ struct LoginCounts {
     private func byProvider(_ console: Console) -> HTML {
         .table("Logins by provider", of: kinds.sorted { $0.key < $1.key }, ifEmpty: "Nobody.") { kind, count in
             [
-                ("By", "\(console.methodTitle(kind))"), ("New people", "\(count.created)"),
-                ("Again", "\(count.updated)"), ("Refused", "\(count.refused)"), ("Share", "\(count.refusedShare)"),
+                ("By", "\(console.methodTitle(kind))"), ("New users", "\(count.created)"),
+                ("Existing users", "\(count.updated)"), ("Refused", "\(count.refused)"),
+                ("Share", "\(count.refusedShare)"),
             ]
         }
     }
 
-    /// The refusal reasons that are a provider's fault, each once.
+    /// The refusal reasons for which a provider is responsible, each once.
     var ofProviders: [String] {
         let troubles: [Failure.Reason] = [
             .providerUnavailable, .providerTimeout, .providerRateLimited, .providerBadReply, .providerMisconfigured,
@@ -168,10 +177,13 @@ struct LoginCounts {
         return troubles.map(\.rawValue).filter { reason in refusals.contains { $0.reason == reason } }
     }
 
-    /// Returns a table of the most frequent failures, with their remedies and links to the logins.
+    /// Returns a table of the most frequent failures.
+    ///
+    /// Each row has a remedy and a link to the logins with that failure.
     private func failures(_ console: Console, _ filters: [(name: String, value: String)]) -> HTML {
         let application = filters.first { $0.name == "application" }?.value
-        return .table("What fails most", of: Array(refusals.prefix(10)), ifEmpty: "Nothing has failed.") { refused in
+        let table = "Most frequent errors"
+        return .table(table, of: Array(refusals.prefix(10)), ifEmpty: "No failed logins.") { refused in
             let query = [
                 (name: "application", value: application ?? ""), ("provider", refused.provider ?? ""),
                 ("outcome", "refused"), ("reason", refused.reason),
@@ -181,7 +193,7 @@ struct LoginCounts {
                 """
             let remedy = LoginRemedy(refused.reason, application: application, provider: refused.provider)
             return [
-                ("Why", "\(reason)\(remedy.html)"),
+                ("Reason", "\(reason)\(remedy.html)"),
                 ("By", "\(console.methodTitle(refused.provider ?? refused.method))"), ("Logins", "\(refused.logins)"),
             ]
         }

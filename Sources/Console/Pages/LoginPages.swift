@@ -4,11 +4,13 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page of the log of logins, which follows new logins, and of their numbers.
+/// The page with the log of logins and with the numbers of logins.
+///
+/// The page adds new logins while it is open.
 extension Console {
     func mountLogins(on router: Router<ManagementContext>) {
         page("/console/logins", on: router) { visit in try await logins(visit) }
-        // New logins as rows for the page's script, in the page's own format.
+        // New logins for the page's script, as rows in the page's own format.
         router.get("/console/logins/since/{id}") { request, context in
             try await answer(request, context, identifies: false) { visit in try await laterLogins(visit) }
         }
@@ -18,10 +20,10 @@ extension Console {
     private static let filters: [(name: String, label: String)] = [
         (name: "application", label: "Application"), ("method", "Method"), ("provider", "Provider"),
         ("outcome", "Outcome"),
-        ("reason", "Why"), ("source", "From where"), ("user", "User id"),
+        ("reason", "Reason"), ("source", "Source"), ("user", "User id"),
     ]
 
-    /// The values of filters with a fixed list.
+    /// The values of the filters whose values are known in advance.
     private static let choices = [
         "method": ["provider", "password", "passkey", "guest", "server"], "outcome": ["created", "updated", "refused"],
         "reason": Failure.Reason.allCases.map(\.rawValue).sorted(),
@@ -64,7 +66,7 @@ extension Console {
             content: """
                 \(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
                 \(counted.html { LoginCounts($0).html(self, wanted) })
-                <h2>One by one</h2>
+                <h2>Individual logins</h2>
                 <form class="search" role="search">\(HTML.hidden("hours", String(hours)))\(fields)<button>Show</button></form>
                 \(note)
                 \(table)
@@ -76,9 +78,10 @@ extension Console {
         )
     }
 
-    /// Returns the logins after the one of an id, or 204 without a body, which is cheap: many may poll.
+    /// Returns the logins after the login with the id in the path.
     ///
-    /// When there are more than fit a page, it returns the newest ones and marks the gap.
+    /// If there are none, the response is 204 without a body. This response is cheap, since many pages may poll. If
+    /// there are more logins than a page shows, the response has the newest ones and a mark for the gap.
     private func laterLogins(_ visit: Visit) async throws -> Response {
         let query = [Self.shown] + Self.wanted(visit)
         let found = try await visit.list(["logins"], query: query + [("after", visit.parameter("id"))])
@@ -90,7 +93,7 @@ extension Console {
         return Page.fragment(Self.live(found.items.reversed(), visit))
     }
 
-    /// Returns the newest logins, with the URL from which the script loads later ones.
+    /// Returns the newest logins, with the URL that the script polls for later ones.
     private static func live(_ logins: [JSONObject], _ visit: Visit, isGap: Bool = false) -> HTML {
         let newest = logins.first?["id"]?.integer ?? 0
         return """
@@ -101,7 +104,7 @@ extension Console {
     }
 
     func table(_ logins: [JSONObject]) -> HTML {
-        .table("Logins", of: logins, ifEmpty: "There is none of that kind yet.") { login in
+        .table("Logins", of: logins, ifEmpty: "No logins match this filter yet.") { login in
             let application = login.string("application")
             let outcome = login.string("outcome")
             let kind = login["provider"]?.string ?? login.string("method")
@@ -109,12 +112,12 @@ extension Console {
                 "<a href=\"\(consolePath("applications", application, "users", id))\">\(id.prefix(8).description)</a>"
             }
             return [
-                ("When, and the request", "\(HTML.moment(login["happened"]))\(Self.small(login["request"]))"),
+                ("Time and request", "\(HTML.moment(login["happened"]))\(Self.small(login["request"]))"),
                 ("Application", "<a href=\"\(consolePath("applications", application))\">\(application)</a>"),
                 ("By", "\(methodTitle(kind)) <small>\(login.string("credential"))</small>"),
                 ("Outcome", "\(HTML.tag(outcome, outcome)) <small>\(login.integer("milliseconds")) ms</small>"),
-                ("Why", Self.reason(login, application)), ("User", user ?? "–"),
-                ("From where", "\(HTML.value(login["source"]))\(Self.small(login["userAgent"]))"),
+                ("Reason", Self.reason(login, application)), ("User", user ?? "–"),
+                ("Source", "\(HTML.value(login["source"]))\(Self.small(login["userAgent"]))"),
             ]
         }
     }

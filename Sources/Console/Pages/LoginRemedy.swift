@@ -2,7 +2,7 @@ import AdministrationAPI
 import Domain
 import Pages
 
-/// The remedy for the reason of a refused login: a short text, and a link to the page for it.
+/// The remedy for a refused login: a short text, and a link to the page on which an operator can apply the remedy.
 struct LoginRemedy {
     private let text: String
     private let place: String?
@@ -24,30 +24,30 @@ struct LoginRemedy {
             switch Failure.Reason(rawValue: reason) {
             case .credentialInvalid: ("Compare app id and secret with the provider's console", settings)
             case .credentialExpired, .credentialRevoked, .userActionRequired, .loginCancelled:
-                ("The person logs in at the provider again", nil)
+                ("The user logs in with the provider again", nil)
             case .credentialMissing, .credentialAmbiguous, .credentialWrongKind:
-                ("The client sends something else than a credential", nil)
+                ("The client must send exactly one valid credential", nil)
             case .permissionMissing, .profileIncomplete:
-                ("The client has to ask for what the mapping needs", mapping)
+                ("The client must request the permissions that the mapping needs", mapping)
             case .mappingInvalid, .mappingTargetNotAllowed, .valueNotConvertible, .constraintViolation,
                 .propertyMissing, .propertyUndeclared:
-                ("See what the mapping writes", mapping)
-            case .providerNotConfigured, .providerMisconfigured: ("See the provider's settings", settings)
+                ("Check the mapping", mapping)
+            case .providerNotConfigured, .providerMisconfigured: ("Check the provider's settings", settings)
             case .providerRateLimited, .providerUnavailable, .providerTimeout, .providerBadReply:
-                ("It is the provider's trouble; it passes, or its status page tells", nil)
-            case .storeUnavailable, .overloaded: ("See whether all is well", "/console")
-            case .loginInvalid, .tooManyAttempts: ("A forgotten password, or somebody who guesses", nil)
+                ("A problem at the provider: wait, or check its status page", nil)
+            case .storeUnavailable, .overloaded: ("Check the health of the service", "/console")
+            case .loginInvalid, .tooManyAttempts: ("A forgotten password, or an attempt to guess it", nil)
             case .invitationRequired, .invitationInvalid:
                 (
-                    "An operator invites the person",
+                    "Invite the user",
                     application.map { consolePath("applications", $0, "invitations") }
                 )
-            case .accountDisabled: ("An operator has disabled the account", nil)
+            case .accountDisabled: ("The account is disabled", nil)
             default: ("", nil)
             }
     }
 
-    /// The remedy on its own line; empty where none is known.
+    /// The remedy on a line of its own; empty if no remedy is known.
     var html: HTML {
         guard !text.isEmpty else { return "" }
         return place.map { "<br><small><a href=\"\($0)\">\(text)</a></small>" } ?? "<br><small>\(text)</small>"

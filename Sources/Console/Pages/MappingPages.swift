@@ -4,14 +4,14 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page of a provider's mapping: its entries, a preview for a user, and revisions.
+/// The page of a provider's mapping: its entries, its preview for a user, and its revisions.
 extension Console {
     func mountMappings(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/mappings/{provider}"
         page(path, on: router) { visit in
             let (place, isJSON) = (ProviderPlace(.mappings, visit), visit.query["as"] == "json")
             let sides = try await MappingSides(place, visit)
-            // The page shows the stored mapping's result for a sample profile before anything is typed.
+            // Before the operator types anything, the page shows the result of the stored mapping for a sample profile.
             let person: JSONValue = .object(["profile": sides.sample])
             let preview = try await visit.part(.init(.post, place.call + ["preview"], body: person))
             return try await mappingPage(visit, MappingDraft(isJSON: isJSON, preview: preview.object), sides)
@@ -29,9 +29,9 @@ extension Console {
 
     /// The typed mapping, and its preview.
     private struct MappingDraft {
-        /// Whether the mapping is edited as JSON instead of the form.
+        /// Whether the operator edits the mapping as JSON, not in the form.
         var isJSON = false
-        /// The typed entries; nil for the stored ones.
+        /// The typed entries; nil if the stored entries are unchanged.
         var entries: JSONValue?
         /// The JSON as it was typed.
         var text: String?
@@ -50,7 +50,7 @@ extension Console {
         let entries: [JSONObject]
         /// The tag of the stored mapping.
         let tag: String
-        /// The stored revision; nil without a mapping.
+        /// The number of the stored revision; nil if the provider has no mapping.
         let revision: Int64?
         /// The warnings about the stored mapping.
         let warnings: [String]
@@ -59,7 +59,7 @@ extension Console {
             async let offered = visit.object(place.call + ["fields"])
             async let declared = visit.call(.get, ["applications", place.application])
             async let properties = visit.list(["applications", place.application, "properties"])
-            // A first mapping is based on the application's own tag.
+            // While there is no mapping, the tag is the application's own.
             let stored = try await visit.found(place.call)
             fields = try await offered.objects("fields")
             sample = try await offered["profile"] ?? .object(JSONObject())
@@ -96,19 +96,19 @@ extension Console {
             \(HTML.hidden("as", draft.isJSON ? "json" : "form"))
             \(body)
             \(tryOut(draft, sides))
-            <p class="actions"><button name="do" value="preview">Show what it would write</button>
+            <p class="actions"><button name="do" value="preview">Preview</button>
             \("<button name=\"do\" value=\"save\" class=\"primary\">Save</button>", if: visit.role >= .editor)</p>
-            <section id="preview" aria-live="polite" aria-label="What it would write">\
+            <section id="preview" aria-live="polite" aria-label="Preview">\
             \(draft.refusal?.alert)\(draft.preview.map { Self.summary($0, table: draft.isJSON) })</section>
             """
         )
-        let none: HTML = "None: without a mapping a login writes no properties."
+        let none: HTML = "No mapping yet. Without one, a login writes no properties."
         let revisions = HTML.table("Revisions", of: try await revisionList.items, ifEmpty: none) { revision in
             let number = revision.integer("revision")
             let link: HTML = "<a href=\"\(place.path)/revisions/\(number)\">\(number)</a>"
             return [
                 ("Revision", "\(link)\(" \(HTML.tag("active"))", if: revision.bool("active"))"),
-                ("By", .value(revision["author"])), ("Made", .moment(revision["created"])),
+                ("By", .value(revision["author"])), ("Created", .moment(revision["created"])),
             ]
         }
         let page = Page(
@@ -135,24 +135,25 @@ extension Console {
     private func jsonEditor(_ draft: MappingDraft, _ entries: [JSONObject]) -> HTML {
         let text = draft.text ?? JSONValue.array(entries.map(JSONValue.object)).indented(\.text)
         let hint: HTML = """
-            Each has from and to, and may have type, sync, required, default, whenMissing and transform, as \
-            docs/mapping.md says.
+            Each entry has from and to, and optionally type, sync, required, default, whenMissing and transform. See \
+            docs/mapping.md.
             """
-        return .area("entries", "Entries: provider's field to property", text, rows: 16, hint: hint)
+        return .area("entries", "Entries: from a field of the provider to a property", text, rows: 16, hint: hint)
     }
 
-    /// Returns the fields for the profile or user of the preview.
+    /// Returns the fields for the preview's test data: a profile, or a user.
     private func tryOut(_ draft: MappingDraft, _ sides: MappingSides) -> HTML {
         """
-        <details class="try"\(" open", if: draft.isJSON || draft.profile != nil)><summary>For whom it is tried</summary>
-        \(HTML.area("profile", "A person", draft.profile ?? sides.sample.indented(\.text), rows: 8, hint: """
-        As the provider tells of them, for example pasted from its explorer. This one is made up.
+        <details class="try"\(" open", if: draft.isJSON || draft.profile != nil)><summary>Test data for the \
+        preview</summary>
+        \(HTML.area("profile", "Profile", draft.profile ?? sides.sample.indented(\.text), rows: 8, hint: """
+        A profile as the provider sends it, for example from its explorer. This one is an example.
         """))
         \(HTML.field("accessToken", "Or an access token", type: "password", hint: """
-        The profile is fetched by it, when you ask for that. It is not kept, and not shown again.
+        Used to read the profile for the preview. It is not stored and not shown again.
         """, attributes: "autocomplete=\"new-password\" spellcheck=\"false\""))
-        \(HTML.field("user", "Somebody who is there", value: draft.user, hint: """
-        The objectId of a user: what a login would change for them. Leave it empty for a first login.
+        \(HTML.field("user", "Existing user", value: draft.user, hint: """
+        The objectId of a user, to see what a login would change. Leave it empty for a first login.
         """, attributes: "spellcheck=\"false\""))</details>
         """
     }
@@ -168,17 +169,17 @@ extension Console {
             (property: property, theirs: entry(stored, of: property), mine: entry(typed, of: property))
         }
         .filter { $0.theirs != $0.mine }
-        let table = HTML.table("Differences", of: differences, ifEmpty: "They are the same.") { entry in
+        let table = HTML.table("Differences", of: differences, ifEmpty: "No differences.") { entry in
             [
                 ("Property", "<code>\(entry.property)</code>"),
-                ("Theirs, as it is stored", .value(entry.theirs.map(JSONValue.object))),
+                ("Stored version", .value(entry.theirs.map(JSONValue.object))),
                 ("Yours", .value(entry.mine.map(JSONValue.object))),
             ]
         }
         let alert = HTML.alert(
             """
-            Somebody has changed this mapping meanwhile. Nothing of theirs is lost, and what you have typed is below. Save \
-            again to replace theirs by yours, where both differ:
+            Another operator changed this mapping while you edited it. Your version is below. Save again to replace \
+            the stored version. The differences:
             """
         )
         return "\(alert)\(table)"
@@ -228,7 +229,7 @@ extension Console {
 
     /// Returns the preview of a mapping.
     ///
-    /// Where single entries are wrong, it is the preview of the others, together with the problems.
+    /// If some entries are invalid, the preview shows the valid entries and the problems.
     private static func preview(
         _ request: JSONObject,
         _ place: ProviderPlace,
@@ -250,27 +251,32 @@ extension Console {
         }
     }
 
-    /// Returns the outcome of the login, with an optional table of what each entry would write, and why.
+    /// Returns the outcome of the login in the preview.
+    ///
+    /// With `table`, it has a table with the value that each entry would write, and the reason.
     static func summary(_ preview: JSONObject, table isWanted: Bool) -> HTML {
         let refusal = preview.object("refusal")["message"]?.string
         let missing = preview.strings("missingPermissions")
-        let table = HTML.table("Preview", of: preview.objects("entries"), ifEmpty: "There is no entry.") { entry in
+        let table = HTML.table("Values to be written", of: preview.objects("entries"), ifEmpty: "No entries yet.") {
+            entry in
             let outcome = entry.string("outcome")
             return [
                 ("From", .value(entry["from"])), ("To", .value(entry["to"])), ("Outcome", .tag(outcome, outcome)),
-                ("Value", .value(entry["value"])), ("Now", .value(entry["current"])), ("Why", .value(entry["why"])),
+                ("Value", .value(entry["value"])), ("Now", .value(entry["current"])), ("Reason", .value(entry["why"])),
             ]
         }
         return """
             \(HTML.warnings(preview.strings("warnings")))
             \(refusal.map { "<div class=\"alert\"><p>The login would be refused: \($0)</p></div>" as HTML })
-            \("<p>This login would create the user.</p>", if: preview.bool("created") && refusal == nil)
-            \("<p>Permissions that are missing: \(missing.joined(separator: ", "))</p>", if: !missing.isEmpty)
+            \("<p>This login would create a user.</p>", if: preview.bool("created") && refusal == nil)
+            \("<p>Missing permissions: \(missing.joined(separator: ", "))</p>", if: !missing.isEmpty)
             \(table, if: isWanted)
             """
     }
 
-    /// Returns the page of a revision, its differences from the active one, and the rollback to it.
+    /// Returns the page of a revision.
+    ///
+    /// It shows the differences from the active revision and offers a rollback.
     private func revisionPage(_ visit: Visit) async throws -> Page {
         let place = ProviderPlace(.mappings, visit)
         let number = visit.parameter("revision")
@@ -283,7 +289,7 @@ extension Console {
         let changes = ["added", "changed", "removed"].flatMap { change in
             difference.objects(change).map { (change: change, entry: $0) }
         }
-        let none: HTML = "Nothing: its entries are those of the active revision."
+        let none: HTML = "No changes: the active revision has the same entries."
         let table = HTML.table("Changes", of: changes, ifEmpty: none) { change, entry in
             let isPair = entry["into"] != nil
             func side(_ name: String, of other: String) -> HTML {
@@ -298,7 +304,7 @@ extension Console {
             to: place.path + "/rollback",
             """
             \(HTML.hidden("revision", number))\(HTML.hidden("tag", stored.tag ?? ""))\
-            <p class="actions"><button class="primary">Go back to revision \(number)</button></p>
+            <p class="actions"><button class="primary">Restore revision \(number)</button></p>
             """
         )
         return Page(
@@ -306,10 +312,10 @@ extension Console {
             section: .applications,
             trail: Self.trail(of: place.application) + [("Mapping of \(methodTitle(place.provider))", place.path)],
             content: """
-                <p>Made \(HTML.moment(revision["created"])) by \(HTML.value(revision["author"])).\
-                \(" It is the active one.", if: isActive)</p>
+                <p>Created \(HTML.moment(revision["created"])) by \(HTML.value(revision["author"])).\
+                \(" This revision is active.", if: isActive)</p>
                 \(rollback, if: !isActive && visit.role >= .editor)
-                \("<h2>What going back would change</h2>\(table)", if: !isActive)
+                \("<h2>Changes if restored</h2>\(table)", if: !isActive)
                 <h2>Entries</h2>
                 <pre>\(HTML.json(revision["entries"] ?? .null))</pre>
                 """,

@@ -2,19 +2,22 @@ import Domain
 import Encodings
 import Pages
 
-/// A mapping as a form, with a row for each property, since at most one entry writes a property.
+/// A mapping as a form.
+///
+/// The form has a row for each property, since at most one entry writes a property.
 struct MappingRows {
     let entries: [JSONObject]
     let properties: [JSONObject]
-    /// The preview's outcome of each entry.
+    /// The outcome of each entry in the preview.
     let outcomes: [JSONObject]
     let problems: [Refusal.Problem]
 
     // MARK: What a form holds
 
-    /// Returns the entries of a form: the stored ones in their order, then the others in the order of the rows.
+    /// Returns the entries that a form contains: first the stored ones in their order, then the others in the order of
+    /// the rows.
     ///
-    /// So saving an unchanged form creates no revision.
+    /// Because the stored order is kept, saving an unchanged form creates no revision.
     static func entries(of form: FormFields, properties: [JSONObject], stored: [JSONObject]) -> [JSONObject] {
         let values = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
         let types = Dictionary(
@@ -43,9 +46,9 @@ struct MappingRows {
         return known + entries.filter { entry in !known.contains { $0["to"] == entry["to"] } }
     }
 
-    /// Reads a typed default for a type.
+    /// Parses a typed default as a value of a type.
     ///
-    /// A text that is not JSON of that type stays a text, which the mapping's own check validates.
+    /// A text that is not JSON of that type stays a text. The check of the mapping then validates this text.
     private static func value(_ text: String, of type: String) -> JSONValue {
         guard let value = try? JSONParser.parse(text, limits: .request) else { return .string(text) }
         switch (type, value) {
@@ -54,7 +57,7 @@ struct MappingRows {
         }
     }
 
-    /// Reads a transform: JSON, or names separated by commas.
+    /// Parses a transform: either JSON, or names that commas or spaces separate.
     private static func transform(_ text: String) -> JSONValue {
         if let value = try? JSONParser.parse(text, limits: .request) { return value }
         let names = text.split { $0 == "," || $0 == " " }.map { JSONValue.string(String($0)) }
@@ -74,7 +77,7 @@ struct MappingRows {
 
     // MARK: The form
 
-    /// Returns both sides: the provider's fields, and the properties with their entries.
+    /// Returns the editor with its two sides: the provider's fields, and the properties with their entries.
     func editor(fields: [JSONObject]) -> HTML {
         let paths = fields.map { field -> HTML in
             let path = field.string("path")
@@ -90,10 +93,11 @@ struct MappingRows {
             + others.map { row($0, type: nil) }
         return """
             <div class="mapping">
-            <section aria-labelledby="fields"><h2 id="fields">What the provider tells</h2><ul class="fields">\(paths)</ul></section>
-            <section aria-labelledby="properties"><h2 id="properties">What is written</h2>
-            <p class="fine">A field's name, or a text with names in braces, such as {first_name} {last_name}. An empty row \
-            writes nothing.</p>
+            <section aria-labelledby="fields"><h2 id="fields">Fields of the provider</h2><ul \
+            class="fields">\(paths)</ul></section>
+            <section aria-labelledby="properties"><h2 id="properties">Properties</h2>
+            <p class="fine">Enter a field name, or a text with names in braces, such as {first_name} {last_name}. An \
+            empty row writes nothing.</p>
             <p id="picked" role="status"></p>
             <ul>\(rows)</ul></section></div>
             <datalist id="paths">\(fields.map { "<option value=\"\($0.string("path"))\"></option>" as HTML })</datalist>
@@ -132,7 +136,9 @@ struct MappingRows {
             """
     }
 
-    /// Returns the further options of an entry, folded up, with a summary of those that are set.
+    /// Returns the further options of an entry, folded.
+    ///
+    /// The summary names the options that are set.
     private func options(of entry: JSONObject, _ property: String) -> HTML {
         func choice(_ name: String, _ label: String, _ choices: [(value: String, title: String)]) -> HTML {
             let options = HTML.options(choices, chosen: entry[name]?.string ?? "")
@@ -148,32 +154,32 @@ struct MappingRows {
         return """
             <details><summary>\(Self.words(entry))</summary>
             \(choice("sync", "Written", Self.syncs)) \(choice("type", "Read as", Self.types))
-            \(text("transform", "Changed by", list: "transforms")) \(text("default", "Else"))
+            \(text("transform", "Transform", list: "transforms")) \(text("default", "Default"))
             \(choice("whenMissing", "When it is missing", Self.absences))
             <label><input type="checkbox" name="required-\(property)" value="yes"\(" checked", if: isRequired)> \
-            Without it the login fails</label></details>
+            Required: without it the login fails</label></details>
             """
     }
 
     private static let syncs: [(value: String, title: String)] = [
         (value: "", title: "at every login"), ("firstLogin", "at the first login"), ("ifEmpty", "while it is empty"),
-        ("untilEdited", "until somebody edits it"),
+        ("untilEdited", "until it is edited"),
     ]
 
     private static let types =
-        [(value: "", title: "the property's type")]
+        [(value: "", title: "the type of the property")]
         + ["STRING", "TEXT", "INT", "DOUBLE", "BOOLEAN", "DATE", "DATETIME", "JSON"].map { (value: $0, title: $0) }
 
     private static let absences: [(value: String, title: String)] = [
-        (value: "", title: "as the profile says"), ("keep", "what was there stays"), ("clear", "it is emptied"),
+        (value: "", title: "as in the profile"), ("keep", "keep the value"), ("clear", "clear the value"),
     ]
 
-    /// Returns a short text of the options that are set.
+    /// Returns a short text that names the options that are set.
     private static func words(_ entry: JSONObject) -> String {
         let sync = syncs.first { $0.value == (entry.string("sync")) }?.title ?? syncs[0].title
         let others: [String?] = [
             entry.bool("required") ? "required" : nil, entry["type"]?.string.map { "as \($0)" },
-            entry["transform"].map(typed), entry["default"].map { "else \(typed($0))" },
+            entry["transform"].map(typed), entry["default"].map { "default \(typed($0))" },
             entry["whenMissing"]?.string,
         ]
         return ([sync] + others.compactMap(\.self)).joined(separator: " · ")

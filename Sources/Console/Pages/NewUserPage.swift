@@ -4,7 +4,9 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page on which an operator creates a user: a field for each property, and how the user logs in.
+/// The page on which an operator creates a user.
+///
+/// It has a field for each property, and asks how the user will log in.
 extension Console {
     func mountNewUser(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/new-user"
@@ -16,7 +18,7 @@ extension Console {
                 let made = try await visit.call(.post, ["applications", visit.application, "users"], draft.document)
                 let id = made.object.object("user").string("objectId")
                 let notice: Notice = draft.way == .mail ? .userMadeAndMailed : .userMade
-                return .done(notice, PersonPlace(application: visit.application, id: id).path)
+                return .done(notice, UserPlace(application: visit.application, id: id).path)
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await newUserPage(visit, draft, refusal))
             }
@@ -49,7 +51,7 @@ extension Console {
             } else if problems.isEmpty {
                 nil
             } else {
-                .alert("Nobody was made. It is said at each field what is wrong.")
+                .alert("The user was not created. Correct the marked fields.")
             }
         let chosen = draft?.way ?? .mail
         let ways = NewUserDraft.Way.allCases.map { way -> HTML in
@@ -61,27 +63,27 @@ extension Console {
             "password",
             "Password",
             type: "password",
-            hint: "If it is set here. Hand it over by a way that nobody else reads.",
+            hint: "Only if you set the password here. Send it over a private channel.",
             problem: problems["password"],
             attributes: "autocomplete=\"new-password\""
         )
         let path = consolePath("applications", application, "new-user")
         var page = Page(
-            title: "A new user",
+            title: "Create a user",
             section: .applications,
-            trail: Self.peopleTrail(of: application),
+            trail: Self.usersTrail(of: application),
             content: """
                 \(alert)
                 \(visit.form(to: path, class: "properties", """
                 \(fields)
-                <fieldset class="choices"><legend>How the user gets in</legend>\(ways)\(password)</fieldset>
+                <fieldset class="choices"><legend>How the user logs in</legend>\(ways)\(password)</fieldset>
                 \("<fieldset class=\"choices\"><legend>Roles</legend>\(roles)</fieldset>", if:
                     visit.role >= .owner && !roles.isEmpty)
-                <p><button class="primary">Make the user</button> \
+                <p><button class="primary">Create the user</button> \
                 \(HTML.button("Back", to: consolePath("applications", application, "users")))</p>
                 """))
-                <p class="fine">The rules are those of a registration. It works also where the application takes no new \
-                users otherwise.</p>
+                <p class="fine">The rules of a registration apply. This works even if the application is closed to new \
+                users.</p>
                 """,
             command: "federation user create \(application)",
             call: "POST /admin/v1/applications/\(application)/users"
@@ -100,9 +102,9 @@ private struct NewUserDraft {
 
         var title: String {
             switch self {
-            case .mail: "A link is mailed, under which the user chooses a password"
-            case .password: "The password is set here"
-            case .none: "Not yet"
+            case .mail: "Mail a link with which the user chooses a password"
+            case .password: "Set the password here"
+            case .none: "No password yet"
             }
         }
     }
@@ -134,14 +136,16 @@ private struct NewUserDraft {
         case .mail: document.append("mail", .string("passwordReset"))
         case .password:
             let password = try form.text("password")
-            if password.isEmpty { problems["password"] = "Type the password that the user gets." }
+            if password.isEmpty { problems["password"] = "Enter a password for the user." }
             document.append("password", .string(password))
         }
     }
 }
 
 extension Refusal {
-    /// The problems of a new user by the ids of fields; empty when they concern no single field.
+    /// The problems of a new user, by the ids of the form's fields.
+    ///
+    /// Problems that concern no single field are left out.
     fileprivate var fieldsOfUser: [String: String] {
         var fields: [String: String] = [:]
         for problem in problems where problem.place.hasPrefix("/user/") {

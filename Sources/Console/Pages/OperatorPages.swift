@@ -4,7 +4,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The pages of operators, their tokens and their sessions.
+/// The pages of operators, of their tokens and of their sessions.
 extension Console {
     func mountOperators(on router: Router<ManagementContext>) {
         let operators: RouterPath = "/console/operators"
@@ -43,7 +43,7 @@ extension Console {
             return [
                 ("Name", "<a href=\"\(consolePath("operators", name))\">\(name)</a>"),
                 ("Role", .tag(person.string("role"))),
-                ("Tokens and sessions", "\(person.objects("tokens").count)"), ("Made", .moment(person["created"])),
+                ("Tokens and sessions", "\(person.objects("tokens").count)"), ("Created", .moment(person["created"])),
             ]
         }
         let role = (try typed?.value("role")) ?? OperatorRole.viewer.rawValue
@@ -52,7 +52,7 @@ extension Console {
             """
             \(HTML.operatorName("Name", typed.typed("name")))
             \(HTML.select("role", "Role", Self.roles, chosen: role))
-            \(HTML.submit("Make the operator"))
+            \(HTML.submit("Create the operator"))
             """
         )
         return Page(
@@ -61,7 +61,7 @@ extension Console {
             content: """
                 \(made.map(HTML.made(operator:)))
                 \(table)\(HTML.next(found.next, of: "/console/operators"))
-                \("<h2>A new operator</h2>\(making)", if: visit.role >= .owner)
+                \("<h2>Create an operator</h2>\(making)", if: visit.role >= .owner)
                 """,
             command: "federation list operators",
             call: "POST /admin/v1/operators"
@@ -81,9 +81,9 @@ extension Console {
             let revoke: HTML = "\(tag)\(HTML.hidden("token", id))<button class=\"danger\">Revoke</button>"
             return [
                 ("Id", "<code>\(id)</code>"), ("For", .value(token["purpose"])), ("Machine", .value(token["machine"])),
-                ("Made", .moment(token["created"])), ("Ends", .moment(token["expires"])),
+                ("Created", .moment(token["created"])), ("Expires", .moment(token["expires"])),
                 ("Last used", .moment(token["lastUsed"])),
-                ("Revoke it", isOwner ? visit.form(to: path, revoke) : "–"),
+                ("Action", isOwner ? visit.form(to: path, revoke) : "–"),
             ]
         }
         let role = stored.object.string("role")
@@ -117,21 +117,21 @@ extension HTML {
             "name",
             label,
             value: name,
-            hint: "Letters, digits and . - _ @ +, such as ann. The audit log has it; it stays.",
+            hint: "Letters, digits and . - _ @ +, such as ann. Shown in the audit log. Cannot be changed later.",
             attributes: "required maxlength=\"64\" spellcheck=\"false\" autocomplete=\"off\" \(attributes)"
         )
     }
 
-    /// A new operator, with the token.
+    /// A message about a new operator, with the token.
     static func made(operator made: JSONObject) -> HTML {
         self.made(
             """
-            The operator <strong>\(made.string("name"))</strong> is made. This token signs in to the console and calls the \
-            administration. It is shown this once; afterwards only its hash is stored:
+            The operator <strong>\(made.string("name"))</strong> is created. This token signs in to the console and \
+            calls the administration API. Copy it now: it is not shown again, because only its hash is stored.
             """,
             made.string("token"),
             "the token",
-            "Hand it over by a way that nobody else reads, such as a password manager."
+            "Send it over a private channel, such as a password manager."
         )
     }
 }

@@ -3,13 +3,15 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The overview: findings of the doctor, logins, providers and applications.
+/// The overview: findings of `doctor`, numbers of logins, providers and applications.
 extension Console {
     func mountOverview(on router: Router<ManagementContext>) {
         page("/console", on: router) { visit in try await overview(visit) }
     }
 
-    /// Returns the overview, whose parts are independent: one that is slow or refused does not affect the others.
+    /// Returns the overview.
+    ///
+    /// Its parts are independent: a slow or refused part does not affect the others.
     private func overview(_ visit: Visit) async throws -> Page {
         let span = LoginCounts.span(visit)
         async let findings = visit.part(["doctor"])
@@ -23,12 +25,12 @@ extension Console {
             title: "Overview",
             section: .overview,
             content: """
-                <section aria-labelledby="health"><h2 id="health">Is everything well?</h2>
+                <section aria-labelledby="health"><h2 id="health">Health</h2>
                 \((try await findings).html(Self.health))</section>
                 <section aria-labelledby="logins"><h2 id="logins">Logins \(span.title)</h2>
                 \(LoginCounts.links(to: "/console", [], shown: span.hours))
                 \(logins.html { LoginCounts($0).html(self) })
-                <p>\(HTML.button("One by one", to: "/console/logins"))</p></section>
+                <p>\(HTML.button("All logins", to: "/console/logins"))</p></section>
                 <section aria-labelledby="providers"><h2 id="providers">Providers and latency</h2>
                 \((try await instance).html(InstancePart.html))
                 \(InstancePart.failures(failed, try await last))</section>
@@ -56,13 +58,13 @@ extension Console {
             "<li>\(finding.string("text"))</li>"
         }
         return """
-            \("<p class=\"good\">Everything that was looked at is well.</p>", if: bad.isEmpty)
+            \("<p class=\"good\">All checks passed.</p>", if: bad.isEmpty)
             <ul class="findings">\(items)</ul>
-            <details><summary>\(well.count) things that are well</summary><ul>\(well)</ul></details>
+            <details><summary>\(well.count) passed checks</summary><ul>\(well)</ul></details>
             """
     }
 
-    /// Returns the last refused login for each reason that is a provider's fault.
+    /// Returns the last refused login for each of the reasons.
     private static func lastFailures(_ reasons: [String], _ visit: Visit) async throws -> [Part] {
         try await withThrowingTaskGroup(of: (Int, Part).self) { group in
             for (index, reason) in reasons.enumerated() {
@@ -82,8 +84,8 @@ extension Console {
     static func cards(_ applications: [JSONObject]) -> HTML {
         guard !applications.isEmpty else {
             return """
-                <p class="empty">There is no application yet. Write a document and apply it, or \
-                <a href="/console/applications">make one here</a>.</p>
+                <p class="empty">No applications yet. <a href="/console/applications">Create one here</a>, or apply a \
+                document.</p>
                 """
         }
         let cards = applications.map { application -> HTML in
@@ -92,7 +94,7 @@ extension Console {
             return """
                 <li><a href="\(consolePath("applications", id))"><strong><bdi>\(application["name"]?.string ?? id)</bdi></strong>\
                 <span><code>\(id)</code> · revision \(application.integer("revision"))</span>\
-                \("<span class=\"warn\">\(warnings) to look at</span>", if: warnings > 0)</a></li>
+                \("<span class=\"warn\">\(warnings) warnings</span>", if: warnings > 0)</a></li>
                 """
         }
         return "<ul class=\"cards\">\(cards)</ul>"

@@ -6,7 +6,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The pages of an application's properties, to declare, change and drop them.
+/// The pages on which operators declare, change and drop an application's properties.
 extension Console {
     func mountProperties(on router: Router<ManagementContext>) {
         let properties: RouterPath = "/console/applications/{application}/properties"
@@ -38,7 +38,8 @@ extension Console {
             let path = consolePath("applications", id, "properties", name)
             return [
                 ("Name", "<a href=\"\(path)\"><code>\(name)</code></a>"), ("Type", .value(property["type"])),
-                ("Required", .value(property["required"])), ("Clients may map", .value(property["clientMappable"])),
+                ("Required", .value(property["required"])),
+                ("Writable for clients", .value(property["clientMappable"])),
                 ("Visible to", .value(property["visibleTo"])),
                 ("Index", index.map { "\($0)" } ?? .value(property["indexed"])),
             ]
@@ -50,7 +51,8 @@ extension Console {
             \(HTML.field("name", "Name", value: typed.typed("name"), hint: """
             Letters, digits and _, such as givenName. It becomes a column of the users table.
             """, attributes: "required maxlength=\"63\" spellcheck=\"false\""))
-            \(Self.propertyForm.fields(JSONObject(), typed: typed, refusal))<p class="actions"><button class="primary">Declare it</button></p>
+            \(Self.propertyForm.fields(JSONObject(), typed: typed, refusal))<p class="actions"><button \
+            class="primary">Declare</button></p>
             """
         )
         return Page(
@@ -59,7 +61,7 @@ extension Console {
             trail: Self.trail(of: id),
             content: """
                 \(table)
-                \("<h2>A new property</h2>\(declaring)", if: visit.role >= .editor)
+                \("<h2>Declare a property</h2>\(declaring)", if: visit.role >= .editor)
                 """,
             command: "federation list applications/\(id)/properties",
             call: "POST /admin/v1/applications/\(id)/properties"
@@ -89,7 +91,7 @@ extension Console {
             to: path,
             """
             \(tag)\(HTML.field("name", "Name", value: (try? typed?.value("name")) ?? name, hint: """
-            A mapping that writes the property follows; clients have to.
+            Mappings are updated to a new name. Clients must be updated by you.
             """, attributes: isBuiltIn ? "readonly" : "required maxlength=\"63\" spellcheck=\"false\""))
             \(Self.propertyForm.fields(property, typed: typed, refusal))
             <p class="actions"><button name="do" value="change" class="primary">Save</button></p>
@@ -99,14 +101,15 @@ extension Console {
             to: path,
             """
             \(tag)\(HTML.grave(
-                "Drop this property", "To drop it with all its values, type its name", type: name, attributes: "required",
-                HTML.submit("Drop it for good", "name=\"do\" value=\"drop\" class=\"danger\"")
+                "Delete this property", "This deletes all its values. To confirm, type the property's name", type: name,
+                attributes: "required",
+                HTML.submit("Delete permanently", "name=\"do\" value=\"drop\" class=\"danger\"")
             ))
             """
         )
         let index = property["index"]?.object
         var facts: [(name: HTML, value: HTML)] = []
-        if let index { facts = [("Index", .value(index["state"])), ("Trouble with it", .value(index["problem"]))] }
+        if let index { facts = [("Index", .value(index["state"])), ("Index error", .value(index["problem"]))] }
         if let slow = property["slowSearches"] { facts.append(("Slow searches", .value(slow))) }
         return Page(
             title: name,

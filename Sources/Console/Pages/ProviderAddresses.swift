@@ -1,18 +1,20 @@
 import Encodings
 import Pages
 
-/// The service's addresses that are entered at a provider, with buttons to copy them.
+/// The addresses of the service that an operator enters at a provider, with buttons to copy them.
 ///
-/// They are those of docs/operations/install.md.
+/// They are the addresses in docs/operations/install.md.
 struct ProviderAddresses {
     private let application: String
     private let provider: String
     private let kind: ProviderCard?
-    /// The API key; nil where it is unknown, since only its hash is stored.
+    /// The API key.
+    ///
+    /// Nil if it is unknown, since the service stores only the key's hash.
     private let key: String?
     private let publicURL: String?
     private let hostNames: [String]
-    /// Whether users have a page of their account.
+    /// Whether the application has an account page.
     private let hasAccountPage: Bool
 
     /// - Parameters:
@@ -34,7 +36,8 @@ struct ProviderAddresses {
 
     private var server: String { publicURL ?? Self.unknownHost }
 
-    /// The page of the provider's console, the field's title there, and the address.
+    /// A row for each address: the page in the provider's own console, the title of the field on that page, and the
+    /// address.
     private var rows: [(place: String, name: String, address: String)] {
         let path = "/users/oauth/\(provider)"
         let base = "\(server)/\(application)/\(key ?? Self.unknownKey)\(path)"
@@ -46,19 +49,19 @@ struct ProviderAddresses {
         return returns + callbacks
     }
 
-    /// Whether no address is entered at the provider.
+    /// Whether the operator has no address to enter at the provider.
     var isEmpty: Bool { rows.isEmpty }
 
     var html: HTML {
         guard !isEmpty else { return "" }
         let table = HTML.table(
             "Addresses",
-            ["Where at the provider", "What", "Address"],
+            ["Where to enter it", "What", "Address"],
             rows.map { row in ["\(row.place)", "\(row.name)", .copied(row.address, row.name)] },
             ifEmpty: ""
         )
         let filling: HTML = """
-            <p class="field scripted"><label for="known-key">A key, to be put into the addresses here</label>\
+            <p class="field scripted"><label for="known-key">API key to show in these URLs</label>\
             <input id="known-key" autocomplete="off" spellcheck="false"></p>
             """
         return """
@@ -69,8 +72,8 @@ struct ProviderAddresses {
     /// Returns the explanation of the placeholders.
     static func placeholders(key: String?, publicURL: String?) -> HTML {
         """
-        \("<p class=\"fine\">\(unknownKey) stands for a key of the application, which is shown only where it is made.</p>", if: key == nil)\
-        \("<p class=\"fine\">YOUR-HOST stands for the service: FEDERATION_PUBLIC_URL is not set.</p>", if: publicURL == nil)
+        \("<p class=\"fine\">\(unknownKey) stands for an API key, which is shown only when it is created.</p>", if: key == nil)\
+        \("<p class=\"fine\">YOUR-HOST stands for the public host, because FEDERATION_PUBLIC_URL is not set.</p>", if: publicURL == nil)
         """
     }
 }

@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 import Pages
 
-/// The page of the service as a whole: secrets by master key, keys of signed tokens, background work and mails.
+/// The page of the whole service: encrypted secrets by master key, keys of signed tokens, background work and mails.
 extension Console {
     func mountService(on router: Router<ManagementContext>) {
         page("/console/service", on: router) { visit in try await service(visit) }
@@ -23,8 +23,8 @@ extension Console {
                 section: .service,
                 trail: [("Service", "/console/service")],
                 content: """
-                    <p>The mail <code>\(place.template)</code> in the language <code>\(mail.string("language"))</code>, \
-                    to somebody who is made up.</p>
+                    <p>The mail <code>\(place.template)</code> in the language \
+                    <code>\(mail.string("language"))</code>, with example data.</p>
                     <h2>As text</h2><pre class="mail">\(mail.string("text"))</pre>
                     <p><a class="button" href="\(place.path)/html" target="_blank" rel="noopener">As HTML</a></p>
                     """,
@@ -38,8 +38,7 @@ extension Console {
                 let mail = try await visit.object(place.call, query: place.query)
                 let headers: HTTPFields = [
                     .contentType: "text/html; charset=utf-8", .cacheControl: "no-store",
-                    // The mail is an operator's own template with its own styles; the policy lets it do nothing but
-                    // show.
+                    // The mail has the styles of an operator's own template. The policy allows only to show it.
                     .contentSecurityPolicy: """
                     sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'
                     """,
@@ -80,7 +79,7 @@ extension Console {
             section: .service,
             content: """
                 \(sent.map(Self.outcome))
-                <h2>Work in the background</h2>\(background.html(Self.background))
+                <h2>Background work</h2>\(background.html(Self.background))
                 <h2>Secrets by master key</h2>\(secrets.html(Self.secrets))
                 <h2>Keys of signed tokens</h2>\(keys.html(Self.tokenKeys))
                 <h2>Mails</h2>\(mails.html { mails in
@@ -96,9 +95,9 @@ extension Console {
     private static func outcome(_ sent: JSONObject) -> HTML {
         let answer = sent["answer"]?.string.map { " It says: \($0)" as HTML }
         guard sent.string("outcome") == "accepted" else {
-            return .alert("The test did not go out: \(HTML.value(sent["problem"])).\(answer)")
+            return .alert("The test mail could not be sent: \(HTML.value(sent["problem"])).\(answer)")
         }
-        return .notice("The mail server has taken the test.\(answer) Look into the mailbox, and into its spam.")
+        return .notice("The mail server accepted the test mail.\(answer) Check the mailbox and its spam folder.")
     }
 
     /// Returns a form that sends a test mail.
@@ -107,9 +106,9 @@ extension Console {
             to: "/console/service/mails",
             class: "search",
             """
-            <label for="to">Send a test to</label><input id="to" name="to" type="email" required \
+            <label for="to">Send a test mail to</label><input id="to" name="to" type="email" required \
             value="\(typed.typed("to"))"><label for="locale">in</label><input id="locale" name="locale" size="6" \
-            placeholder="de" value="\(typed.typed("locale"))"><button>Send it</button>
+            placeholder="de" value="\(typed.typed("locale"))"><button>Send</button>
             """
         )
     }
@@ -117,20 +116,20 @@ extension Console {
     /// Returns the state of the background work.
     private static func background(_ background: JSONObject) -> HTML {
         let instance = background["instance"]?.object
-        let trouble = instance?["hindered"]?.object.map { round -> HTML in
+        let trouble = instance?["blocked"]?.object.map { round -> HTML in
             let reasons = round.object("reasons").members.map { "\($0.key) \($0.value.text)" }
             let cause = round["cause"]?.string.map { " " + $0 } ?? ""
             return """
-                <div class="alert"><p>At \(HTML.moment(round["at"])) something stood in the way: \
+                <div class="alert"><p>Error at \(HTML.moment(round["at"])): \
                 \(reasons.joined(separator: ", ")).\(cause)</p></div>
                 """
         }
         let kinds = [
-            ("checks", "Checks of tokens"), ("erasures", "Erasures"), ("hinderedErasures", "Hindered"),
-            ("mails", "Mails on their way"), ("postponedMails", "Tried in vain"),
+            ("checks", "Token checks"), ("erasures", "Erasures"), ("blockedErasures", "Blocked"),
+            ("mails", "Queued mails"), ("postponedMails", "Failed attempts"),
         ]
         let items = background.objects("items")
-        let table = HTML.table("What is due", of: items, ifEmpty: "There is no application.") { due in
+        let table = HTML.table("Due", of: items, ifEmpty: "No applications yet.") { due in
             let id = due.string("application")
             let counts = kinds.map { name, title -> (String, HTML) in
                 let count = due[name]?.integer.map { $0 < 1000 ? "\($0)" : "1,000 or more" }
@@ -139,41 +138,43 @@ extension Console {
             return [("Application", "<a href=\"\(consolePath("applications", id))\">\(id)</a>")] + counts
         }
         let state =
-            instance.map { "<p>This instance's last round ended at \(HTML.moment($0["lastRound"])).</p>" as HTML }
-            ?? "<p class=\"empty\">This instance does none.</p>"
+            instance.map { "<p>The last run of this instance finished at \(HTML.moment($0["lastRound"])).</p>" as HTML }
+            ?? "<p class=\"empty\">This instance does no background work.</p>"
         return """
             \(state)\(trouble)
             \(table)\(HTML.next(background["next"]?.string, of: "/console/service"))
             """
     }
 
-    /// Returns the number of secrets under each master key; there are several keys during a rotation.
+    /// Returns the number of secrets that each master key encrypts.
+    ///
+    /// There are several keys during a rotation.
     private static func secrets(_ secrets: JSONObject) -> HTML {
         let current = secrets["current"]?.string
-        let sealed = secrets.objects("secrets")
+        let encrypted = secrets.objects("secrets")
         let kinds = [
-            ("count", "Secrets"), ("tokens", "Kept tokens"), ("passwords", "Passwords"), ("factors", "Factors"),
-            ("tokenKeys", "Token keys"), ("banKeys", "Ban keys"), ("passing", "On their way"),
+            ("count", "Secrets"), ("tokens", "Stored tokens"), ("passwords", "Passwords"), ("factors", "Factors"),
+            ("tokenKeys", "Token keys"), ("banKeys", "Ban keys"), ("passing", "In transit"),
         ]
-        let table = HTML.table("Secrets", of: sealed, ifEmpty: "Nothing is sealed yet.") { key in
+        let table = HTML.table("Secrets", of: encrypted, ifEmpty: "No encrypted secrets yet.") { key in
             let id = key.string("keyId")
             let state: HTML =
                 if id == current {
                     .tag("current", "done")
                 } else {
-                    key.bool("known") ? .tag("to be rotated") : .tag("not at hand", "refused")
+                    key.bool("known") ? .tag("must be rotated") : .tag("not available", "refused")
                 }
             return [("Key", "<code>\(id)</code>"), ("State", state)]
                 + kinds.map { name, title in (title, "\(key.integer(name))") }
         }
         let rotation: HTML = """
-            <p>A rotation is under way, or was not ended: <code>federation secrets rotate</code> seals the rest anew.</p>
+            <p>A rotation is running or was interrupted. To finish it, run <code>federation secrets rotate</code>.</p>
             """
-        return "\(table)\(rotation, if: sealed.contains { $0["keyId"]?.string != current })"
+        return "\(table)\(rotation, if: encrypted.contains { $0["keyId"]?.string != current })"
     }
 
     private static func tokenKeys(_ keys: JSONObject) -> HTML {
-        let none: HTML = "There is no key yet: the first is made for the first token that an application gives out."
+        let none: HTML = "No keys yet. The first key is created with the first token of an application."
         return .table("Keys of signed tokens", of: keys.objects("items"), ifEmpty: none) { key in
             let isSigning = key.bool("signs")
             let state = isSigning ? "signs" : key["retired"]?.isNull ?? true ? "will sign" : "retired"
@@ -188,14 +189,14 @@ extension Console {
     /// Returns a table of the mail templates, with a link for each language.
     private static func mails(_ mails: JSONObject) -> HTML {
         guard mails.bool("sends") else {
-            return "<p class=\"empty\">This service sends no mails: FEDERATION_SMTP_URL names a mail server.</p>"
+            return "<p class=\"empty\">The service cannot send mails. Set FEDERATION_SMTP_URL to a mail server.</p>"
         }
         let languages = mails.strings("languages")
-        return .table("Mails", of: mails.strings("templates"), ifEmpty: "There is none.") { template in
+        return .table("Mails", of: mails.strings("templates"), ifEmpty: "No mails.") { template in
             [("Mail", "<code>\(template)</code>")]
                 + languages.map { language in
                     let path = consolePath("service", "mails", template, language)
-                    return (language, "<a href=\"\(path)\" aria-label=\"\(template), \(language)\">Look at it</a>")
+                    return (language, "<a href=\"\(path)\" aria-label=\"\(template), \(language)\">View</a>")
                 }
         }
     }

@@ -7,7 +7,7 @@ import HTTPTypes
 import Hummingbird
 import Pages
 
-/// The pages of an application's settings by section, and of its providers' options.
+/// The pages of an application's settings, one for each section, and of its providers' options.
 extension Console {
     func mountSettings(on router: Router<ManagementContext>) {
         page("/console/applications/{application}/settings", on: router) { visit in
@@ -46,7 +46,7 @@ extension Console {
 
     private static let sections = ApplicationSettings.description.shape.sections
 
-    /// Returns the section of an id; the first section for any other id.
+    /// Returns the section with the given id; the first section if no section has this id.
     private static func section(_ id: String?) -> ObjectShape.Section {
         sections.first { $0.id == id } ?? sections[0]
     }
@@ -92,26 +92,28 @@ extension Console {
         return page.answering(refusal)
     }
 
-    /// Returns the alert of a refusal, with advice when another operator has changed the application meanwhile.
+    /// Returns the alert for a refusal.
+    ///
+    /// It has advice if another operator has changed the application meanwhile.
     private static func alert(_ refusal: Refusal) -> HTML {
         guard refusal.isOutdated else { return refusal.alert }
         return """
-            <div class="alert" role="alert"><p>Somebody has changed this application meanwhile. What you have typed is here \
-            still, and the rest is as it is now. Look at it, and save again.</p></div>
+            <div class="alert" role="alert"><p>Another operator changed this application while you edited it. Your \
+            entries are kept, and the other fields show the current values. Check them, and save again.</p></div>
             """
     }
 
     // MARK: A provider
 
-    /// The options of a provider, as the schema describes its kind.
+    /// The options of a provider, as the schema of its kind describes them.
     private struct ProviderSettings {
         let stored: JSONObject?
         let tag: String
         let kind: String
         let form: DescribedForm
-        /// The members of an app: its id first, then its secret and others.
+        /// The fields of an app: first its id, then its secret and others.
         private let appFields: [FieldDescription]
-        /// The addresses that are entered at the provider.
+        /// The addresses of the service that an operator enters at the provider.
         let addresses: ProviderAddresses
 
         init(_ place: ProviderPlace, _ visit: Visit, kind chosen: String?) async throws {
@@ -121,14 +123,14 @@ extension Console {
                 where
                 refusal.status == .notFound
             {
-                // The first form that is sent creates the provider.
+                // There is no provider yet. The first form that an operator sends creates it.
             }
             stored = found?.body?.object
             let ofApplication = try await application
             tag = found?.tag ?? ofApplication.tag ?? ""
             let name = stored?["kind"]?.string ?? chosen ?? place.provider
             guard let card = visit.console.kinds.first(where: { $0.name == name }) else {
-                throw Refusal(Failure(.notFound, "There is no kind of provider that is called \(name)."))
+                throw Refusal(Failure(.notFound, "There is no provider kind \(name)."))
             }
             kind = name
             (form, appFields) = (DescribedForm(card.settings), card.app)
@@ -143,20 +145,22 @@ extension Console {
 
         private var apps: [JSONObject] { stored?["apps"]?.array?.compactMap(\.object) ?? [] }
 
-        /// The name of the member with an app's id.
+        /// The name of the field with an app's id.
         private var id: String { appFields.first?.name ?? "" }
 
-        /// Returns the row of an app in a form: each row names its original app, a new row none.
+        /// Returns the number of an app's row in a form.
+        ///
+        /// Each row names its original app; a new row has an empty name.
         private static func row(of app: String, in form: FormFields) throws -> Int? {
             try (0...100).first { try form.value("app-\($0)-was") == app }
         }
 
-        /// Returns the stored apps with the changes of a form; nil for no changes.
+        /// Returns the stored apps with the changes of a form; nil if the form changes nothing.
         func apps(changedBy form: FormFields) throws -> [JSONValue]? {
             var isChanged = false
             let changed = try (apps + [JSONObject()]).compactMap { app -> JSONValue? in
                 let known = app[id]?.string ?? ""
-                // A secret that is left out stays.
+                // A stored secret is left out here. The administration keeps a secret that is left out.
                 let kept = JSONObject(app.members.filter { $0.value.object == nil })
                 guard let row = try Self.row(of: known, in: form) else { return known.isEmpty ? nil : .object(kept) }
                 guard try form.value("app-\(row)-remove") == nil else {
@@ -174,7 +178,7 @@ extension Console {
             return isChanged ? changed : nil
         }
 
-        /// Returns a row for each app and an empty one, with the typed values.
+        /// Returns a row for each app and one for a new app, with the typed values.
         func rows(_ typed: FormFields?) throws -> [HTML] {
             try (apps + [JSONObject()]).enumerated().map { row, app in
                 let known = app[id]?.string ?? ""
@@ -187,7 +191,7 @@ extension Console {
                         ? "type=\"password\" autocomplete=\"new-password\""
                         : "value=\"\(text ?? app[field.name]?.string ?? "")\""
                     let changed = HTML.moment(app[field.name]?.object?["changed"])
-                    let hint: HTML = "<small>set \(changed); empty, it stays</small>"
+                    let hint: HTML = "<small>Set \(changed). Leave it empty to keep it.</small>"
                     return """
                         <label>\(field.title) <input name="app-\(row)-\(field.name)" \(type) spellcheck="false">\
                         \(hint, if: isSecret && !known.isEmpty)</label>
@@ -199,7 +203,7 @@ extension Console {
                     Remove this app</label>
                     """
                 return """
-                    <fieldset class="app"><legend>\(known.isEmpty ? "A further app" : "App")</legend>\
+                    <fieldset class="app"><legend>\(known.isEmpty ? "Another app" : "App")</legend>\
                     \(HTML.hidden("app-\(row)-was", known))\(inputs)\(removal, if: !known.isEmpty)</fieldset>
                     """
             }
@@ -229,10 +233,10 @@ extension Console {
         )
         let checking = visit.form(
             to: place.path + "/check",
-            "<button>Ask \(methodTitle(place.provider)) whether all is well</button>"
+            "<button>Check with \(methodTitle(place.provider))</button>"
         )
         let mapping = consolePath("applications", place.application, "mappings", place.provider)
-        // A saved provider is checked at once.
+        // The page checks a provider as soon as it was saved.
         let isSaved = typed == nil && visit.query[Notice.field] == Notice.saved.rawValue && visit.role >= .editor
         let asked = isSaved ? try await visit.check(place) : nil
         let verdict = check.map(Self.verdict) ?? asked?.html(Self.verdict) ?? ""
@@ -246,7 +250,7 @@ extension Console {
                 <div class="actions"><a class="button" href="\(mapping)">Mapping</a>
                 \(checking, if: stored != nil && visit.role >= .editor)</div>
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
-                \("<h2 id=\"addresses\">Addresses to enter at the provider</h2>", if: !settings.addresses.isEmpty)\
+                \("<h2 id=\"addresses\">URLs to enter at the provider</h2>", if: !settings.addresses.isEmpty)\
                 \(settings.addresses.html)
                 """,
             command: "federation provider check \(place.application) --provider \(place.provider)",
@@ -272,26 +276,26 @@ extension Console {
         }
     }
 
-    /// Returns the provider's verdict on each app.
+    /// Returns the result of the provider's check for each app.
     static func verdict(_ check: JSONObject) -> HTML {
         let rows = (check["apps"]?.array ?? []).compactMap(\.object).map { app -> [HTML] in
             let isWell = app["ok"]?.bool ?? false
             return [
                 .value(app["appId"] ?? app["consumerKey"]), .value(app["name"]),
-                "<span class=\"tag \(isWell ? "ENABLED" : "refused")\">\(isWell ? "well" : "not well")</span>",
+                "<span class=\"tag \(isWell ? "ENABLED" : "refused")\">\(isWell ? "ok" : "error")</span>",
                 .value(app["problem"]),
             ]
         }
         return """
-            <section aria-labelledby="verdict"><h2 id="verdict">What the provider says</h2>
+            <section aria-labelledby="verdict"><h2 id="verdict">Result of the check</h2>
             \(HTML.warnings(["problems", "warnings"].flatMap { check[$0]?.array?.compactMap(\.string) ?? [] }))
-            \(HTML.table("Apps", ["App", "Name", "State", "What to do"], rows, ifEmpty: "There is no app yet."))</section>
+            \(HTML.table("Apps", ["App", "Name", "State", "What to do"], rows, ifEmpty: "No apps yet. Add one below."))</section>
             """
     }
 }
 
 extension Visit {
-    /// Asks a provider about the application's apps, no longer than a page waits for a part.
+    /// Asks a provider whether the application's apps are valid, within the time that a page waits for a part.
     func check(_ place: ProviderPlace) async throws -> Part {
         try await part(.init(.post, place.call + ["check"]))
     }

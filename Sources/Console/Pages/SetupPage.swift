@@ -6,7 +6,7 @@ import Pages
 
 /// The guided setup, from an app id and its secret to the first login.
 ///
-/// The state is read from the application, so any operator can leave the setup and continue at any time.
+/// The page reads its state from the application. So any operator can leave the setup and continue it at any time.
 extension Console {
     func mountSetup(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/setup"
@@ -22,7 +22,7 @@ extension Console {
         }
     }
 
-    /// The outcome of a step.
+    /// The outcome of a step whose form was sent.
     private struct SetupOutcome {
         let step: String
         var refusal: Refusal?
@@ -42,7 +42,9 @@ extension Console {
         case unchecked
         /// The step is done, and the provider reports a problem.
         case failed
-        /// The step is outside the service, which cannot see whether it is done.
+        /// The step is done outside the service.
+        ///
+        /// The service cannot see whether it is done.
         case told
 
         /// Whether an operator has to continue at this step.
@@ -53,7 +55,7 @@ extension Console {
             case .open, .told: ""
             case .done: "<span class=\"tag done\">done</span>"
             case .unchecked: "<span class=\"tag\">not checked</span>"
-            case .failed: "<span class=\"tag refused\">not well</span>"
+            case .failed: "<span class=\"tag refused\">error</span>"
             }
         }
     }
@@ -64,12 +66,12 @@ extension Console {
         ("last_name", "familyName", "STRING"), ("picture.data.url", "avatar", "TEXT"),
     ]
 
-    /// The provider kind of the guide.
+    /// The provider whose kind the guide is for.
     private static let provider = "facebook"
 
     private func carryOut(_ outcome: inout SetupOutcome, _ form: FormFields, _ visit: Visit) async throws {
         let application = ["applications", visit.parameter("application")]
-        // The tag of the loaded page, so that changes of other operators are not overwritten.
+        // The tag of the page that the operator loaded. It keeps the form from overwriting changes of other operators.
         var tag = try form.value("tag")
         switch outcome.step {
         case "provider":
@@ -78,7 +80,7 @@ extension Console {
                 "appSecret": .string(try form.value("appSecret") ?? ""),
             ]
             let body: JSONValue = .object(["apps": .array([.object(app)])])
-            // The page checks the provider whenever it is shown.
+            // This step makes no check: the page checks the provider each time it is shown.
             try await visit.call(
                 .init(.put, application + ["providers", Self.provider], body: body, tag: tag)
             )
@@ -137,7 +139,7 @@ extension Console {
             tag: stored.tag ?? "",
             visit: visit
         )
-        /// Returns the typed value of a refused step.
+        /// Returns the value that the operator typed, if the step was refused.
         func typed(_ step: String, _ name: String) throws -> String? {
             outcome?.step == step ? try form?.value(name) : nil
         }
@@ -150,15 +152,15 @@ extension Console {
                 steps.provider(apps, try typed("provider", "appId") ?? "", verdict)
             ),
             (
-                "mapping", "What is kept of people", entries > 0 ? .done : .open,
+                "mapping", "Properties and mapping", entries > 0 ? .done : .open,
                 steps.mapping(entries, Self.usual, chosen)
             ),
             (
-                "key", "A key for your clients", keys.isEmpty ? .open : .done,
+                "key", "API key for your clients", keys.isEmpty ? .open : .done,
                 steps.key(keys, try typed("key", "label") ?? "app", made: outcome?.key)
             ),
-            ("addresses", "Addresses to enter at \(title)", .told, addresses.html),
-            ("try", "A try", hasLogins ? .done : .open, steps.attempt(outcome?.preview)),
+            ("addresses", "URLs to enter at \(title)", .told, addresses.html),
+            ("try", "Test", hasLogins ? .done : .open, steps.attempt(outcome?.preview)),
             (
                 "call", "The first login", hasLogins ? .done : .open,
                 steps.call(outcome?.key?["key"]?.string, at: publicURL, hasLogins)
@@ -185,7 +187,7 @@ extension Console {
 }
 
 extension Console {
-    /// Returns the provider's current verdict on the apps; nil where the provider is not asked.
+    /// Returns the result of the provider's check of the apps; nil if the page does not ask the provider.
     private func verdict(on apps: [JSONObject], _ visit: Visit) async throws -> Part? {
         guard !apps.isEmpty, visit.role >= .editor else { return nil }
         return try await visit.check(ProviderPlace(.providers, visit, provider: Self.provider))
@@ -214,17 +216,17 @@ private struct SetupSteps {
         guard !apps.isEmpty else {
             let form = self.form(
                 """
-                <p>At <strong>developers.facebook.com</strong> open the app, then "App settings", "Basic". Copy both from \
-                there.</p>
+                <p>Open the app at <strong>developers.facebook.com</strong>, then "App settings", "Basic". Copy both \
+                values.</p>
                 \(HTML.field("appId", "App id", value: typed, attributes: "required inputmode=\"numeric\" spellcheck=\"false\""))
                 \(HTML.field("appSecret", "App secret", type: "password", hint: """
-                It is encrypted before it is stored, and never shown again.
+                It is stored encrypted and never shown again.
                 """, attributes: "required autocomplete=\"new-password\" spellcheck=\"false\""))
                 <p class="actions">\
-                <button name="do" value="provider" class="primary">Save and ask \(provider.title)</button></p>
+                <button name="do" value="provider" class="primary">Save and check with \(provider.title)</button></p>
                 """
             )
-            return visit.role >= .owner ? form : "<p>An owner sets this up.</p>"
+            return visit.role >= .owner ? form : "<p>Only an owner can do this step.</p>"
         }
         return """
             <p>Apps: \(apps.map { "<code>\($0["appId"]?.string ?? "")</code> " as HTML })\
@@ -248,13 +250,13 @@ private struct SetupSteps {
         }
         let form = self.form(
             """
-            <p>Which fields of a profile are written into which properties of the user. More can be added later.</p>
+            <p>Select the profile fields to store in properties of the user. You can add more later.</p>
             <ul class="plain">\(choices)</ul>
-            <p class="actions"><button name="do" value="mapping" class="primary">Declare and map them</button>
-            <a class="button" href="\(editor)">Choose myself</a></p>
+            <p class="actions"><button name="do" value="mapping" class="primary">Declare and map</button>
+            <a class="button" href="\(editor)">Edit the mapping myself</a></p>
             """
         )
-        return visit.role >= .editor ? form : "<p>An editor sets this up.</p>"
+        return visit.role >= .editor ? form : "<p>Only an editor or owner can do this step.</p>"
     }
 
     func key(_ keys: [JSONObject], _ typed: String, made: JSONObject?) -> HTML {
@@ -262,28 +264,29 @@ private struct SetupSteps {
         guard keys.isEmpty else {
             let labels = keys.map { "<code>\($0["label"]?.string ?? "")</code> " as HTML }
             return """
-                <p>Keys: \(labels)<a href="\(consolePath("applications", application, "keys"))">Make another one</a></p>
+                <p>Keys: \(labels)<a href="\(consolePath("applications", application, "keys"))">Create another \
+                key</a></p>
                 """
         }
         let form = self.form(
             """
-            <p>Clients name the application by it; it is no secret of theirs.</p>
+            <p>Clients send it to name the application. It is not a secret.</p>
             \(HTML.field("label", "Label", value: typed, attributes: "required spellcheck=\"false\""))
-            <p class="actions"><button name="do" value="key" class="primary">Make the key</button></p>
+            <p class="actions"><button name="do" value="key" class="primary">Create the key</button></p>
             """
         )
-        return visit.role >= .owner ? form : "<p>An owner makes it.</p>"
+        return visit.role >= .owner ? form : "<p>Only an owner can do this step.</p>"
     }
 
     func attempt(_ preview: JSONObject?) -> HTML {
         let form = self.form(
             """
-            <p>With an access token of the app, such as the Graph API Explorer gives for a test user, you see what a login \
-            would write. Nothing is written, and the token is not kept.</p>
+            <p>Enter an access token of the app, for example from the Graph API Explorer, to see what a login would \
+            write. Nothing is written, and the token is not stored.</p>
             \(HTML.field("accessToken", "Access token", type: "password", attributes: """
             required autocomplete="new-password" spellcheck="false"
             """))
-            <p class="actions"><button name="do" value="try">Show what a login would write</button></p>
+            <p class="actions"><button name="do" value="try">Preview the login</button></p>
             """
         )
         return "\(preview.map { Console.summary($0, table: true) } ?? "")\(form)"
@@ -348,8 +351,8 @@ private struct SetupSteps {
             "<details\(" open", if: title == "curl")><summary>\(title)</summary><pre>\(code)</pre>\(HTML.copyButton(title))</details>"
         }
         return """
-            <p>\(hasLogins ? "People have logged in." : "Nobody has logged in yet; as soon as somebody has, it is in the log.") \
-            <a href="\(HTML.link("/console/logins", [("application", application)]))">The log of logins</a></p>
+            <p>\(hasLogins ? "Users have logged in." : "No logins yet. The first login appears in the log.") \
+            <a href="\(HTML.link("/console/logins", [("application", application)]))">Login log</a></p>
             \(ProviderAddresses.placeholders(key: key, publicURL: publicURL))
             \(shown)
             """

@@ -1,6 +1,6 @@
-/// The reason why a JSON text was refused, and the place.
+/// The reason why a JSON text was refused, and the position of the error.
 ///
-/// The description never repeats contents of the text.
+/// The description contains nothing of the text.
 package struct JSONError: Error, Equatable, CustomStringConvertible {
     /// The violated rule.
     package enum Rule: Sendable, Equatable {
@@ -23,7 +23,9 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
     package let rule: Rule
     /// The offset in bytes from the start of the text.
     package let offset: Int
-    /// The place in an editor's terms: line and column, each from 1; nil for a text that is too large.
+    /// The position as an editor shows it: line and column, each from 1.
+    ///
+    /// Nil for a text that is too large.
     package private(set) var place: Place?
 
     package struct Place: Sendable, Equatable {
@@ -36,7 +38,7 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
         self.offset = offset
     }
 
-    /// Returns the error with its place in the text.
+    /// Returns the error with its position as line and column.
     func placed(in bytes: [UInt8]) -> JSONError {
         var placed = self
         let before = bytes.prefix(offset)
@@ -44,7 +46,7 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
         let line = before.suffix(from: before.lastIndex(of: lineBreak).map { $0 + 1 } ?? 0)
         placed.place = Place(
             line: before.count { $0 == lineBreak } + 1,
-            // Continuation bytes of UTF-8 are not characters of their own.
+            // Continuation bytes of UTF-8 belong to the character before them.
             column: line.count { $0 & 0xC0 != 0x80 } + 1
         )
         return placed

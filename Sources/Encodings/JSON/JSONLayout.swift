@@ -1,5 +1,7 @@
 extension JSONValue {
-    /// Returns the value as JSON text for people and version control, with a line for each part that is not short.
+    /// Returns the value as JSON text for humans and for version control.
+    ///
+    /// Each part that is not short has a line of its own.
     ///
     /// - Parameter line: Returns a value as text on one line.
     /// - Returns: The text, without a line break at its end.

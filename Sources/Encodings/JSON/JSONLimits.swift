@@ -1,33 +1,39 @@
-/// The limits for a JSON text; each is checked on bytes, before any text is built.
+/// The limits for a JSON text.
+///
+/// The parser checks them on the bytes, before it builds any text.
 package struct JSONLimits: Sendable {
-    /// The most bytes of the whole text.
+    /// The maximum number of bytes in the whole text.
     package var bytes: Int
-    /// The deepest nesting of objects and arrays.
+    /// The maximum depth of nested objects and arrays.
     package var depth: Int
-    /// The most object members and array elements in the whole text.
+    /// The maximum number of object members and array elements in the whole text.
     package var members: Int
-    /// The most UTF-8 bytes of a decoded key.
+    /// The maximum number of UTF-8 bytes in a decoded key.
     package var keyBytes: Int
     /// Whether keys must be ASCII.
     package var asciiKeys: Bool
-    /// Whether an escape for NUL or for a lone surrogate is read as NUL; otherwise the whole text is refused.
+    /// Whether the parser reads an escape for NUL or for a lone surrogate as NUL.
     ///
-    /// The code that uses the value leaves out texts with a NUL.
+    /// Otherwise it refuses the whole text. The code that uses the value ignores texts that contain NUL.
     package var readsUnusableEscapes = false
-    /// Whether an escape for NUL is read, although a lone surrogate is refused.
+    /// Whether the parser accepts an escape for NUL, and still refuses a lone surrogate.
     package var readsEscapedNUL = false
-    /// Wider limits for the contents of a user object's values; nil if the same limits apply to the whole text.
+    /// Wider limits for the contents of a user object's values.
+    ///
+    /// Nil if the same limits apply to the whole text.
     package var inside: Inside?
 
-    /// Limits for the contents of an object's values, such as values of JSON properties in a user object.
+    /// Limits for the contents of an object's values, such as the values of JSON properties in a user object.
     package struct Inside: Sendable {
-        /// The depth of the object: 1 for the outermost value, 2 for each element of a list.
+        /// The depth of the object: 1 for the outermost value, 2 for an element of a list.
         package var depth = 1
-        /// The most object members and array elements in all of these values of one object together.
+        /// The maximum number of object members and array elements in all of these values of one object together.
         package var members: Int
-        /// The most UTF-8 bytes of a decoded key; a key may be any text.
+        /// The maximum number of UTF-8 bytes in a decoded key.
+        ///
+        /// A key may be any text.
         package var keyBytes: Int
-        /// The only member of the object that these limits apply to; nil for all members.
+        /// The only member of the object to which these limits apply; nil for all members.
         package var member: String?
     }
 
@@ -39,15 +45,16 @@ package struct JSONLimits: Sendable {
         self.asciiKeys = asciiKeys
     }
 
-    /// The limits for a request body: decision D5.
+    /// The limits for a request body (decision D5).
     package static let request = JSONLimits(bytes: 65_536, depth: 16, members: 512, keyBytes: 128, asciiKeys: true)
 
-    /// The limits for a user object that a client writes or returns.
+    /// The limits for a user object that a client writes or sends back.
     ///
-    /// Names of properties have the limits of ``request``; the contents of JSON properties are the application's own.
+    /// The names of properties have the limits of ``request``. The contents of JSON properties have wider limits, since
+    /// the application decides about them.
     package static let record = request(inside: nil)
 
-    /// Returns the limits for a request body with a user object as one member.
+    /// Returns the limits for a request body that has a user object as one of its members.
     package static func request(withRecord member: String) -> JSONLimits { request(inside: member) }
 
     private static func request(inside member: String?) -> JSONLimits {
@@ -56,19 +63,23 @@ package struct JSONLimits: Sendable {
         return limits
     }
 
-    /// The limits for a provider's response, of at most the size in decision D8.
+    /// The limits for a provider's response.
     ///
-    /// A friends list has more members than any request.
+    /// Its maximum size is in decision D8. A list of friends has more members than any request.
     package static let reply = JSONLimits(bytes: 262_144, depth: 32, members: 16_384, keyBytes: 256, asciiKeys: false)
 
-    /// The limits for a provider's response with a profile: a value that cannot be stored must not prevent a login.
+    /// The limits for a provider's response with a profile.
+    ///
+    /// A value that the database cannot store must not prevent a login.
     package static let profile: JSONLimits = {
         var limits = reply
         limits.readsUnusableEscapes = true
         return limits
     }()
 
-    /// The limits for a value of a jsonb column, in which operators may have stored anything.
+    /// The limits for a value of a jsonb column.
+    ///
+    /// Operators may have stored any value there.
     package static let stored = JSONLimits(
         bytes: 16_777_216,
         depth: 128,

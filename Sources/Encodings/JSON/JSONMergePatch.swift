@@ -1,8 +1,8 @@
 extension JSONValue {
     /// Returns this value with a JSON Merge Patch (RFC 7396) applied.
     ///
-    /// A member that is `null` in the patch is removed, an object is merged member by member, any other value replaces
-    /// the old one. The order of members stays; new members are appended.
+    /// `null` in the patch removes a member. An object is merged member by member. Any other value replaces the former
+    /// one. Members keep their order, and new members follow them.
     package func merging(patch: JSONValue) -> JSONValue {
         guard let patch = patch.object else { return patch }
         var members = object?.members ?? []

@@ -1,6 +1,8 @@
-/// A number as it was written, so that ids with more digits than a Double holds stay exact.
+/// A number with the text in which it was written.
+///
+/// An id with more digits than a Double can hold stays exact.
 package struct JSONNumber: Sendable, Equatable {
-    /// The ASCII literal, in the grammar of RFC 8259.
+    /// The text of the number, in the grammar of RFC 8259.
     package let literal: String
 
     /// Creates a number from a literal that the parser has checked.
@@ -12,39 +14,39 @@ package struct JSONNumber: Sendable, Equatable {
         literal = String(value)
     }
 
-    /// Creates a finite number; nil for NaN and infinities, which JSON cannot represent.
+    /// Creates a number; nil for NaN and infinities, which JSON cannot express.
     package init?(_ value: Double) {
         guard value.isFinite else { return nil }
         literal = value.description
     }
 
-    /// The value if it is written without fraction and exponent and fits 64 bits.
+    /// The value if it has 64 bits at most and is written without fraction and exponent.
     package var integer: Int64? { Int64(literal) }
 
-    /// The nearest Double; nil if the number is beyond its range.
+    /// The nearest Double; nil if the number is outside the range of a Double.
     package var double: Double? {
         guard let value = Double(literal), value.isFinite else { return nil }
         return value
     }
 }
 
-// The size of a stored number. PostgreSQL stores a number of jsonb as a decimal and writes all of its digits: nine
-// bytes, `1e131071`, become 131,072 for a reader.
+// The size of a stored number. PostgreSQL stores a number of jsonb as a decimal, and returns all of its digits. So a
+// number of eight bytes, `1e131071`, becomes 131,072 bytes when it is read.
 extension JSONNumber {
-    /// The most bytes of a number, both as received and written out without an exponent.
+    /// The maximum number of bytes in a number, both as received and without an exponent.
     ///
     /// A Double has up to 309 digits before the point and 324 after it, and in addition those of its mantissa.
-    package static let mostBytes = 512
+    package static let maxBytes = 512
 
-    /// Whether the number is in the range of a Double, and at most `mostBytes` long when written out.
+    /// Whether the number is in the range of a Double, and has at most `maxBytes` without an exponent.
     ///
-    /// A number that a Double rounds to 0 is out of range, unless it is 0.
+    /// A nonzero number that a Double rounds to 0 is out of range.
     var isInRange: Bool {
-        // Without an exponent, a literal with fewer bytes than a Double has digits is always in range.
+        // Without an exponent, a text of at most 300 bytes is always in the range of a Double.
         guard literal.utf8.count > 300 || literal.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
             return true
         }
-        guard literal.utf8.count <= Self.mostBytes, let decimal = Decimal(literal), decimal.bytes <= Self.mostBytes,
+        guard literal.utf8.count <= Self.maxBytes, let decimal = Decimal(literal), decimal.bytes <= Self.maxBytes,
             let double
         else { return false }
         return double != 0 || decimal.isZero
@@ -53,18 +55,18 @@ extension JSONNumber {
     /// The size in bytes of the number without an exponent, as PostgreSQL writes it.
     var storedBytes: Int { Decimal(literal)?.bytes ?? literal.utf8.count }
 
-    /// The digits of a number before and after the point, after the exponent is applied.
+    /// The number of digits before and after the point, after the exponent is applied.
     private struct Decimal {
         var isNegative = false
-        /// The digits before the point, without leading zeros.
+        /// The number of digits before the point, without leading zeros.
         var whole = 0
-        /// The digits after the point.
+        /// The number of digits after the point.
         var places = 0
         var isZero = true
 
         var bytes: Int { (isNegative && !isZero ? 1 : 0) + max(whole, 1) + (places > 0 ? places + 1 : 0) }
 
-        /// Nil for an exponent that no number in range needs.
+        /// Nil if the exponent is larger than any number in range needs.
         init?(_ literal: String) {
             var digits = 0
             var leadingZeros = 0
@@ -78,7 +80,7 @@ extension JSONNumber {
                     let digit = Int(byte - UInt8(ascii: "0"))
                     if let value = exponent {
                         exponent = value * 10 + digit
-                        guard value < JSONNumber.mostBytes else { return nil }
+                        guard value < JSONNumber.maxBytes else { return nil }
                         continue
                     }
                     digits += 1
@@ -91,7 +93,7 @@ extension JSONNumber {
                 default: break
                 }
             }
-            guard exponent ?? 0 <= JSONNumber.mostBytes else { return nil }
+            guard exponent ?? 0 <= JSONNumber.maxBytes else { return nil }
             let shift = hasNegativeExponent ? -(exponent ?? 0) : exponent ?? 0
             whole = isZero ? 1 : digits - fraction + shift - leadingZeros
             places = max(0, fraction - shift)

@@ -1,19 +1,20 @@
-/// The only JSON parser of the service, which also checks the limits of decision D5 in the same pass.
+/// The only JSON parser of the service.
 ///
-/// RFC 8259 without leniency: UTF-8 without byte order mark, no trailing comma or text, no duplicate keys, no NUL, no
-/// lone surrogates. Two parsers that read one body differently are an attack surface (T-53), so there is one.
+/// It also checks the limits of decision D5, in the same pass. The parser follows RFC 8259 without leniency: UTF-8
+/// without byte order mark, no trailing comma or text, no duplicate keys, no NUL, no lone surrogates. There is only one
+/// parser, since two parsers that read one body differently can be attacked (T-53).
 package struct JSONParser {
     private let bytes: [UInt8]
     private let limits: JSONLimits
     private var position = 0
     private var members = 0
-    /// The wider limits, while a value that they apply to is being read.
+    /// The wider limits, while the parser reads a value to which they apply.
     private var inside: JSONLimits.Inside?
     private var membersInside = 0
 
     /// Parses a whole text.
     ///
-    /// - Throws: `JSONError` with the violated rule and its place.
+    /// - Throws: `JSONError` with the violated rule and the position.
     package static func parse(_ bytes: [UInt8], limits: JSONLimits) throws(JSONError) -> JSONValue {
         guard bytes.count <= limits.bytes else { throw JSONError(rule: .tooLarge, offset: limits.bytes) }
         do throws(JSONError) { return try whole(bytes, limits: limits) } catch { throw error.placed(in: bytes) }
@@ -29,7 +30,7 @@ package struct JSONParser {
         return value
     }
 
-    /// Parses the text of a JSON string that contains JSON itself, under the same rules.
+    /// Parses JSON that is the text of a JSON string, by the same rules.
     package static func parse(_ text: String, limits: JSONLimits) throws(JSONError) -> JSONValue {
         guard text.utf8.count <= limits.bytes else { throw JSONError(rule: .tooLarge, offset: limits.bytes) }
         return try parse(Array(text.utf8), limits: limits)
@@ -127,7 +128,7 @@ package struct JSONParser {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try digits()
         }
-        guard position - start <= JSONNumber.mostBytes else { throw JSONError(rule: .numberTooLong, offset: start) }
+        guard position - start <= JSONNumber.maxBytes else { throw JSONError(rule: .numberTooLong, offset: start) }
         let number = JSONNumber(checkedLiteral: String(decoding: bytes[start..<position], as: UTF8.self))
         guard number.isInRange else { throw JSONError(rule: .numberOutOfRange, offset: start) }
         return number
@@ -162,7 +163,9 @@ package struct JSONParser {
         }
     }
 
-    /// Reads the rest of a string from its first escape; the string began at `start`.
+    /// Reads the rest of a string from its first escape on.
+    ///
+    /// The string began at `start`.
     private mutating func escapedString(from start: Int, isKey: Bool) throws(JSONError) -> String {
         var decoded = Array(bytes[start..<position])
         while let byte = peek() {
@@ -200,7 +203,9 @@ package struct JSONParser {
         }
     }
 
-    /// Returns the scalar of `\uXXXX`, after its `\u` was read, or of a surrogate pair of two escapes.
+    /// Reads the rest of an escape after `\u`, and the second escape of a surrogate pair.
+    ///
+    /// Returns the scalar.
     private mutating func escapedScalar() throws(JSONError) -> Unicode.Scalar {
         let first = try hexQuad()
         guard first != 0 else { return try unusable(.nulCharacter) }
@@ -214,14 +219,14 @@ package struct JSONParser {
         guard (0xDC00..<0xE000).contains(second),
             let scalar = Unicode.Scalar(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
         else {
-            // The second escape is read on its own.
+            // The second escape is then read again, as an escape of its own.
             if limits.readsUnusableEscapes { position = behindFirst }
             return try unusable(.loneSurrogate)
         }
         return scalar
     }
 
-    /// Returns NUL for an escape that is no valid character of a text, if the limits allow it.
+    /// Returns NUL in place of a scalar that texts must not contain, if the limits allow this.
     private func unusable(_ rule: JSONError.Rule) throws(JSONError) -> Unicode.Scalar {
         guard limits.readsUnusableEscapes || limits.readsEscapedNUL && rule == .nulCharacter else { throw error(rule) }
         return "\0"
@@ -275,19 +280,21 @@ package struct JSONParser {
 }
 
 extension JSONLimits {
-    /// Returns the limits for the value of a member of a user object; nil if the limits of the whole text apply.
+    /// Returns the wider limits for the value of a member; nil if the limits of the whole text apply.
     fileprivate func inside(_ key: String) -> Inside? {
         guard let inside, inside.member?.hasSameBytes(as: key) ?? true else { return nil }
         return inside
     }
 }
 
-/// The keys of one object, compared one by one while they are few, and hashed as bytes beyond that.
+/// The keys of one object.
+///
+/// A few keys are compared one by one; more keys are hashed as bytes.
 private struct SeenKeys {
     private var hashed: Set<[UInt8]> = []
     private static let few = 32
 
-    /// Adds the key; returns whether it is new.
+    /// Adds a key, and returns whether it is new.
     mutating func insert(_ key: String, among members: [JSONObject.Member]) -> Bool {
         if members.count < Self.few {
             return !members.contains { $0.key.hasSameBytes(as: key) }

@@ -1,6 +1,6 @@
-/// A JSON Pointer, which names a place in a JSON document: RFC 6901.
+/// A JSON Pointer (RFC 6901): the place of a value in a JSON document.
 ///
-/// Each name follows a `/`, with `~` written as `~0` and `/` as `~1`; the empty pointer is the whole document.
+/// Each name follows a `/`. In a name, `~` is written as `~0` and `/` as `~1`. The empty pointer is the whole document.
 package struct JSONPointer: Sendable, CustomStringConvertible {
     package let text: String
 
@@ -13,7 +13,7 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// Returns the pointer to a member of the outer value.
+    /// Returns the pointer to a member of the value at the outer pointer.
     package static func / (outer: JSONPointer, key: String) -> JSONPointer {
         var text = outer.text + "/"
         for scalar in key.unicodeScalars {
@@ -26,17 +26,17 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
         return JSONPointer(text: text)
     }
 
-    /// Returns the pointer to an element of the outer value, counted from 0.
+    /// Returns the pointer to an element of the array at the outer pointer, counted from 0.
     package static func / (outer: JSONPointer, position: Int) -> JSONPointer {
         JSONPointer(text: outer.text + "/\(position)")
     }
 
-    /// Returns an inner pointer, relative to the outer one, as a pointer into the whole document.
+    /// Returns the pointer into the whole document for a pointer that is relative to the outer one.
     package static func / (outer: JSONPointer, inner: JSONPointer) -> JSONPointer {
         JSONPointer(text: outer.text + inner.text)
     }
 
-    /// Returns this pointer relative to an outer one; nil if the place is not inside.
+    /// Returns this pointer relative to an outer one; nil if its place is not inside the outer place.
     package func seen(from outer: JSONPointer) -> JSONPointer? {
         guard text.utf8.starts(with: outer.text.utf8) else { return nil }
         let rest = text.utf8.dropFirst(outer.text.utf8.count)

@@ -1,7 +1,7 @@
-/// A JSON document as received, with the order of members and the text of numbers.
+/// A JSON value as received.
 ///
-/// Equality compares the bytes of texts, not their canonical equivalence, and takes linear time in the size of the
-/// value.
+/// It keeps the order of members and the text of numbers. Equality compares the bytes of texts and ignores canonical
+/// equivalence. It takes linear time in the size of the value.
 package enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -50,7 +50,7 @@ extension JSONValue {
         return value
     }
 
-    /// The number if it is an integer of at most 64 bits, written without fraction and exponent.
+    /// The value of a JSON number if it has 64 bits at most and is written without fraction and exponent.
     package var integer: Int64? {
         guard case .number(let number) = self else { return nil }
         return number.integer
@@ -76,7 +76,7 @@ extension JSONValue {
         }
     }
 
-    /// The same value with the members of each object sorted by the bytes of their keys.
+    /// The same value, with the members of each object in the order of their keys' bytes.
     ///
     /// Equal values then have equal texts.
     package var ordered: JSONValue {
@@ -99,7 +99,8 @@ extension JSONValue {
 
 /// The members of a JSON object in the order of the document, without duplicate keys.
 ///
-/// A lookup compares the bytes of one key after the other: objects here are small, and untrusted text is never hashed.
+/// A lookup compares the bytes of one key after the other. This is fast, since objects are small, and hashes no
+/// untrusted text.
 package struct JSONObject: Sendable {
     /// One key and its value.
     package struct Member: Sendable {
@@ -114,7 +115,9 @@ package struct JSONObject: Sendable {
 
     package private(set) var members: [Member]
 
-    /// Creates an object of the given members; of members with the same key, lookups find the first one.
+    /// Creates an object of the given members.
+    ///
+    /// If several members have the same key, lookups find the first one.
     package init(_ members: [Member] = []) {
         self.members = members
     }
@@ -124,7 +127,7 @@ package struct JSONObject: Sendable {
         members.first { $0.key.hasSameBytes(as: key) }?.value
     }
 
-    /// The value under a key unless it is `null`, which in requests means the same as absence.
+    /// The value under a key; nil for `null`, which means in requests that the member is absent.
     package func present(_ key: String) -> JSONValue? {
         guard let value = self[key], !value.isNull else { return nil }
         return value
@@ -139,8 +142,7 @@ package struct JSONObject: Sendable {
 extension JSONObject: Equatable {
     /// Compares the members, in any order.
     ///
-    /// If the order differs, members are looked up by the bytes of their keys, which are hashed in linear time,
-    /// whatever the keys are (decision D5).
+    /// If the order differs, the keys are hashed as bytes. Any keys take linear time (decision D5).
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.members.count == right.members.count else { return false }
         let pairs = zip(left.members, right.members)

@@ -1,7 +1,7 @@
 /// A writer of JSON text as bytes.
 ///
-/// Beyond the requirements of RFC 8259 it escapes DEL, the C1 controls and the line separators U+2028 and U+2029, so
-/// that a written value is one line in every terminal and log viewer (T-119).
+/// It escapes more than RFC 8259 requires: also DEL, the C1 controls and the line separators U+2028 and U+2029. So a
+/// written value is one line in every terminal and log viewer (T-119).
 package struct JSONWriter: Sendable {
     /// The text so far.
     package private(set) var bytes: [UInt8]
@@ -12,17 +12,23 @@ package struct JSONWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Writes an object; the closure adds the members with `member`.
+    /// Writes an object.
+    ///
+    /// The closure adds the members with `member`.
     package mutating func object(_ content: (inout JSONWriter) -> Void) {
         container(UInt8(ascii: "{"), UInt8(ascii: "}"), content)
     }
 
-    /// Writes an array; the closure adds the elements with `value`, `object` and `array`.
+    /// Writes an array.
+    ///
+    /// The closure adds the elements with `value`, `object` and `array`.
     package mutating func array(_ content: (inout JSONWriter) -> Void) {
         container(UInt8(ascii: "["), UInt8(ascii: "]"), content)
     }
 
-    /// Writes a key; the next call writes its value.
+    /// Writes a key.
+    ///
+    /// The next call writes the value of this key.
     package mutating func key(_ key: String) {
         separate()
         quoted(key)
@@ -108,7 +114,9 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Whether the text may contain a character to escape: C1 controls begin with 0xC2, line separators with 0xE2.
+    /// Whether the text may contain a character to escape.
+    ///
+    /// C1 controls begin with 0xC2, line separators with 0xE2.
     private static func mayNeedEscape(_ text: ArraySlice<UInt8>) -> Bool {
         for byte in text
         where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2 {

@@ -1,8 +1,8 @@
 extension JSONValue {
-    /// The size of the value in bytes, as PostgreSQL writes it from a jsonb column.
+    /// The number of bytes in the value's text as PostgreSQL writes it from a jsonb column.
     ///
-    /// This size counts for limits, not that of the input. A space follows each comma and colon, and numbers have no
-    /// exponents.
+    /// Limits apply to this size, not to that of the input. In PostgreSQL's text, a space follows each comma and colon,
+    /// and numbers have no exponents.
     package var storedBytes: Int {
         switch self {
         case .null, .bool(true): 4

@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// The changes of one user in a webhook of the object `permissions` (docs/protocols/facebook.md §5.4).
+/// The changes that a webhook of the object `permissions` reports about one user (docs/protocols/facebook.md §5.4).
 package struct PermissionEvent: Sendable, Equatable {
     package enum Change: Sendable, Equatable {
         /// The user has removed the app.
@@ -16,14 +16,16 @@ package struct PermissionEvent: Sendable, Equatable {
     /// The changes in the order of the document; not empty.
     package let changes: [Change]
 
-    /// The limits of a webhook's body; Facebook sends up to 1,000 events at once.
+    /// The limits of a webhook's body.
+    ///
+    /// Facebook sends up to 1,000 events in one request.
     package static let limits = JSONLimits.reply
 
-    /// Reads the events in a body whose signature has been verified.
+    /// Reads the events in a body whose signature is already verified.
     ///
-    /// Unknown objects and fields are ignored, since Facebook adds them as it likes. Entries without a time are ignored
-    /// because they could be old. Entries with a time in the future are ignored because they would override all later
-    /// ones.
+    /// Unknown objects and fields are ignored, since Facebook may add some at any time. Events without a time are
+    /// ignored, since they could be old. Events with a time in the future are ignored, since they would override all
+    /// later events.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
@@ -47,9 +49,11 @@ package struct PermissionEvent: Sendable, Equatable {
 }
 
 extension PermissionEvent.Change {
-    /// Reads a change; its verb stands beside the field or inside its value.
+    /// Reads a change.
     ///
-    /// Nil for a newly connected app: the login itself says more.
+    /// Its verb is next to the field, or inside the field's value.
+    ///
+    /// Nil if the user has connected the app: the login itself tells more.
     fileprivate init?(_ change: JSONObject) {
         guard let field = change["field"]?.string,
             let verb = change["verb"]?.string ?? change["value"]?.object?["verb"]?.string

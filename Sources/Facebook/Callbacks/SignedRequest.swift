@@ -3,40 +3,43 @@ package import Domain
 import Encodings
 import FoundationEssentials
 
-/// A verified `signed_request` of Facebook about a user, signed with the secret of one of our apps.
+/// A `signed_request` of Facebook about a user.
+///
+/// Its signature by the secret of one of our apps is verified.
 ///
 /// See docs/protocols/facebook.md §5.1.
 package struct SignedRequest: Sendable, Equatable {
     /// The app whose secret verified the signature.
     package let appID: ProviderAppID
     package let subject: Subject
-    /// Unix seconds at which Facebook signed the request.
+    /// The time, in Unix seconds, at which Facebook signed the request.
     package let issuedAt: Int64
-    /// Whether the request carries members that Facebook gives to clients.
+    /// Whether the request has members that Facebook sends only to clients.
     ///
-    /// Signed requests of clients pass through browsers, cookies and logs.
+    /// Such a request passes through browsers, cookies and logs, so an attacker may have it.
     package let isForClients: Bool
-    /// SHA-256 of the app and of the signed bytes as received.
+    /// The SHA-256 of the app id and of the signed bytes as received.
     ///
-    /// The same request has the same hash however its signature is written.
+    /// A repeated request has the same hash, even if its signature is encoded differently.
     package let hash: [UInt8]
 
-    /// The largest size in bytes of a request that is read.
+    /// The maximum size of a request in bytes.
     package static let maxBytes = 16_384
-    /// Seconds after its signing at which a request expires.
+    /// The seconds from the signing of a request to its expiry.
     package static let lifetime: Int64 = 86_400
-    /// Seconds that Facebook's clock may be ahead of ours.
+    /// The seconds by which Facebook's clock may be ahead of ours.
     package static let clockTolerance: Int64 = 300
 
     /// Verifies a request.
     ///
-    /// The signature is verified before the payload is read, in constant time, over the bytes as received.
+    /// The signature is verified before the payload is parsed. It is verified over the bytes as received, in constant
+    /// time.
     ///
     /// - Parameters:
     ///   - text: The parameter as received.
     ///   - apps: The apps that the request may concern.
     ///   - now: Unix seconds.
-    /// - Throws: `malformed_request` unless this is an unexpired request of Facebook to one of the apps.
+    /// - Throws: `malformed_request` unless Facebook signed the request for one of the apps and it has not expired.
     package init(_ text: String, apps: [ProviderApp], now: Int64) throws(Failure) {
         guard text.utf8.count <= Self.maxBytes else { throw Self.refusal("it is too long") }
         let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
@@ -52,12 +55,16 @@ package struct SignedRequest: Sendable, Equatable {
             throw Self.refusal("its algorithm is not HMAC-SHA256")
         }
         guard let subject = payload["user_id"]?.decimalText.flatMap({ Subject(decimal: $0) }) else {
-            throw Self.refusal("it has no user_id of a person")
+            throw Self.refusal("it has no user_id")
         }
         guard let issuedAt = payload["issued_at"]?.unixSeconds else { throw Self.refusal("it has no issued_at") }
-        // An integer of the payload may be any 64-bit value, so it is only compared: arithmetic could overflow.
+        // The payload may have any 64-bit integer here. It is only compared, since arithmetic with it could overflow.
         guard issuedAt >= now - Self.lifetime else { throw Self.refusal("it is older than a day") }
-        guard issuedAt <= now + Self.clockTolerance else { throw Self.refusal("it is of the future; check the clock") }
+        guard issuedAt <= now + Self.clockTolerance else {
+            throw Self.refusal(
+                "its time is in the future; check the clock"
+            )
+        }
         appID = app.id
         isForClients = Self.clientMembers.contains { payload.present($0) != nil }
         self.subject = subject
@@ -65,11 +72,13 @@ package struct SignedRequest: Sendable, Equatable {
         hash = Array(SHA256.hash(data: Array((app.id.text + ".").utf8) + signed))
     }
 
-    /// Verifies the form of a callback, which only Facebook itself may send.
+    /// Verifies the `signed_request` in the form of a callback.
     ///
-    /// The same secret signs the requests that the JavaScript SDK gives to a page; an attacker with one of those must
-    /// not be able to have the user erased. Only the field `signed_request` is read: other fields that Facebook may add
-    /// must not make the callback fail.
+    /// Only Facebook itself may send a callback.
+    ///
+    /// The app secret also signs the requests that the JavaScript SDK gives to a page. An attacker who gets one of
+    /// these must not be able to erase the user by it. Fields other than `signed_request` are ignored, so that the
+    /// callback still works if Facebook adds some.
     ///
     /// - Throws: `malformed_request`.
     package init(callback form: FormFields, apps: [ProviderApp], now: Int64) throws(Failure) {
@@ -77,7 +86,7 @@ package struct SignedRequest: Sendable, Equatable {
             throw Failure(.malformedRequest, "The form has no signed_request.")
         }
         self = try SignedRequest(text, apps: apps, now: now)
-        guard !isForClients else { throw Self.refusal("it was made for a client of the app and not for this callback") }
+        guard !isForClients else { throw Self.refusal("it is for a client of the app and not for this callback") }
     }
 
     /// Members that a callback of Facebook never has (docs/protocols/facebook.md §5.2, §5.3).
@@ -93,14 +102,16 @@ package struct SignedRequest: Sendable, Equatable {
     private static func refusal(_ problem: StaticString) -> Failure {
         Failure(
             .malformedRequest,
-            "This signed_request is not taken: \(problem).",
+            "This signed_request is refused: \(problem).",
             cause: "signed_request refused: \(problem)"
         )
     }
 }
 
 extension ProviderApp {
-    /// Returns whether the signature is the app's HMAC-SHA256 of the bytes, in constant time.
+    /// Returns whether the signature is the HMAC-SHA256 of the bytes under the app secret.
+    ///
+    /// The comparison takes constant time.
     func signed(_ bytes: [UInt8], as signature: [UInt8]) -> Bool {
         let key = SymmetricKey(data: Array(secret.reveal().utf8))
         return HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: bytes, using: key)
@@ -108,7 +119,7 @@ extension ProviderApp {
 }
 
 extension JSONValue {
-    /// The Unix seconds in a text or a number, if they fit 64 bits.
+    /// The Unix seconds that a text or a number contains; nil if they do not fit into 64 bits.
     var unixSeconds: Int64? {
         guard let text = decimalText, (1...19).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else {
             return nil

@@ -1,13 +1,14 @@
 package import Domain
 import Encodings
 
-/// Facebook's request that verifies the ownership of a webhook's address (docs/protocols/facebook.md §5.4).
+/// The request by which Facebook verifies that the operator owns the webhook's address (docs/protocols/facebook.md
+/// §5.4).
 package struct WebhookHandshake: Sendable {
     private let mode: String?
     private let challenge: String?
     private let verifyToken: String?
 
-    /// Reads the query.
+    /// Reads the query of the request.
     ///
     /// - Throws: `malformed_request` when a parameter occurs twice.
     package init(_ query: FormFields) throws(Failure) {
@@ -16,11 +17,12 @@ package struct WebhookHandshake: Sendable {
         verifyToken = try query.value("hub.verify_token")
     }
 
-    /// Returns the challenge, which is the response.
+    /// Checks the request and returns its challenge, which is the body of the response.
     ///
-    /// Only digits, Facebook's form, are echoed, so that attackers cannot make a page with a text of their choice.
+    /// Facebook's challenge has only digits. Any other challenge is refused, so that an attacker cannot make the
+    /// service respond with a text of the attacker's choice.
     ///
-    /// - Parameter expected: The token that the operator chose; nil refuses every request.
+    /// - Parameter expected: The verify token that the operator chose. If it is nil, every request is refused.
     /// - Returns: The digits.
     /// - Throws: `callback_refused`, `malformed_request`.
     package func answer(expecting expected: Secret?) throws(Failure) -> String {

@@ -5,11 +5,12 @@ import Encodings
 package enum WebhookSignature {
     /// Returns the app whose secret signed a body.
     ///
-    /// The bytes are hashed as received: Facebook escapes its JSON in a way that no other writer does.
+    /// The bytes are hashed as received. Facebook escapes its JSON in a way that no other writer does, so the signature
+    /// would not fit a body that was parsed and written again.
     ///
     /// - Parameters:
     ///   - body: The body as received.
-    ///   - header: Returns the value of the header of that name. The older header with SHA-1 is not read.
+    ///   - header: Returns the value of a header. The older header with SHA-1 is not read.
     ///   - apps: The apps that the webhook may concern.
     /// - Returns: The app.
     /// - Throws: `malformed_request` when the signature is missing or not by one of the apps.
@@ -27,7 +28,7 @@ package enum WebhookSignature {
         return app.id
     }
 
-    /// Returns the signature in a header of `sha256=` and 64 hexadecimal digits.
+    /// Returns the signature in the header, which has `sha256=` and 64 hexadecimal digits.
     private static func signature(in header: String) -> [UInt8]? {
         let prefix = "sha256=".utf8
         guard header.utf8.count == prefix.count + 64, header.utf8.starts(with: prefix) else { return nil }
@@ -35,6 +36,6 @@ package enum WebhookSignature {
     }
 
     private static func refusal(_ problem: StaticString) -> Failure {
-        Failure(.malformedRequest, "This webhook is not taken: \(problem).", cause: "webhook refused: \(problem)")
+        Failure(.malformedRequest, "This webhook is refused: \(problem).", cause: "webhook refused: \(problem)")
     }
 }

@@ -5,9 +5,9 @@ import Encodings
 package enum AccessTokenCheck {
     /// The outcome of the check.
     package enum Verdict: Sendable {
-        /// Facebook confirms the token, for this app and this user.
-        case accepted(VerifiedPerson)
-        /// The token was issued for another app; another app of the same application may be tried.
+        /// Facebook confirms that the token is for this app and this user.
+        case accepted(VerifiedIdentity)
+        /// The token was issued for another app. The next app of the application may be tried.
         case otherApp
         case refused(Failure)
     }
@@ -15,15 +15,16 @@ package enum AccessTokenCheck {
     /// Returns the verdict on the evidence about one token for one app.
     ///
     /// Times are compared without tolerance. Facebook decides by its own clock, in `is_valid`, whether a token has
-    /// expired. Comparing `expires_at` with our clock is a second check against contradictory responses. A tolerance
-    /// would weaken that check by a minute and would only help tokens that expire within the error of our clock.
+    /// expired. The comparison of `expires_at` with our clock is a second check, against contradictory responses. A
+    /// tolerance of a minute would weaken that check. It would help only tokens that expire within the error of our
+    /// clock.
     ///
     /// - Parameters:
     ///   - evidence: The responses of Graph.
     ///   - app: The app whose credentials were sent to Graph.
     ///   - provider: The operator's name for the provider.
     ///   - now: Unix seconds.
-    /// - Returns: The verdict; `accepted` only when everything agrees.
+    /// - Returns: The verdict; `accepted` only if all evidence agrees.
     package static func verify(
         evidence: AccessTokenEvidence,
         app: ProviderApp,
@@ -34,7 +35,7 @@ package enum AccessTokenCheck {
             return .refused(
                 Failure(
                     .providerMisconfigured,
-                    "The Facebook app has no secret here, so nothing can be verified. The operator has to set it."
+                    "The Facebook app has no secret here, so tokens cannot be verified. The operator must set it."
                 )
             )
         }
@@ -68,7 +69,7 @@ package enum AccessTokenCheck {
                 // 0 means never.
                 func end(_ time: Int64?) -> Int64? { time == 0 ? nil : time }
                 return .accepted(
-                    VerifiedPerson(
+                    VerifiedIdentity(
                         identity: IdentityKey(provider: provider, app: app, subject: subject),
                         profile: user,
                         scopes: token.scopes,
@@ -82,14 +83,16 @@ package enum AccessTokenCheck {
         }
     }
 
-    /// Throws for page, app and system-user tokens: they pass `is_valid`, and a page token even has a user id (T-17).
+    /// Refuses tokens of pages, apps and system users.
+    ///
+    /// These have `is_valid`, and a page token even has a user id (T-17).
     private static func checkKind(_ token: TokenInspection) throws(Failure) {
         guard let type = token.type, !type.hasSameBytes(as: "USER") else { return }
         throw Failure(
             .credentialWrongKind,
             """
-            This token does not stand for a person but for a page, an app or a system user. Send the access token that the \
-            Facebook SDK gives after a person has logged in.
+            This token belongs to a page, an app or a system user. Send the access token that the Facebook SDK returns \
+            after a user has logged in.
             """
         )
     }
@@ -102,27 +105,29 @@ package enum AccessTokenCheck {
         guard token.isValid else {
             throw Failure(
                 .credentialInvalid,
-                "Facebook says that this access token is not valid. Log in with Facebook again."
+                "Facebook refuses this access token. Log in with Facebook again."
             )
         }
         if isOver(token.dataAccessExpiresAt, now: now) {
             throw Failure(
                 .credentialExpired,
                 """
-                The access to the person's Facebook data has expired, 90 days after they last used the app. Log in with \
+                The access to the user's Facebook data has expired, 90 days after the last use of the app. Log in with \
                 Facebook again (reauthorize) to renew data access.
                 """
             )
         }
-        // An undecodable token has neither, but such a token is not valid either.
+        // A token that Graph cannot decode has neither member. But Graph does not call such a token valid.
         guard token.appID != nil, token.type != nil else {
             throw contradiction("debug_token calls a token valid without app_id or type")
         }
     }
 
-    /// Returns whether a time has passed; an absent time never has.
+    /// Returns whether a time has passed.
     ///
-    /// Facebook's statement about expiry is `is_valid`, and not every token carries both times.
+    /// If there is no time, it has not passed.
+    ///
+    /// Not every token has both times. Facebook's own statement about expiry is `is_valid`.
     private static func isOver(_ end: Int64?, now: Int64) -> Bool {
         guard let end, end != 0 else { return false }
         return end <= now
@@ -142,7 +147,7 @@ package enum AccessTokenCheck {
         guard id.hasSameBytes(as: subject.text) else {
             throw Failure(
                 .credentialInvalid,
-                "Facebook's two answers about this access token name different people. Log in with Facebook again.",
+                "Facebook's two responses about this access token name different users. Log in with Facebook again.",
                 cause: "debug_token and /me disagree on the user id"
             )
         }
@@ -151,7 +156,7 @@ package enum AccessTokenCheck {
     private static func contradiction(_ cause: String) -> Failure {
         Failure(
             .providerBadReply,
-            "Facebook's answer about this access token cannot be understood. Try again later.",
+            "Facebook's response about this access token cannot be read. Try again later.",
             retryAfter: 5,
             cause: cause
         )
@@ -159,12 +164,13 @@ package enum AccessTokenCheck {
 
     // MARK: Two failures
 
-    /// Returns the failure to report when `debug_token` gave no verdict.
+    /// Returns the failure to report if `debug_token` gave no verdict.
     ///
-    /// A verdict of `/me` on the credential or the request takes precedence over an upstream error of `debug_token`,
-    /// because a retry would not change it. A misconfigured app takes precedence over both: `/me` refuses a good token,
-    /// too, when the proof was made with the wrong secret. A failed proof at `/me` alone does not count as a
-    /// misconfiguration: our proof does not fit a token of another app either.
+    /// If `debug_token` failed for a passing reason and `/me` gave a verdict on the credential or the request, the
+    /// verdict of `/me` is reported: a retry would not change it. If `debug_token` says that the app is misconfigured,
+    /// that is reported: with a wrong secret, our proof is wrong, and `/me` refuses even a good token. A refused proof
+    /// at `/me` alone is not reported as a misconfiguration, since our proof does not fit a token of another app
+    /// either.
     private static func weightier(_ inspection: Failure, _ profile: AccessTokenEvidence.Profile) -> Failure {
         guard case .failed(let profile) = profile, inspection.reason.isTemporary, profile.reason.isVerdict else {
             return inspection
@@ -174,7 +180,7 @@ package enum AccessTokenCheck {
 }
 
 extension Failure.Reason {
-    /// Whether the same request may succeed later.
+    /// Whether a retry of the same request may succeed.
     fileprivate var isTemporary: Bool {
         switch self {
         case .providerUnavailable, .providerTimeout, .providerBadReply, .providerRateLimited, .overloaded: true
@@ -182,7 +188,9 @@ extension Failure.Reason {
         }
     }
 
-    /// Whether the reason concerns the credential or the request, so that a retry does not change it.
+    /// Whether the reason is about the credential or the request.
+    ///
+    /// A retry does not change such a reason.
     fileprivate var isVerdict: Bool {
         switch self {
         case .credentialInvalid, .credentialExpired, .credentialRevoked, .credentialWrongKind, .userActionRequired,

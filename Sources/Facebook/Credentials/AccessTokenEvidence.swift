@@ -2,25 +2,31 @@ package import Domain
 package import Encodings
 import Providers
 
-/// The response of Graph's `debug_token` about an access token, requested with our own app token.
+/// Graph's response about an access token, from `debug_token`.
+///
+/// The request was authorized by our app token.
 ///
 /// See docs/protocols/facebook.md §1.2.
 package struct TokenInspection: Sendable {
     /// `is_valid`.
     package var isValid: Bool
-    /// `type`: `USER`, `APP`, `PAGE`, …; nil when the token could not be decoded.
+    /// `type`: `USER`, `APP`, `PAGE`, …; nil if Graph could not decode the token.
     package var type: String?
-    /// `app_id` as decimal text, whether Graph wrote a text or a number.
+    /// `app_id` as decimal text.
+    ///
+    /// Graph writes a text or a number.
     package var appID: String?
-    /// `user_id` as decimal text, whether Graph wrote a text or a number.
+    /// `user_id` as decimal text.
+    ///
+    /// Graph writes a text or a number.
     package var userID: String?
     /// Unix seconds; 0 means never, nil when absent.
     package var expiresAt: Int64?
     /// Unix seconds; 0 means never, nil when absent.
     package var dataAccessExpiresAt: Int64?
-    /// The permissions that the token carries.
+    /// The permissions that the token has.
     package var scopes: [String]
-    /// The reason why `isValid` is false, in our words.
+    /// The reason why `isValid` is false, as a failure of this service.
     package var refusal: Failure?
 
     package init(
@@ -44,12 +50,14 @@ package struct TokenInspection: Sendable {
     }
 }
 
-/// The two responses that must agree before an access token is accepted (decision D2).
+/// The two responses about an access token.
+///
+/// Both must agree, or the token is not accepted (decision D2).
 package struct AccessTokenEvidence: Sendable {
     /// The outcome of `debug_token`.
     package indirect enum Inspection: Sendable {
         case token(TokenInspection)
-        /// Graph said that the token was issued for another app than ours.
+        /// Graph said that the token was issued for an app other than ours.
         case otherApp
         case failed(Failure)
     }
@@ -69,7 +77,9 @@ package struct AccessTokenEvidence: Sendable {
     }
 }
 
-/// The call of `debug_token`, which describes a token; authorized by the token of our own app.
+/// The call of `debug_token`, which describes a token.
+///
+/// Our app token authorizes the call.
 ///
 /// See docs/protocols/facebook.md §1.2.
 enum TokenInspectionCall {
@@ -78,7 +88,7 @@ enum TokenInspectionCall {
         let appToken = caller.appToken
         var target = caller.target("debug_token")
         target.add("input_token", token.text)
-        // Apps that require proofs require them of app tokens, too; Facebook's own SDKs send one here.
+        // An app that requires proofs also requires them for its app token. Facebook's own SDKs send a proof here.
         target.add(caller.proof(of: appToken, now: now))
         return try caller.question(.debugToken, target, bearer: appToken, tooLong: TokenText.noToken)
     }
@@ -122,7 +132,7 @@ enum TokenInspectionCall {
     }
 }
 
-/// Members of a response; one member of the wrong type makes the whole response invalid.
+/// The members of a response. If one member has the wrong type, the whole response is invalid.
 extension GraphReply {
     private static let maxTextBytes = 128
 
@@ -156,7 +166,7 @@ extension GraphReply {
             guard let text = element.string, text.utf8.count <= Self.maxTextBytes else {
                 throw misshapen("a list that holds something other than texts")
             }
-            // No permission has such a name, so it is left out and never stored.
+            // No permission has such a name, so the name is left out and never stored.
             if !text.utf8.contains(0) { texts.append(text) }
         }
         return texts
@@ -166,8 +176,8 @@ extension GraphReply {
 extension JSONValue {
     /// An id as decimal text (docs/protocols/facebook.md §1.2).
     ///
-    /// Graph writes ids as texts, and in some versions and places as numbers. A number counts only if its literal is an
-    /// integer within 2^63, so that `10.0` and `1e1` are no ids and no digit is lost.
+    /// Graph writes an id as a text, and in some versions and places as a number. A number is accepted only if its
+    /// literal is an integer within 2^63. So `10.0` and `1e1` are not ids, and no digit is lost.
     var decimalText: String? {
         switch self {
         case .string(let text): text
@@ -178,9 +188,12 @@ extension JSONValue {
     }
 }
 
-/// The call of `/me`: the user of a token, with the fields that the mapping reads (docs/protocols/facebook.md §2).
+/// The call of `/me`, which returns the token's user with the fields that the mapping reads (docs/protocols/facebook.md
+/// §2).
 enum ProfileFetch {
-    /// Returns the request, with fields in Graph's syntax.
+    /// Returns the request.
+    ///
+    /// The fields are in Graph's syntax.
     static func question(
         _ fields: String,
         of token: TokenText,
@@ -192,12 +205,14 @@ enum ProfileFetch {
         target.add(caller.proof(of: token.text, now: now))
         let tooLong = Failure(
             .mappingInvalid,
-            "The mapping asks Facebook for too many fields at once. Map fewer of them."
+            "The mapping requests too many fields from Facebook at once. Map fewer fields."
         )
         return try caller.question(.me, target, bearer: token.text, tooLong: tooLong)
     }
 
-    /// Reads the Graph user in the response; its `id` becomes a text of digits, also where Graph wrote a number.
+    /// Reads the Graph user in the response.
+    ///
+    /// If Graph wrote `id` as a number, `id` becomes a text of digits.
     ///
     /// - Throws: `ProviderFault` for every other response.
     static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> JSONObject {

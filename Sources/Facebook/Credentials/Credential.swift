@@ -1,21 +1,22 @@
 package import Domain
 
-/// The one credential of a request.
+/// The only credential of a request.
 package enum Credential: Sendable {
-    /// An access token, verified by asking Graph.
+    /// An access token. Graph verifies it.
     case accessToken(Secret)
-    /// An ID token of Limited Login, with the nonce if the client sent one.
+    /// An ID token of Limited Login, and the nonce if the client sent one.
     case idToken(Secret, nonce: Secret?)
-    /// A single-use authorization code, to be exchanged.
+    /// A single-use authorization code. It is exchanged for an access token.
     case code(Secret, redirectURI: String, codeVerifier: Secret?)
-    /// The one-time code of a login through the server, with the verifier of the challenge that began the login.
+    /// The single-use code of a login through the server, and the verifier for the challenge that the client sent at
+    /// the beginning.
     case loginCode(Secret, codeVerifier: Secret?)
 }
 
 extension Credential {
-    /// Selects the one credential of a request.
+    /// Selects the only credential of a request.
     ///
-    /// A JWT in `accessToken` is treated as an ID token, since iOS apps send it there.
+    /// A JWT in `accessToken` is treated as an ID token, since iOS apps send ID tokens in this field.
     ///
     /// - Throws: `credential_missing` without a credential, `credential_ambiguous` with several,
     ///   `credential_wrong_kind` when a field holds a token of another kind.
@@ -29,7 +30,7 @@ extension Credential {
         case (nil, nil, nil, nil):
             throw Failure(
                 .credentialMissing,
-                "The request holds no credential. Send one of accessToken, idToken, code and loginCode, with a value."
+                "The request has no credential. Send one of accessToken, idToken, code and loginCode."
             )
         case (let token?, nil, nil, nil):
             self = try Self.reading(accessToken: token, nonce: fields.nonce)
@@ -39,7 +40,7 @@ extension Credential {
             guard let redirectURI = Self.present(fields.redirectURI) else {
                 throw Failure(
                     .credentialMissing,
-                    "A code counts only together with redirectUri, the one that the login dialog was opened with."
+                    "A code needs redirectUri. Send the redirect URI with which the login dialog was opened."
                 )
             }
             self = .code(Secret(code), redirectURI: redirectURI, codeVerifier: codeVerifier)
@@ -49,7 +50,7 @@ extension Credential {
             throw Failure(
                 .credentialAmbiguous,
                 """
-                The request holds more than one credential. Send exactly one of accessToken, idToken, code and loginCode.
+                The request has more than one credential. Send exactly one of accessToken, idToken, code and loginCode.
                 """
             )
         }
@@ -73,7 +74,7 @@ extension Credential {
             throw Failure(
                 .credentialWrongKind,
                 """
-                idToken does not hold an ID token, which has three parts separated by dots. Send the SDK's \
+                idToken is not an ID token, which has three parts separated by dots. Send the SDK's \
                 AuthenticationToken as idToken, or its AccessToken as accessToken.
                 """
             )
@@ -83,9 +84,9 @@ extension Credential {
     private static let appToken = Failure(
         .credentialWrongKind,
         """
-        This is an app token or a client token: it stands for an app, not for a person. Send the access token that the \
-        Facebook SDK gives after a person has logged in. If it held the app secret, reset the secret in the app's settings \
-        at Facebook.
+        This is an app token or a client token, which belongs to an app and not to a user. Send the access token that \
+        the Facebook SDK returns after a user has logged in. If the token contained the app secret, reset the secret \
+        in the app's settings at Facebook.
         """
     )
 
@@ -95,23 +96,25 @@ extension Credential {
     }
 }
 
-/// The kind of a token by its form, before Facebook is asked about it (docs/protocols/facebook.md §4.6).
+/// The kind of a token, as its form shows before Facebook is asked (docs/protocols/facebook.md §4.6).
 ///
-/// Apps send the wrong one of several tokens so often that each kind deserves an error of its own. The form alone
-/// decides how a token is verified; a token is never tried as another kind.
+/// Apps often have several tokens and send the wrong one, so each kind has an error of its own. Only the form decides
+/// how a token is verified. A token is never tried as another kind.
 package enum CredentialShape: Sendable, Equatable, CaseIterable {
     /// `EAA…`: an access token for Graph.
     case graphToken
-    /// Segments with dots between them, the first beginning with `{` in base64url: an ID token, or an imitation of one.
+    /// Segments with dots between them, of which the first begins with `{` in base64url: an ID token, or an imitation
+    /// of one.
     case idToken
-    /// Holds a `|`: an app token (`id|secret`), a client token, or a user token of an abandoned format.
+    /// A text with a `|`: an app token (`id|secret`), a client token, or a user token of a former format.
     case appOrClientToken
-    /// Any other form; Graph is asked and decides.
+    /// Any other form. Graph decides about the token.
     ///
-    /// The iOS SDK's placeholder for denied tracking has such a form, and so would a future format of Facebook.
+    /// If the user denies tracking, the iOS SDK has a placeholder of such a form. A future format of Facebook would
+    /// also be here.
     case unknown
 
-    /// Determines the kind from the bytes, in linear time.
+    /// Determines the kind from the bytes in linear time.
     package init(of token: String) {
         let bytes = Array(token.utf8)
         if bytes.contains(UInt8(ascii: "|")) {
@@ -127,9 +130,9 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
 
     /// Returns whether a token has a dot and begins like a JSON object in base64url.
     ///
-    /// The six high bits of `{` encode as the letter `e`; the two low bits limit the second letter to the last quarter
-    /// of the alphabet. A text that begins like this and is no ID token is refused as an invalid ID token, and never
-    /// sent to Graph.
+    /// The six high bits of `{` are encoded as the letter `e`. Its two low bits limit the second letter to the last
+    /// quarter of the alphabet. A text that begins like this but is not an ID token is refused as an invalid ID token.
+    /// It is never sent to Graph.
     private static func beginsLikeSignedToken(_ bytes: [UInt8]) -> Bool {
         guard bytes.first == UInt8(ascii: "e"), let second = bytes.dropFirst().first else { return false }
         return "wxyz0123456789-_".utf8.contains(second) && bytes.contains(UInt8(ascii: "."))

@@ -2,13 +2,16 @@ import Domain
 import Encodings
 import SignedTokens
 
-/// The claims of an ID token as a Graph user, so that one mapping serves both (docs/protocols/facebook.md §4.3).
+/// The claims of an ID token as fields of a Graph user.
 ///
-/// A claim of an unexpected type is left out, like an absent claim. The expected types are those of the SDKs.
+/// So one mapping works for both (docs/protocols/facebook.md §4.3).
+///
+/// A claim of an unexpected type is left out, like an absent claim. The expected types are those that Facebook's SDKs
+/// expect.
 struct IDTokenProfile {
     /// The claims under the names of Graph's fields.
     let fields: JSONObject
-    /// The permissions that the claims imply.
+    /// The permissions that the user must have granted, given these claims.
     let scopes: [String]
 
     init(claims: JSONObject, subject: Subject) {
@@ -74,20 +77,22 @@ struct IDTokenProfile {
         return members.isEmpty ? nil : .object(JSONObject(members))
     }
 
-    /// Returns friends with ids and without names, since a token holds no more.
+    /// Returns the friends with their ids only, since an ID token has no names of friends.
     private static func friends(_ value: JSONValue) -> JSONValue? {
         guard let ids = value.array?.map(text), !ids.contains(where: { $0 == nil }) else { return nil }
         return .object(["data": .array(ids.compactMap(\.self).map { .object(["id": $0]) })])
     }
 }
 
-extension VerifiedPerson {
-    /// Creates the verified user of an ID token; check 14: `sub` must be a Facebook id.
+extension VerifiedIdentity {
+    /// Creates the verified user of an ID token.
+    ///
+    /// This includes check 14: `sub` must be a Facebook id.
     ///
     /// - Throws: `credential_invalid`.
     init(_ token: AcceptedIDToken, of provider: ProviderName) throws(Failure) {
         guard let subject = token.claims["sub"]?.string.flatMap({ Subject(decimal: $0) }) else {
-            throw .untrusted("This ID token does not say whom it stands for.", check: 14, "sub is no decimal text")
+            throw .untrusted("This ID token has no valid subject.", check: 14, "sub is no decimal text")
         }
         let profile = IDTokenProfile(claims: token.claims, subject: subject)
         self.init(

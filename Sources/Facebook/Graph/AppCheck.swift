@@ -3,33 +3,35 @@ package import Domain
 import Encodings
 import Providers
 
-/// The result of checking the id and the secret of an app at Facebook.
+/// The result of checking an app's id and secret at Facebook.
 package struct AppCheck: Sendable {
     package enum Outcome: Sendable {
-        /// Id and secret match, and the app may inspect tokens; with the app's name at Facebook if it can be shown.
+        /// The id and the secret match, and the app may inspect tokens. The name is the app's name at Facebook, if it
+        /// is fit to show.
         case right(name: String?)
-        /// What is wrong and what the operator should do; the failure says the same to a program.
+        /// Facebook refuses the app. The text says what is wrong and what the operator must do. The failure is for
+        /// programs.
         case wrong(problem: String, failure: Failure)
-        /// Graph could not be asked, or its response does not tell.
+        /// Graph could not be asked, or its response does not show whether the app is right.
         case unknown(Failure)
     }
 
     package let outcome: Outcome
-    /// The Graph version of the response; nil when Graph sent none.
+    /// The Graph version that responded; nil when Graph named none.
     package let answeredVersion: String?
 }
 
 extension GraphClient {
-    /// Checks the id and the secret of an app at Graph.
+    /// Checks an app's id and secret at Graph.
     ///
-    /// The check makes two requests in turn, both with the app token that id and secret make: one for the app itself,
-    /// and the `debug_token` request of every login, with a text that is no token. Neither is retried: the operator can
-    /// repeat the check. The result does not affect logins, and the check is made even while the circuit breaker
-    /// refuses logins.
+    /// The check sends two requests, one after the other, with the app token made of the id and the secret. The first
+    /// asks for the app itself. The second is the `debug_token` request of every login, with a text that is not a
+    /// token. Neither request is retried, since the operator can repeat the check. The result does not affect logins.
+    /// The check also runs while the circuit breaker refuses logins.
     ///
     /// - Parameters:
     ///   - app: The app, which need not be in the settings yet.
-    ///   - settings: Graph version and form of the proof.
+    ///   - settings: The Graph version and the form of the proof.
     ///   - application: The application of the app.
     ///   - deadline: The moment at which the check must be done.
     ///   - now: Unix seconds, for timed proofs.
@@ -68,7 +70,8 @@ extension GraphClient {
             if case .error(let error) = try reply.content() {
                 return AppCheck(outcome: .init(error, in: reply, to: caller), answeredVersion: version)
             }
-            // The verdict that the text is no token is the expected response; its form counts as at a login.
+            // Graph is expected to respond that the text is not a token. The response must have the same form as at a
+            // login.
             _ = try TokenInspectionCall.answer(reply, isGraphToken: noToken.isGraphToken)
             return AppCheck(outcome: .right(name: name), answeredVersion: version)
         } catch {
@@ -77,9 +80,13 @@ extension GraphClient {
     }
 }
 
-/// The call of `/{app id}`: the app as Graph shows it to the app's own token.
+/// The call of `/{app id}`, which returns the app.
+///
+/// The app's own token authorizes the call.
 enum AppNode {
-    /// The text to inspect in place of a real token, which would have to travel in a URL.
+    /// The text that is inspected.
+    ///
+    /// It is not a real token, since the URL contains it.
     static let noToken = Secret("none")
 
     /// Returns the request.
@@ -90,7 +97,7 @@ enum AppNode {
         return try caller.question(.app, target, bearer: caller.appToken)
     }
 
-    /// Returns the app's name if an operator can be shown it: at most 256 bytes, without invisible characters.
+    /// Returns the app's name, if it is fit to show to an operator: at most 256 bytes, without invisible characters.
     ///
     /// - Throws: `ProviderFault` when the response is about another app.
     static func name(in object: JSONObject, of reply: GraphReply, app: ProviderAppID) throws(ProviderFault) -> String? {

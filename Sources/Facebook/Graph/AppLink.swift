@@ -4,11 +4,14 @@ import Encodings
 import NIOConcurrencyHelpers
 import Providers
 
-/// The state of Graph for one app, as its logins learnt it; shared by concurrent logins.
+/// What requests for one app have learnt about Graph.
+///
+/// Concurrent logins share it.
 final class AppLink: Sendable {
-    /// An app in one application.
+    /// The key of a link: an app in one application.
     ///
-    /// Two applications with the same app have separate states, so that neither can harm the other by its settings.
+    /// If two applications have the same app, each has a state of its own. So neither can harm the other by its
+    /// settings.
     struct Key: Hashable {
         let application: ApplicationID
         let app: ProviderAppID
@@ -22,7 +25,7 @@ final class AppLink: Sendable {
         var answer: Answer?
     }
 
-    /// The requested and the responding version of Graph.
+    /// The requested version of Graph and the version that responded.
     struct Answer: Sendable {
         let asked: String
         let answered: String
@@ -37,19 +40,19 @@ final class AppLink: Sendable {
         usageGauges = UsageGauges(key)
     }
 
-    /// Admits a login to send requests.
+    /// Decides whether a login may send requests.
     ///
-    /// - Throws: The failure of a login that is not admitted.
+    /// - Throws: The failure of a login that may not.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
         try state.withLockedValue { $0.breaker.admit(at: .now) }.pass(to: .facebook)
     }
 
-    /// Returns whether an admitted login may retry.
+    /// Returns whether a login that may send requests may also retry them.
     func allowsRepeats(_ pass: CircuitBreaker.Pass) -> Bool {
         state.withLockedValue { $0.breaker.allowsRepeats(pass) }
     }
 
-    /// Records the outcome of a login.
+    /// Records what a login has learnt about Graph's health.
     func record(_ outcome: CircuitBreaker.Outcome, of pass: CircuitBreaker.Pass) {
         state.withLockedValue { state in
             state.breaker.record(outcome, of: pass, at: .now)
@@ -62,15 +65,19 @@ final class AppLink: Sendable {
         state.withLockedValue { $0.breaker.isClosed ? $0.background.pace(at: .now) : .none }
     }
 
-    /// Records the outcome of a background request; logins are not affected.
+    /// Records the outcome of a background request.
+    ///
+    /// It does not affect logins.
     func noteInBackground(_ signal: HealthSignal?) {
         state.withLockedValue { $0.background.note(signal, at: .now) }
     }
 
-    /// The version that responded last.
+    /// The version that responded last, with the version that was requested.
     var answer: Answer? { state.withLockedValue { $0.answer } }
 
-    /// Records the headers of a response; most repeat those of the previous response.
+    /// Records the headers of a response.
+    ///
+    /// Most headers are the same as in the previous response.
     func note(_ reply: GraphReply, asked: String) {
         let (usage, version) = (reply.usageHeader, reply.versionHeader)
         state.withLockedValue { state in
@@ -82,9 +89,9 @@ final class AppLink: Sendable {
 }
 
 extension AppLink.State {
-    /// Records usage.
+    /// Records the usage of the rate limit.
     ///
-    /// - Returns: Whether the header differs from the previous one.
+    /// - Returns: Whether the header is valid and differs from the previous one.
     fileprivate mutating func note(usageHeader header: String) -> Bool {
         let isNew = !header.utf8.elementsEqual(usageHeader)
         if isNew {
@@ -102,13 +109,15 @@ extension AppLink.State {
     }
 }
 
-/// The sender of a request to Graph: an app with its secret, and the application's settings.
+/// The sender of requests to Graph: an app with its secret, and the settings of the application.
 struct GraphCaller {
     let app: ProviderApp
     let settings: FacebookSettings
     let configuration: GraphConfiguration
 
-    /// Checks that the app's secret can be sent: printable ASCII without spaces, and not empty.
+    /// Checks that the app's secret can be sent.
+    ///
+    /// It must be printable ASCII without spaces, and not empty.
     ///
     /// - Throws: `provider_misconfigured`.
     init(_ app: ProviderApp, _ settings: FacebookSettings, _ configuration: GraphConfiguration) throws(Failure) {
@@ -116,7 +125,7 @@ struct GraphCaller {
         guard !secret.isEmpty, secret.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw Failure(
                 .providerMisconfigured,
-                "The secret of the Facebook app is missing or has characters that no secret has. The operator has to set it.",
+                "The secret of the Facebook app is missing or has invalid characters. The operator must set it.",
                 retryAfter: 60
             )
         }
@@ -128,21 +137,23 @@ struct GraphCaller {
     /// The app token.
     var appToken: String { app.id.text + "|" + app.secret.reveal() }
 
-    /// Returns the proof of a token; `now` in Unix seconds, for timed proofs.
+    /// Returns the proof for a token.
+    ///
+    /// `now` is in Unix seconds, for timed proofs.
     func proof(of token: String, now: Int64) -> AppSecretProof {
         AppSecretProof(of: token, secret: app.secret, form: settings.proof, now: now)
     }
 
-    /// Returns the path of an endpoint in the application's Graph version.
+    /// Returns the path to an endpoint in the Graph version of the application.
     ///
-    /// Without a version, Graph takes the oldest that the app may use.
+    /// A path without a version would mean the oldest version that the app may use.
     func target(_ endpoint: String...) -> Target {
         Target(configuration.basePath, [settings.graphVersion] + endpoint)
     }
 
-    /// Returns a request of a target, authorized by a token.
+    /// Returns a request that a token authorizes.
     ///
-    /// - Throws: `tooLong` when the target is too long to send, `provider_misconfigured` when it is not valid.
+    /// - Throws: `tooLong` if the target is too long to send; `provider_misconfigured` if it is not valid.
     func question(
         _ call: ProviderCall,
         _ target: Target,
@@ -160,7 +171,7 @@ struct GraphCaller {
 
     /// Returns a form request to `oauth/access_token`, with the app id and the app secret.
     ///
-    /// A form keeps both out of URLs.
+    /// The body contains both, so that no URL does.
     ///
     /// - Throws: `provider_misconfigured`.
     func question(

@@ -22,22 +22,22 @@ extension AppCheck.Outcome {
     }
 }
 
-/// The problem with an app's settings at Graph (docs/protocols/facebook.md §1.2, §1.3 and §3.4).
+/// The problem that Graph has with an app's settings (docs/protocols/facebook.md §1.2, §1.3 and §3.4).
 ///
-/// The error's text decides, since one code stands for several causes. Graph's text stays out of our messages.
+/// The text of Graph's error decides, since one code has several causes. Our messages never contain Graph's text.
 struct AppProblem {
     let error: GraphError
     let app: ProviderAppID
     let settings: FacebookSettings
 
-    /// What is wrong and what the operator should do.
+    /// A text that says what is wrong and what the operator must do.
     var text: String {
         let text = error.text
         if error.mentionsProof { return refusedProof }
         if text.says("access token signature") || text.says("client secret") {
             return """
-                Facebook knows the app \(app) but does not accept this app secret. Copy the app secret from "App settings", \
-                "Basic" at developers.facebook.com and set it again.
+                Facebook knows the app \(app) but does not accept this app secret. Copy the app secret from "App \
+                settings", "Basic" at developers.facebook.com, and set it again.
                 """
         }
         if text.says("application has been deleted") {
@@ -45,43 +45,45 @@ struct AppProblem {
         }
         if text.says("validating application") || text.says("valid app id") || error.meaning == 101 {
             return """
-                Facebook knows no app with the id \(app). Copy the app id from "App settings", "Basic" at \
-                developers.facebook.com; an app that has been deleted is not known either.
+                Facebook has no app with the id \(app). Copy the app id from "App settings", "Basic" at \
+                developers.facebook.com, and check that the app was not deleted.
                 """
         }
         if error.saysBlocked {
             return """
-                Facebook keeps the app \(app) from its API. Look at developers.facebook.com what it wants of the app: to be live, a \
-                review, a verification, or the end of a restriction.
+                Facebook blocks the app \(app) from its API. Check at developers.facebook.com what Facebook requires: \
+                live mode, a review, a verification, or the end of a restriction.
                 """
         }
         if countsForNothing {
             return """
-                Facebook ignores the app token of \(app), as it does for apps of the type "Native or desktop app", whose secret \
-                counts as public. Switch that off under "App settings", "Advanced" at developers.facebook.com.
+                Facebook ignores the app token of \(app), as for apps of the type "Native or desktop app". Turn that \
+                type off under "App settings", "Advanced" at developers.facebook.com.
                 """
         }
         if text.says("unknown path components") || error.meaning == 2635 {
             return """
-                Facebook does not have the Graph version \(settings.graphVersion). Choose another one; \
-                \(GraphVersions.latest) is the newest that is known here.
+                Facebook does not have the Graph version \(settings.graphVersion). Choose another version; the newest \
+                known one is \(GraphVersions.latest).
                 """
         }
         let code = error.code.map { "error \($0)" } ?? "an error without a code"
         return """
-            Facebook refuses the app \(app) with \(code). Look at developers.facebook.com whether the app is active and has \
-            nothing to be done.
+            Facebook refuses the app \(app) with \(code). Check at developers.facebook.com that the app is active and \
+            needs no action.
             """
     }
 
-    /// Whether Graph ignored the app token, as it does for desktop apps.
+    /// Whether Graph ignored the app token, as it does for apps of the type "Native or desktop app".
     private var countsForNothing: Bool {
         error.meaning == 104 || error.text.says("active access token")
             || error.text.says("must provide an app access token")
             || error.text.says("desktop app")
     }
 
-    /// Graph checks the app token first, so a refused proof means that the secret itself is right.
+    /// The text for a refused proof.
+    ///
+    /// The secret itself is right, since Graph checks the app token before the proof.
     private var refusedProof: String {
         switch settings.proof {
         case .timed:

@@ -2,16 +2,20 @@ import Crypto
 import Domain
 import Encodings
 
-/// The proof that the sender of a token knows the secret of the token's app.
+/// The proof by which a token's sender shows that it knows the secret of the token's app.
 ///
 /// See docs/protocols/facebook.md §1.8.
 struct AppSecretProof {
-    /// Lower-case hex of an HMAC-SHA256 under the app secret.
+    /// The HMAC-SHA256 under the app secret, in lower-case hex.
     let value: String
-    /// The Unix time of a timed proof, which is sent with the proof.
+    /// The Unix time in a timed proof.
+    ///
+    /// It is sent next to the proof.
     let time: Int64?
 
-    /// Computes the proof of a token; for an app token, over the whole `id|secret`.
+    /// Computes the proof for a token.
+    ///
+    /// An app token is the whole text `id|secret`.
     init(of token: String, secret: Secret, form: ProofForm, now: Int64) {
         var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.reveal().utf8)))
         code.update(data: Array(token.utf8))

@@ -1,13 +1,14 @@
 import Providers
 
-/// The limit on background requests to Graph for one app, so that logins always come first.
+/// The limit on background requests to Graph for one app.
 ///
-/// Background requests never probe whether Graph works again: that is left to logins. Their failures do not open the
-/// circuit breaker of logins: the gate counts failures of its own. Graph's statements about the app's rate limit slow
-/// background requests down at one half of the limit and stop them at three quarters, long before Graph refuses
-/// requests.
+/// It lets logins come first.
 ///
-/// A pure state machine; times are arguments.
+/// Background requests never probe whether Graph works again. Only logins do. The gate counts failures of background
+/// requests itself: they do not open the circuit breaker for logins. At half of the app's rate limit, as Graph reports
+/// it, background requests become slow. At three quarters they stop, long before Graph refuses requests.
+///
+/// A pure state machine: times are arguments.
 struct BackgroundGate: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -15,14 +16,18 @@ struct BackgroundGate: Sendable {
     private var failures = 0
     private var usage: (percent: Int, seen: Instant)?
 
-    /// Percent of the rate limit at which the pace becomes slow, and at which it becomes none.
+    /// The percentages of the rate limit at which background requests become slow, and at which they stop.
     static let slowAt = 50
     static let stopAt = 75
-    /// The time in which a statement about usage counts.
+    /// The time for which a reported usage of `stopAt` or more stops background requests.
     ///
-    /// The rate limit is for a rolling hour, and without requests no newer statement comes.
+    /// After that time, they are slow.
+    ///
+    /// The rate limit is for a rolling hour, and a new usage is reported only in a response to a request.
     static let usageCounts: Duration = .seconds(300)
-    /// The longest pause; each failure doubles the pause.
+    /// The longest pause after failures in a row.
+    ///
+    /// Each failure doubles the pause.
     static let longestPause: Duration = .seconds(60)
 
     /// Returns the current pace.
@@ -32,7 +37,9 @@ struct BackgroundGate: Sendable {
         return usage.percent >= Self.stopAt && now < usage.seen + Self.usageCounts ? .none : .slow
     }
 
-    /// Records the usage in a response to any request.
+    /// Records the usage that a response reports.
+    ///
+    /// The request may be of a login or of background work.
     mutating func note(usage percent: Int, at now: Instant) {
         usage = (percent, now)
     }

@@ -1,15 +1,17 @@
 package import Domain
 package import Providers
 
-// The background requests to Graph. None is retried here; the background work plans retries.
+// Background requests to Graph. No request is retried here, since background work has retries of its own.
 
 extension GraphClient {
-    /// Returns how fast background requests about an app may be sent; `none` while the circuit breaker refuses logins.
+    /// Returns how fast background requests for an app may be sent.
+    ///
+    /// While the circuit breaker refuses logins, it is `none`.
     package func backgroundPace(of app: ProviderAppID, application: ApplicationID) -> BackgroundPace {
         knownLink(of: app, application)?.backgroundPace() ?? .full
     }
 
-    /// Requests `debug_token` for a kept token.
+    /// Requests `debug_token` about a kept token.
     package func inspect(
         kept token: Secret,
         app: ProviderApp,
@@ -30,7 +32,9 @@ extension GraphClient {
         }
     }
 
-    /// Requests `/me` with a kept token; `fields` is in Graph's syntax, each field once, with `id` among them.
+    /// Requests `/me` with a kept token.
+    ///
+    /// `fields` is in Graph's syntax and has each field once, including `id`.
     package func profile(
         kept token: Secret,
         app: ProviderApp,
@@ -57,7 +61,7 @@ extension GraphClient {
     /// Exchanges a token for a long-lived token of the same user (docs/protocols/facebook.md §1.3).
     ///
     /// - Returns: The long-lived token, which is not verified yet.
-    /// - Throws: The reason for the failure; the first token stays valid.
+    /// - Throws: The reason why there is none. The first token remains valid.
     package func exchangeForLongLived(
         kept token: Secret,
         app: ProviderApp,
@@ -70,7 +74,7 @@ extension GraphClient {
         return try await ask(question, of: app.id, application, until: deadline, LongLivedExchange.answer)
     }
 
-    /// Sends a request and records its outcome for the pace of background work.
+    /// Sends a request and records the outcome, on which the pace of background work depends.
     private func ask<Answer>(
         _ question: GraphQuestion,
         of app: ProviderAppID,

@@ -3,21 +3,25 @@ package import Domain
 import Encodings
 import Providers
 
-/// An authorization code with the parameters of its login dialog, which must match the code.
+/// An authorization code, with the parameters of the login dialog that issued it.
+///
+/// Facebook compares these.
 package struct AuthorizationCode: Sendable {
     package let code: Secret
     let redirectURI: String
     let codeVerifier: Secret?
 
-    /// The largest size of a code in bytes.
+    /// The maximum size of a code in bytes.
     static let maxCodeBytes = 4096
 
-    /// Checks the form of a code and a verifier, before a request is sent.
+    /// Checks the form of a code and of a verifier.
+    ///
+    /// No request is sent yet.
     ///
     /// - Parameters:
-    ///   - code: The code as Facebook gave it; printable ASCII.
+    ///   - code: The code as Facebook issued it, in printable ASCII.
     ///   - redirectURI: The redirect URI of the dialog, byte for byte.
-    ///   - codeVerifier: The verifier of PKCE: 43 to 128 unreserved characters (RFC 7636 §4.1).
+    ///   - codeVerifier: The PKCE verifier: 43 to 128 unreserved characters (RFC 7636 §4.1).
     /// - Throws: `credential_invalid`.
     package init(_ code: Secret, redirectURI: String, codeVerifier: Secret?) throws(Failure) {
         let bytes = code.reveal().utf8
@@ -29,7 +33,7 @@ package struct AuthorizationCode: Sendable {
             guard (43...128).contains(verifier.count), isVerifier else {
                 throw Failure(
                     .credentialInvalid,
-                    "codeVerifier cannot be a verifier of PKCE, which has 43 to 128 letters, digits and -._~ in it."
+                    "codeVerifier is not a PKCE verifier, which has 43 to 128 letters, digits and -._~."
                 )
             }
         }
@@ -40,18 +44,20 @@ package struct AuthorizationCode: Sendable {
 }
 
 extension GraphClient {
-    /// Exchanges a single-use authorization code for its access token; never retried (decision D13).
+    /// Exchanges a single-use authorization code for its access token.
     ///
-    /// Facebook may have consumed the code even when no response arrives. So the login starts over after any failure of
-    /// a request.
+    /// The request is never retried (decision D13).
+    ///
+    /// Facebook may have used up the code even if no response arrives. Therefore, after each failed request, the client
+    /// must begin a new login.
     ///
     /// - Parameters:
-    ///   - code: The code, which may turn out not to be of this app.
+    ///   - code: The code. It may belong to another app.
     ///   - app: The app that the dialog was opened for.
     ///   - settings: The Graph version.
     ///   - application: The application of the login.
     ///   - deadline: The moment at which the exchange must be done.
-    ///   - claim: Marks the code as used, just before it is sent; if it throws, no request is sent.
+    ///   - claim: Marks the code as used, just before the request. If it throws, no request is sent.
     /// - Returns: The access token, which is not verified yet; or that Facebook has lost the dialog's challenge.
     /// - Throws: The reason why there is neither.
     package func exchange(
@@ -86,15 +92,17 @@ extension GraphClient {
 /// The outcome of exchanging a genuine authorization code.
 package enum ExchangedCode: Sendable {
     case token(Secret)
-    /// Facebook has not kept the dialog's challenge, and so refuses a code that comes with a verifier.
+    /// Facebook has lost the dialog's challenge. It therefore refuses the code, since a verifier came with it.
     ///
-    /// A code from another dialog without a challenge is accepted.
+    /// Facebook accepts a code from another dialog that has no challenge.
     case challengeLost(Failure)
 }
 
 /// The call of `oauth/access_token` with a code (docs/protocols/facebook.md §1.3).
 enum CodeExchange {
-    /// Returns the request; a form keeps the code out of URLs.
+    /// Returns the request.
+    ///
+    /// Its body contains the code, so that no URL does.
     static func question(_ code: AuthorizationCode, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
         try caller.question(.codeExchange, ofGrant: "authorization_code") { form in
             form.add("redirect_uri", code.redirectURI)
@@ -103,7 +111,9 @@ enum CodeExchange {
         }
     }
 
-    /// Reads the access token in the response, or that the challenge is lost.
+    /// Reads the access token in the response.
+    ///
+    /// The response may instead say that the dialog's challenge is lost.
     ///
     /// - Throws: `ProviderFault` for every other response.
     static func answer(_ reply: GraphReply) throws(ProviderFault) -> ExchangedCode {
@@ -122,13 +132,14 @@ enum CodeExchange {
         }
     }
 
-    /// Returns the failure for Facebook's code 1, which elsewhere means a passing error; here no retry helps.
+    /// Returns the failure for a lost challenge.
+    ///
+    /// Facebook's code for it is 1, which usually means a passing error. Here, no retry helps.
     private static func challengeLost(_ error: GraphError, status: Int) -> Failure {
         Failure(
             .credentialInvalid,
             """
-            Facebook has lost the code_challenge that the login dialog was opened with, and so does not take its code. Log in with \
-            Facebook again.
+            Facebook has lost the code_challenge of the login dialog and refuses its code. Log in with Facebook again.
             """,
             details: error.details,
             cause: cause(error, status) + ": code_verifier without a code_challenge"
@@ -139,11 +150,11 @@ enum CodeExchange {
         "Graph error \(error.code.map(String.init) ?? "without code"), HTTP status \(status)"
     }
 
-    /// Returns the failure of the code; nil when the error concerns the app or Graph.
+    /// Returns the failure for an error about the code, its verifier or its redirect URI; nil for any other error.
     ///
-    /// Subcodes are compared first, then texts, since not every error carries the documented subcode.
+    /// Subcodes are compared before texts, since some errors lack the documented subcode.
     private static func failure(of error: GraphError, status: Int) -> Failure? {
-        // Facebook gives code 1 to a malformed verifier, too.
+        // Facebook also gives code 1 to a malformed verifier.
         let isOfVerifier = error.text.says("code verifier") || error.text.says("code_verifier")
         guard isOfVerifier || !error.isTransient && (error.meaning == 100 || error.meaning == 191) else { return nil }
         let cause = cause(error, status)
@@ -154,8 +165,8 @@ enum CodeExchange {
             return failure(
                 .providerMisconfigured,
                 """
-                Facebook does not know this redirect URI. The operator has to add it to "Valid OAuth Redirect URIs" in the app's \
-                settings at developers.facebook.com.
+                Facebook does not know this redirect URI. The operator must add it to "Valid OAuth Redirect URIs" in \
+                the app's settings at developers.facebook.com.
                 """,
                 retryAfter: 60
             )
@@ -171,8 +182,8 @@ enum CodeExchange {
             return failure(
                 .credentialInvalid,
                 """
-                Facebook says that the login dialog was opened with another redirect URI than redirectUri, which must be the same \
-                to the byte. Log in with Facebook again and send the one that the dialog was opened with.
+                redirectUri is not the redirect URI with which the login dialog was opened. It must match byte for \
+                byte. Log in with Facebook again, and send the same URI.
                 """
             )
         }
@@ -180,21 +191,21 @@ enum CodeExchange {
             return failure(
                 .credentialInvalid,
                 """
-                Facebook says that codeVerifier does not fit the code_challenge that the login dialog was opened with. Log in with \
-                Facebook again, with a new pair.
+                codeVerifier does not match the code_challenge of the login dialog. Log in with Facebook again with a \
+                new pair.
                 """
             )
         }
         return invalid(details: error.details, cause: cause)
     }
 
-    /// Returns the failure for a text that is no code, or a code of another app.
+    /// Returns the failure for a text that is not a code, or is a code for another app.
     static func invalid(details: JSONObject = JSONObject(), cause: String? = nil) -> Failure {
         Failure(
             .credentialInvalid,
             """
-            Facebook does not take this for an authorization code of this app. Send the code unchanged, as it stands in the query \
-            of the redirect, or log in with Facebook again.
+            This is not an authorization code of this Facebook app. Send the code unchanged from the query of the \
+            redirect, or log in with Facebook again.
             """,
             details: details,
             cause: cause
@@ -203,24 +214,28 @@ enum CodeExchange {
 }
 
 extension Failure {
-    /// Returns the failure for a code that was exchanged before, successfully or not.
+    /// Returns the failure for a code that was sent to Facebook before.
+    ///
+    /// The first attempt may have failed.
     static func usedCode(details: JSONObject = JSONObject(), cause: String) -> Failure {
         Failure(
             .credentialInvalid,
-            "This authorization code has been used already, and it counts once. Log in with Facebook again.",
+            "This authorization code has already been used. It is single-use. Log in with Facebook again.",
             details: details,
             cause: cause
         )
     }
 
-    /// The same failure for a client with a code: a retry with the same code would be refused.
+    /// The same failure for a client that sent a code.
+    ///
+    /// Its message asks for a new login, since a code cannot be sent twice.
     package var startingOver: Failure {
         let message: String
         switch reason {
         case .providerUnavailable, .providerTimeout, .providerBadReply:
             message = """
-                Facebook did not answer as it should, and an authorization code counts once. Start the login with Facebook over, in \
-                a moment.
+                Facebook did not respond correctly, and an authorization code is single-use. Start the login with \
+                Facebook again in a moment.
                 """
         default: return self
         }

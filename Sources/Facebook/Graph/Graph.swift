@@ -1,12 +1,14 @@
 // The folder `Graph` sends requests to Facebook's Graph API and reads the responses.
 //
-// It gathers `AccessTokenEvidence` and gives no verdict on it, fetches key sets and verifies nothing with them, and has
-// no branch for a simulated Graph. Beyond the rules for any provider (`Providers/Calls`) it decides which requests are
-// retried and how often, when background work sends none (`BackgroundGate`), and how much of an app's rate limit is
-// used (`Usage`).
+// It gathers `AccessTokenEvidence` and gives no verdict on it. It fetches key sets and verifies nothing with them. It
+// has no branch for a simulated Graph.
 //
-// Graph's texts never reach a message: they can quote the token ("Malformed access token …"). They are only compared
-// with known phrases. Only codes, and names in plain ASCII of bounded length, are copied from an error.
+// The rules for any provider are in `Providers/Calls`. In addition, the folder decides which requests are retried and
+// how often, when background work sends none (`BackgroundGate`), and how much of an app's rate limit is used (`Usage`).
+//
+// Graph's texts never reach a message, since they can quote the token ("Malformed access token …"). They are only
+// compared with known phrases. An error's codes are copied, and names in plain ASCII of bounded length. Nothing else
+// is.
 import Providers
 
 extension UpstreamService {

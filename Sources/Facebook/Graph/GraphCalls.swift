@@ -2,7 +2,7 @@ import Domain
 import Metrics
 import Providers
 
-/// The calls of Graph, under the names of their metrics.
+/// The calls of Graph. Metrics have these names.
 extension ProviderCall {
     static let debugToken = ProviderCall("facebook", "debug_token")
     static let me = ProviderCall("facebook", "me")
@@ -39,7 +39,9 @@ struct UsageGauges: Sendable {
         }
     }
 
-    /// Records a header `X-Business-Use-Case-Usage`; a header without a time means that access is not lost.
+    /// Records the header `X-Business-Use-Case-Usage`.
+    ///
+    /// A header without a time means that the app can send requests now.
     func note(businessUsage header: String) {
         regain.record(RateLimit.seconds(businessUsage: header) ?? 0)
     }

@@ -4,24 +4,26 @@ import Encodings
 import Providers
 
 extension GraphClient {
-    /// The number of unknown fields that one check finds at most, with one request each.
-    private static let mostUnknown = 16
-
-    /// Asks Graph with the app token which fields of a user do not exist.
+    /// The maximum number of unknown fields that one check finds.
     ///
-    /// Graph names one unknown field in each error. The request is repeated without that field until Graph names none
+    /// Each takes one request.
+    private static let maxUnknown = 16
+
+    /// Requests fields of a user with the app token, to learn which fields do not exist.
+    ///
+    /// Each error of Graph names one unknown field. The request is repeated without that field, until Graph names none
     /// (docs/protocols/facebook.md §1.4).
     ///
     /// - Parameters:
     ///   - fields: Graph's `fields` parameter.
     ///   - subject: A user of the app.
     ///   - app: The app whose token is used.
-    ///   - settings: Graph version and form of the proof.
+    ///   - settings: The Graph version and the form of the proof.
     ///   - application: The application of the app.
     ///   - deadline: The moment at which the check must be done.
     ///   - now: Unix seconds, for timed proofs.
-    /// - Returns: The fields that Graph does not have. Values of the other fields are discarded.
-    /// - Throws: Any other error of Graph, which says nothing about the fields.
+    /// - Returns: The fields that Graph does not know. The values of the other fields are discarded.
+    /// - Throws: Any other error of Graph. It does not show which fields exist.
     func unknownFields(
         among fields: String,
         of subject: Subject,
@@ -35,7 +37,7 @@ extension GraphClient {
         let link = link(AppLink.Key(application: application, app: app.id))
         var rest = fields.split(separator: ",").map(String.init)
         var unknown: [String] = []
-        while !rest.isEmpty, unknown.count < Self.mostUnknown {
+        while !rest.isEmpty, unknown.count < Self.maxUnknown {
             var target = caller.target(subject.text)
             target.add("fields", rest.joined(separator: ","))
             target.add(caller.proof(of: caller.appToken, now: now))

@@ -17,13 +17,12 @@ package struct LoginDialog: Sendable {
     /// - Parameters:
     ///   - app: The app that the user logs in to.
     ///   - version: The Graph version.
-    ///   - redirectURI: The redirect URI; the exchange of the code must repeat it.
-    ///   - state: The state that must come back with the browser.
-    ///   - permissions: The permissions to ask for; nil leaves them to the configuration.
+    ///   - redirectURI: The redirect URI. The exchange of the code must repeat it.
+    ///   - state: The state that the browser must bring back.
+    ///   - permissions: The permissions to ask for; nil if the configuration names them.
     ///   - authType: What to ask of a user who has logged in before.
-    ///   - configID: The configuration of Facebook Login for Business to follow.
-    ///   - codeChallenge: base64url of the SHA-256 of the verifier that the exchange will send; nil when it will send
-    ///     none.
+    ///   - configID: The configuration of Facebook Login for Business that the dialog follows.
+    ///   - codeChallenge: The SHA-256 of the verifier in base64url; nil if the exchange will send no verifier.
     package init(
         app: ProviderAppID,
         version: String,
@@ -48,8 +47,8 @@ package struct LoginDialog: Sendable {
 extension GraphClient {
     /// Returns the address of the dialog, for a browser.
     ///
-    /// The address has these parameters and no others, whatever a client asks for (T-73). The client's values are
-    /// checked against their form or against the operator's list.
+    /// The address has only these parameters, whatever a client sends (T-73). Values of the client have been checked,
+    /// by their form or by the operator's list.
     package func url(of dialog: LoginDialog) -> String {
         var target = Target(configuration.dialogBase, [dialog.version, "dialog", "oauth"])
         target.add("client_id", dialog.app.text)

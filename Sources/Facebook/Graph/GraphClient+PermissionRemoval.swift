@@ -4,17 +4,19 @@ import Encodings
 package import Providers
 
 extension GraphClient {
-    /// Revokes all permissions that a user granted to an app, as if the user had removed the app.
+    /// Revokes all permissions that a user granted to an app.
+    ///
+    /// It has the same effect as if the user removes the app.
     ///
     /// The request is sent once, even while the circuit breaker refuses logins. Its outcome does not affect logins.
     ///
     /// - Parameters:
-    ///   - token: A token of the user for that app, of either kind.
+    ///   - token: An access token or ID token of the user for that app.
     ///   - subject: The user.
     ///   - app: The app.
-    ///   - settings: Graph version and form of the proof.
+    ///   - settings: The Graph version and the form of the proof.
     ///   - application: The application of the app.
-    ///   - deadline: The moment at which the removal must be done.
+    ///   - deadline: The moment at which the revocation must be done.
     ///   - now: Unix seconds, for timed proofs.
     /// - Returns: The outcome.
     package func removePermissions(
@@ -27,7 +29,7 @@ extension GraphClient {
         now: Int64
     ) async -> PermissionRemoval {
         let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= Repetition.leastTime else {
+        guard timeout >= RetryBackoff.leastTime else {
             return .failed(.timeout(.facebook, cause: "no time was left to give up permissions"))
         }
         do throws(ProviderFault) {
@@ -81,9 +83,9 @@ extension GraphClient {
     }
 }
 
-/// The calls that revoke permissions: `DELETE /{user}/permissions`, and the uninstall of Limited Login.
+/// The calls that revoke permissions: `DELETE /{user}/permissions`, and for ID tokens the uninstall of Limited Login.
 ///
-/// Graph does not know the ID tokens of Limited Login (docs/protocols/facebook.md §1.4, §4.1).
+/// Graph does not accept ID tokens of Limited Login (docs/protocols/facebook.md §1.4, §4.1).
 enum PermissionRemovalCall {
     static func removal(
         by token: TokenText,
@@ -125,9 +127,11 @@ enum PermissionRemovalCall {
         )
     }
 
-    /// Reads the response: `true` in Facebook's documentation, `{"success": true}` elsewhere.
+    /// Reads the response.
     ///
-    /// - Throws: `ProviderFault` for everything that is neither a success nor a verdict on the token.
+    /// It is `true` in Facebook's documentation and `{"success": true}` elsewhere.
+    ///
+    /// - Throws: `ProviderFault` for a response that is neither a success nor a verdict on the token.
     static func outcome(_ reply: GraphReply) throws(ProviderFault) -> PermissionRemoval {
         if reply.status == 200, let value = try? JSONParser.parse(reply.body, limits: .reply),
             value.bool ?? value.object?["success"]?.bool ?? false

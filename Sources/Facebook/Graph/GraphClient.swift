@@ -3,31 +3,36 @@ package import Domain
 import Encodings
 import Providers
 
-/// A client of the Graph API; each request is an extension in the file of its response.
+/// A client of the Graph API.
 ///
-/// Safe to share; one client serves all applications.
+/// Each request is an extension, in the file that reads its response.
+///
+/// All applications share one client.
 package final class GraphClient: Sendable {
     let curl: CurlClient
     package let configuration: GraphConfiguration
     private let links = Links<AppLink.Key, AppLink> { AppLink($0) }
 
-    /// Creates a client; no connection is opened before the first request.
+    /// Creates a client.
+    ///
+    /// The first request opens the first connection.
     package init(curl: CurlClient, configuration: GraphConfiguration) {
         self.curl = curl
         self.configuration = configuration
     }
 
-    /// Requests `debug_token` and `/me` for a token, both at once.
+    /// Sends `debug_token` and the request for the profile, `/me`, concurrently.
     ///
-    /// A request that failed for a passing reason is retried after some 50 ms, at most twice in all for the login,
-    /// before the deadline and while a retry can still change the outcome. Never throws: failures are in the evidence.
-    /// When the calling task is cancelled, the method returns soon, with evidence that is refused.
+    /// A request that failed for a passing reason is retried after some 50 ms. A login has at most two retries, both
+    /// requests together. No retry begins after the deadline, or if it can no longer change the outcome. The method
+    /// never throws: the evidence contains the failures. If the calling task is cancelled, the method returns soon, and
+    /// its evidence will be refused.
     ///
     /// - Parameters:
     ///   - token: The access token as the client sent it.
     ///   - app: The app whose credentials are sent to Graph.
-    ///   - settings: Graph version and form of the proof.
-    ///   - fields: Fields in Graph's syntax, each field once, with `id` among them.
+    ///   - settings: The Graph version and the form of the proof.
+    ///   - fields: The fields in Graph's syntax, each field once, including `id`.
     ///   - application: The application of the login.
     ///   - deadline: The moment at which the requests must be done.
     ///   - now: Unix seconds, for timed proofs.
@@ -65,13 +70,13 @@ package final class GraphClient: Sendable {
         return await exchange.evidence()
     }
 
-    /// Returns the Graph version that responded last, to a login or to a check; nil when no response named one.
+    /// Returns the Graph version that responded last, to any request for the app; nil if no response named a version.
     ///
     /// - Parameters:
     ///   - app: The app of the request.
     ///   - application: The application of the app.
-    ///   - version: The version in the settings; a response to a request for a former version is ignored. Nil takes
-    ///     every response.
+    ///   - version: The version in the settings. A response to a request for another version is ignored. With nil, no
+    ///     response is ignored.
     /// - Returns: A version such as `v25.0`.
     package func answeredVersion(
         of app: ProviderAppID,
@@ -83,7 +88,7 @@ package final class GraphClient: Sendable {
         return answer.answered
     }
 
-    /// Returns the state of an app; nil when no request was sent for the app.
+    /// Returns the state of Graph for an app; nil if no request was sent for the app.
     func knownLink(of app: ProviderAppID, _ application: ApplicationID) -> AppLink? {
         links.known(AppLink.Key(application: application, app: app))
     }
@@ -91,9 +96,9 @@ package final class GraphClient: Sendable {
     func link(_ key: AppLink.Key) -> AppLink { links.link(key) }
 }
 
-/// The requests and responses of one login.
+/// The requests of one login, and the rules for their retries.
 ///
-/// A class, so that the two concurrent calls share one object instead of each holding a copy while they wait.
+/// A class, so that the two concurrent calls share one object. Otherwise, each would hold a copy while it waits.
 final class Exchange: Sendable {
     let curl: CurlClient
     let configuration: GraphConfiguration
@@ -124,24 +129,26 @@ final class Exchange: Sendable {
         self.deadline = deadline
     }
 
-    /// The number of retries in one login, both requests together.
+    /// The maximum number of retries in one login, both requests together.
     ///
-    /// With one call in ten failing, four logins in a thousand fail.
+    /// If one call in ten fails, then four logins in a thousand fail.
     private static let maxRepeats = 2
 
-    /// Sends the requests and records the outcome at the circuit breaker.
+    /// Sends the requests and records the outcome for the circuit breaker.
     func evidence() async -> AccessTokenEvidence {
         let answers = await run()
         link.record(answers.outcome, of: pass)
         return answers.evidence
     }
 
-    /// Sends the requests, and retries those that may still change the outcome.
+    /// Sends the requests.
+    ///
+    /// Then retries those whose retry may still change the outcome.
     private func run() async -> Answers {
         var answers = await ask(after: nil)
         var repeats = Self.maxRepeats
         while repeats > 0, answers.wantsInspection || answers.wantsProfile, link.allowsRepeats(pass),
-            await Repetition.pause(before: deadline)
+            await RetryBackoff.pause(before: deadline)
         {
             repeats -= (answers.wantsInspection ? 1 : 0) + (answers.wantsProfile ? 1 : 0)
             answers = await ask(after: answers)
@@ -149,9 +156,10 @@ final class Exchange: Sendable {
         return answers
     }
 
-    /// Sends both requests at once: the first time, and as retries that may still change the outcome.
+    /// Sends `debug_token` and the request for the profile concurrently.
     ///
-    /// One method serves both, since a suspended task keeps 640 bytes for each `async let` of its function.
+    /// With `last`, sends only the requests whose retry may still change the outcome, and keeps the other outcomes of
+    /// `last`. One method does both, since a suspended task keeps 640 bytes for each `async let` of its function.
     private func ask(after last: Answers?) async -> Answers {
         async let inspected = inspect(after: last)
         async let fetched = fetch(after: last)
@@ -179,14 +187,16 @@ final class Exchange: Sendable {
     }
 }
 
-/// The outcomes of a login's two requests.
+/// The outcomes of the two requests of a login.
 struct Answers: Sendable {
     let inspection: Result<AccessTokenEvidence.Inspection, ProviderFault>
     let profile: Result<JSONObject, ProviderFault>
 
-    /// Whether a retry of `debug_token` may help: not when Graph has failed to answer `/me` for good.
+    /// Whether a retry of `debug_token` may help.
     ///
-    /// When `/me` refused the token, a retry still helps, since the token may belong to another of our apps.
+    /// It does not help if `/me` failed in a way that is not retried.
+    ///
+    /// It helps even if `/me` refused the token, since the token may belong to another of our apps.
     var wantsInspection: Bool {
         guard case .failure(let fault) = inspection, fault.signal == .transient else { return false }
         switch profile {
@@ -195,7 +205,9 @@ struct Answers: Sendable {
         }
     }
 
-    /// Whether a retry of `/me` may help: not when `debug_token` refused the token or failed for good.
+    /// Whether a retry of `/me` may help.
+    ///
+    /// It does not help if `debug_token` refused the token or failed in a way that is not retried.
     var wantsProfile: Bool {
         guard case .failure(let fault) = profile, fault.signal == .transient else { return false }
         switch inspection {

@@ -1,30 +1,34 @@
 package import Curl
 import Providers
 
-/// The addresses of Facebook, and the timeouts of its calls.
+/// The addresses of Facebook, and the timeouts of calls.
 package struct GraphConfiguration: Sendable {
-    /// Scheme, host and port of Graph, and a path in front of Graph's paths if the base URL has one.
+    /// The scheme, host and port of Graph, and the path of the base URL.
     let base: HTTPURL
-    /// The path of the base URL, without a slash at its end.
+    /// The path of the base URL, without a final slash.
+    ///
+    /// It precedes Graph's own paths.
     let basePath: String
-    /// Whether Graph is reached by TLS, as everything but a loopback address is.
+    /// Whether Graph is reached by TLS.
+    ///
+    /// Only a loopback address may lack TLS.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
     /// The address of the key set of ID tokens.
     let keysURL: HTTPURL
     /// The accepted issuers of ID tokens, compared as bytes.
     package let issuers: [String]
-    /// Scheme and host of the login dialog, which a browser opens.
+    /// The scheme and host of the login dialog, which a browser opens.
     let dialogBase: String
-    /// Scheme, host and port of the server for Limited Login.
+    /// The scheme, host and port of the server for Limited Login.
     let limitedBase: HTTPURL
     /// The timeout of one call, from name resolution to the last byte.
     package let callTimeout: Duration
-    /// The timeout of connecting, with the TLS handshake.
+    /// The timeout for connecting, including the TLS handshake.
     package let connectTimeout: Duration
-    /// The largest size of a decoded response in bytes.
+    /// The maximum size of a decoded response in bytes.
     package let maxReplyBytes: Int
 
-    /// The default addresses of Facebook, and the timeouts of decisions D8 and D9.
+    /// Facebook's default addresses, and the timeouts of decisions D8 and D9.
     package enum Default {
         package static let baseURL = "https://graph.facebook.com"
         package static let keysURL = "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
@@ -40,15 +44,15 @@ package struct GraphConfiguration: Sendable {
     /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - baseURL: The Graph API; plain `http` is for loopback addresses. No query.
+    ///   - baseURL: The URL of the Graph API, without a query. Plain `http` is allowed for loopback addresses only.
     ///   - keysURL: The address of the key set (JWKS).
     ///   - issuers: The accepted texts of `iss`.
     ///   - dialogURL: The address of the login dialog.
     ///   - limitedURL: The server that uninstalls Limited Login.
     ///   - callTimeout: The timeout of one call.
-    ///   - connectTimeout: The timeout of connecting.
-    ///   - maxReplyBytes: The largest size of a decoded response in bytes.
-    /// - Throws: `CurlError.invalidRequest` when the URL cannot be called.
+    ///   - connectTimeout: The timeout for connecting.
+    ///   - maxReplyBytes: The maximum size of a decoded response in bytes.
+    /// - Throws: `CurlError.invalidRequest` if no request can be sent to a URL.
     package init(
         baseURL: String = Default.baseURL,
         keysURL: String = Default.keysURL,
@@ -84,14 +88,14 @@ enum FacebookVariables {
     static let graph = Variable.url(
         "graph.url",
         standard: Default.baseURL,
-        "the Graph API, or a simulator of it; no query"
+        "The base URL of the Graph API, or of a simulator. No query."
     )
     static let keys = Variable.url(
         "facebook.jwks.url",
         standard: Default.keysURL,
         """
-        where the keys are published that Limited Login's ID tokens are signed with; redirects are not followed, and \
-        they are asked for [every five minutes](security.md#id-tokens) in which somebody logs in by one
+        The key set for ID tokens of Limited Login. Redirects are not followed. While users log in with ID tokens, it \
+        is fetched [every five minutes](security.md#id-tokens).
         """
     )
     static let issuers = Variable(
@@ -99,40 +103,42 @@ enum FacebookVariables {
         "list",
         standard: Default.issuers,
         text: Default.issuers.joined(separator: ","),
-        "the texts of `iss` that are taken, compared as bytes"
+        "The accepted issuers (`iss`) of ID tokens, compared byte for byte."
     ) { text throws(WrongValue) in
         let issuers = text.split(separator: ",").map { $0.trimmingPrefix(while: \.isWhitespace) }.map(String.init)
         guard !issuers.isEmpty, issuers.allSatisfy({ $0.utf8.starts(with: "https://".utf8) }) else {
-            throw WrongValue("must be a list of https URLs with commas between them")
+            throw WrongValue("must be a list of https URLs, separated by commas")
         }
         return issuers
     }
     static let dialog = Variable.url(
         "facebook.dialog.url",
         standard: Default.dialogURL,
-        "where the login dialog is, which a browser opens"
+        "The base URL of the login dialog, which a browser opens."
     )
     static let limited = Variable.url(
         "facebook.limited.url",
         standard: Default.limitedURL,
-        "where a Limited Login is given up when its user is unlinked or erased"
+        "The base URL at which a Limited Login is revoked when its user is unlinked or erased."
     )
     static let connect = Variable.milliseconds(
         "graph.connect",
         standard: Default.connectMilliseconds,
-        "connecting to Graph: address, TCP and TLS"
+        "Timeout of a connection to Graph: address lookup, TCP and TLS."
     )
     static let call = Variable.milliseconds(
         "graph.call",
         standard: Default.callMilliseconds,
-        "one call of Graph, from the address to the last byte"
+        "Timeout of one request to Graph, from the address lookup to the last byte."
     )
 
     static let all: [any DeclaredVariable] = [graph, keys, issuers, dialog, limited, connect, call]
 }
 
 extension GraphConfiguration {
-    /// Reads the configuration from the environment; nil after noting what is wrong.
+    /// Reads the configuration from the environment.
+    ///
+    /// If a variable is wrong, notes the problem and returns nil.
     init?(_ settings: inout some UpstreamSettings) {
         do {
             try self.init(

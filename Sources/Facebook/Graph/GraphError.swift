@@ -2,7 +2,7 @@ import Encodings
 
 /// An error as Graph reports it (docs/protocols/facebook.md §3.1).
 struct GraphError {
-    /// The error code as Graph gave it.
+    /// The error code that Graph sent.
     let code: Int64?
     let subcode: Int64?
     let text: GraphText
@@ -11,21 +11,23 @@ struct GraphError {
     private let type: String?
     private let traceID: String?
 
-    /// Reads the error in a response, in today's format or in the ancient one; nil when there is none.
+    /// Reads the error in a response, in the present or in the oldest format; nil if the response has no error.
     init?(envelope reply: JSONObject) {
         if let error = reply.present("error") {
             self.init(error.object ?? JSONObject(), subcodeKey: "error_subcode")
         } else if reply.present("error_code") != nil || reply.present("error_msg") != nil {
             self.init(["code": reply["error_code"] ?? .null, "message": reply["error_msg"] ?? .null], subcodeKey: "")
         } else if let message = reply.present("error_message") {
-            // The `code` beside it is the HTTP status.
+            // In this format, `code` is the HTTP status.
             self.init(["message": message], subcodeKey: "")
         } else {
             return nil
         }
     }
 
-    /// Reads the error about the inspected token in a response of `debug_token`, whose subcode has another name.
+    /// Reads the error about the inspected token in a response of `debug_token`.
+    ///
+    /// There, the subcode has another name.
     init(ofInspection error: JSONObject) {
         self.init(error, subcodeKey: "subcode")
     }
@@ -39,10 +41,12 @@ struct GraphError {
         traceID = error["fbtrace_id"]?.string.flatMap(Self.plain)
     }
 
-    /// The effective code: the code that Graph gave, or else the code that usually comes with the text.
+    /// The code that decides: the code that Graph sent, or else the code that usually comes with the error's text.
     var meaning: Int64? { code ?? text.number ?? Self.codes.first { text.says($0.phrase) }?.code }
 
-    /// Phrases of error texts with their codes (docs/protocols/facebook.md §3.2, §3.4), the more specific ones first.
+    /// Phrases of error texts, with their codes (docs/protocols/facebook.md §3.2, §3.4).
+    ///
+    /// More specific phrases come first.
     private static let codes: [(phrase: String, code: Int64)] = [
         ("user request limit", 17), ("request limit reached", 4),
         ("App_id in the input_token did not match", 100), ("appsecret_proof", 100), ("incorrect signature", 100),
@@ -55,17 +59,17 @@ struct GraphError {
         ("temporarily unavailable", 2), ("retry your request", 2),
         ("validating application", 101), ("valid app id", 200), ("api access blocked", 200),
         ("cannot call api for app", 10),
-        // All other texts with these phrases concern the user's token, in one of many ways.
+        // All other texts with one of these phrases are about the user's token, in one of many ways.
         ("access token", 190), ("session", 190), ("has not authorized application", 190), ("bad signature", 190),
         ("log in to www.facebook.com", 190), ("not a confirmed user", 190), ("checkpoint", 190), ("permission", 200),
     ]
 
-    /// Whether `debug_token` says that the token was issued for another app than the requesting one.
+    /// Whether `debug_token` says that the token was issued for an app other than the requesting one.
     var saysOtherApp: Bool {
         meaning == 100 && text.says("App_id in the input_token did not match")
     }
 
-    /// Whether Facebook bars the app from its API, for all users.
+    /// Whether Facebook blocks the app from its API, for all users.
     var saysBlocked: Bool { text.says("api access blocked") || text.says("cannot call api for app") }
 
     /// Whether the error is about the `appsecret_proof`.
@@ -73,7 +77,7 @@ struct GraphError {
         text.says("appsecret_proof") || text.says("incorrect signature")
     }
 
-    /// The members of `errorData` for programs.
+    /// The members of `errorData`, which programs read.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("graphCode", .integer(code)) }
@@ -83,7 +87,9 @@ struct GraphError {
         return details
     }
 
-    /// Returns a code, which is a number; some mocks and the oldest responses write texts.
+    /// Returns a code as a number.
+    ///
+    /// Some mocks and the oldest responses write the number as a text.
     private static func integer(_ value: JSONValue) -> Int64? {
         if let text = value.string { return text.utf8.count <= 20 ? Int64(text) : nil }
         return value.integer

@@ -4,24 +4,25 @@ import Providers
 
 /// The mapping of Graph's errors to our reasons (docs/protocols/facebook.md §3.2–§3.4).
 ///
-/// The code decides, then the subcode, then the text: many real errors carry less than the documentation promises.
-/// Without a code, the text decides it (`GraphError.meaning`). The HTTP status decides only when the body says nothing.
+/// The code decides first, then the subcode, then the text, since many real errors have less than the documentation
+/// promises. If there is no code, the text determines it (`GraphError.meaning`). The HTTP status decides only if the
+/// body says nothing.
 struct GraphErrorTable {
-    /// The token that an error concerns.
+    /// The token that an error is about.
     enum Subject {
-        /// Our app token, sent with `debug_token`; the operator must repair the configuration.
+        /// Our app token, which authorizes `debug_token`. The operator must correct the configuration.
         case appToken
-        /// The user's token, sent with `/me` or inspected by `debug_token`.
+        /// The user's token, which authorizes `/me` or is inspected by `debug_token`.
         case userToken
     }
 
     let subject: Subject
-    /// Whether the user's token has the prefix of every token that Graph has issued for years.
+    /// Whether the user's token begins like every token that Graph has issued for years.
     let isGraphToken: Bool
-    /// Seconds to wait, as Graph asked.
+    /// The seconds until a retry, as Graph requests.
     let retryAfter: Int?
 
-    /// Returns the fault for an error in a response with an HTTP status.
+    /// Returns the fault that an error in a response means.
     func fault(_ error: GraphError, status: Int) -> ProviderFault {
         if let signal = limitSignal(error, status: status) {
             let failure = Failure.limited(
@@ -39,9 +40,9 @@ struct GraphErrorTable {
         return ProviderFault(.unavailable(.facebook, details: error.details, cause: cause(error, status)), .transient)
     }
 
-    /// Returns the health signal of a rate limit; nil when the error is no rate limit.
+    /// Returns the health signal if the error is a rate limit; nil for any other error.
     ///
-    /// Codes of docs/protocols/facebook.md §3.2; only 17 counts the requests of one user.
+    /// The codes are those of docs/protocols/facebook.md §3.2. Only code 17 is a limit on the requests of one user.
     private func limitSignal(_ error: GraphError, status: Int) -> HealthSignal? {
         switch error.meaning {
         case 17: .answered
@@ -50,7 +51,7 @@ struct GraphErrorTable {
         }
     }
 
-    /// Returns the failure for an error while Graph itself works; nil for an upstream error.
+    /// Returns the failure for an error that Graph reports while it works well; nil for an upstream error.
     private func answer(_ error: GraphError, status: Int) -> Failure? {
         if let permanent = permanentDespiteItsCode(error, status) { return permanent }
         if error.isTransient { return nil }
@@ -67,14 +68,16 @@ struct GraphErrorTable {
         }
     }
 
-    /// Returns the failure for texts that make code 1 permanent; code 1 usually means a passing error.
+    /// Returns the failure for code 1 if the text shows a permanent error.
+    ///
+    /// Usually, code 1 means a passing error.
     private func permanentDespiteItsCode(_ error: GraphError, _ status: Int) -> Failure? {
         guard error.meaning == 1 else { return nil }
         if error.text.says("desktop app") || error.text.says("client secret") { return misconfigured(error, status) }
         if error.text.says("reduce the amount of data") {
             return failure(
                 .mappingInvalid,
-                "The mapping asks Facebook for more than it gives at once. Map fewer fields.",
+                "The mapping requests more from Facebook than one request may have. Map fewer fields.",
                 error,
                 status
             )
@@ -94,7 +97,7 @@ struct GraphErrorTable {
         }
     }
 
-    /// Returns whether the app secret is wrong or the app id unknown.
+    /// Returns whether the error is about the app: the app secret is wrong, or the app id is unknown.
     private func speaksOfApp(_ error: GraphError) -> Bool {
         error.text.says("access token signature") || error.text.says("validating application")
             || error.text.says("client secret")
@@ -106,8 +109,8 @@ struct GraphErrorTable {
             return failure(
                 .credentialWrongKind,
                 """
-                Facebook does not take this for an access token; it says so of ID tokens (JWTs), which Limited Login gives. \
-                Send them as idToken.
+                Facebook refuses this access token. It may be an ID token (JWT) of Limited Login. Send an ID token as \
+                idToken.
                 """,
                 error,
                 status
@@ -116,7 +119,7 @@ struct GraphErrorTable {
         if text.says("debug only access token") {
             return failure(
                 .credentialWrongKind,
-                "This token is good for debugging only. Send the access token that the Facebook SDK gives after a login.",
+                "This token is only for debugging. Send the access token that the Facebook SDK returns after a login.",
                 error,
                 status
             )
@@ -136,7 +139,9 @@ struct GraphErrorTable {
         return invalid(error, status)
     }
 
-    /// Returns whether the text says that the token is no token: today's text or one of the three older ones.
+    /// Returns whether the text says that Graph cannot read the token.
+    ///
+    /// Graph has one present text for this and three older ones.
     private func isUnreadable(_ text: GraphText) -> Bool {
         text.says("cannot parse access token") || text.says("malformed access token")
             || text.says("invalid oauth access token data") || text.says("invalid oauth access token.")
@@ -144,8 +149,8 @@ struct GraphErrorTable {
 
     /// Returns the failure for a token that Graph cannot parse.
     ///
-    /// A token of the usual shape was damaged on its way; any other was never an access token. Usually it is the iOS
-    /// SDK's placeholder without tracking permission, and a new login would only bring another one.
+    /// A token with Graph's prefix was damaged on its way. A token without it was never an access token. Usually it is
+    /// the placeholder that the iOS SDK has if tracking is denied. A new login would only bring another placeholder.
     private func unreadable(_ error: GraphError, _ status: Int) -> Failure {
         guard !isGraphToken else { return invalid(error, status) }
         return failure(
@@ -168,8 +173,8 @@ struct GraphErrorTable {
         failure(
             .credentialRevoked,
             """
-            Facebook has withdrawn the access token, because the person removed the app, logged out or changed their password. \
-            Log in with Facebook again.
+            Facebook has revoked the access token, because the user removed the app, logged out or changed the \
+            password. Log in with Facebook again.
             """,
             error,
             status
@@ -180,8 +185,8 @@ struct GraphErrorTable {
         failure(
             .userActionRequired,
             """
-            Facebook wants the person to do something first: open www.facebook.com, log in there and follow the instructions, \
-            then log in here again.
+            Facebook requires an action of the user. Open www.facebook.com, log in there and follow the instructions. \
+            Then log in here again.
             """,
             error,
             status
@@ -204,7 +209,7 @@ struct GraphErrorTable {
 
     private func parameter(_ error: GraphError, _ status: Int) -> Failure {
         let text = error.text
-        // The token is not a user's: a page, for one, has other fields.
+        // The token does not belong to a user. For example, a page has other fields.
         if text.says(" on node type ("), !text.says(" on node type (user)") { return invalid(error, status) }
         for phrase in ["nonexisting field (", "unknown fields: ", "Syntax error \"Field "] {
             guard let field = text.name(after: phrase) else { continue }
@@ -218,26 +223,28 @@ struct GraphErrorTable {
         return invalid(error, status)
     }
 
-    /// Returns the failure for a field that this Graph version no longer has; other versions may still have it.
+    /// Returns the failure for a field that this Graph version no longer has.
+    ///
+    /// Another version may have it.
     private func removed(_ error: GraphError, _ status: Int) -> Failure {
         guard subject == .userToken else { return misconfigured(error, status) }
         let names = [" field is deprecated", " API is deprecated", " is deprecated"].lazy
         let field = names.compactMap { error.text.name(before: $0) }.first
-        return mapping(field, error, status, because: "which this version of Graph no longer has")
+        return mapping(field, error, status, because: "which this Graph version no longer has")
     }
 
     private func mapping(
         _ field: String?,
         _ error: GraphError,
         _ status: Int,
-        because problem: String = "which does not exist there or was asked for twice"
+        because problem: String = "which does not exist or was requested twice"
     ) -> Failure {
         var details = error.details
         if let field { details.append("field", .string(field)) }
         let subject = field.map { "the field \($0)" } ?? "one of the fields"
         return Failure(
             .mappingInvalid,
-            "The mapping asks Facebook for \(subject), \(problem). Correct the mapping.",
+            "The mapping requests \(subject) from Facebook, \(problem). Correct the mapping.",
             details: details,
             cause: cause(error, status)
         )
@@ -245,13 +252,14 @@ struct GraphErrorTable {
 
     /// Returns the failure for a refused proof.
     ///
-    /// On `/me` a token of another app has this error, too; `AccessTokenCheck` weighs it against `debug_token`.
+    /// On `/me`, a token of another app causes this error, too. `AccessTokenCheck` compares it with the outcome of
+    /// `debug_token`.
     private func proof(_ error: GraphError, _ status: Int) -> Failure {
         failure(
             .providerMisconfigured,
             """
-            Facebook refuses the proof that goes with the token (appsecret_proof). The operator has to check the app secret \
-            and the clock of the server: a timed proof is good for five minutes.
+            Facebook refuses the appsecret_proof of the request. The operator must check the app secret and the clock \
+            of the server: a timed proof is valid for five minutes.
             """,
             error,
             status,
@@ -263,8 +271,8 @@ struct GraphErrorTable {
         failure(
             .providerMisconfigured,
             """
-            Facebook does not accept the settings of the app. The operator has to check app id, app secret and Graph version, \
-            and that the app is not of the type "Native or desktop app".
+            Facebook refuses the settings of the app. The operator must check the app id, the app secret and the Graph \
+            version, and that the app is not of the type "Native or desktop app".
             """,
             error,
             status,
@@ -272,13 +280,16 @@ struct GraphErrorTable {
         )
     }
 
-    /// Returns the failure for an app that Facebook bars from its API; no permission of the user would help.
+    /// Returns the failure for an app that Facebook blocks from its API.
+    ///
+    /// No permission of the user would help.
     private func blocked(_ error: GraphError, _ status: Int) -> Failure {
         failure(
             .providerMisconfigured,
             """
-            Facebook does not let this app call its API for people. The operator has to look at developers.facebook.com what \
-            Facebook wants of the app: to be live, a review, a verification, or the end of a restriction.
+            Facebook does not allow this app to call its API for users. The operator must check at \
+            developers.facebook.com what Facebook requires: live mode, a review, a verification, or the end of a \
+            restriction.
             """,
             error,
             status,
@@ -297,15 +308,15 @@ struct GraphErrorTable {
         let permission = named.map { "the permission \($0)" } ?? "a permission"
         return Failure(
             .permissionMissing,
-            "Facebook wants \(permission) for what the mapping reads. Log in again and ask the person for it.",
+            "The mapping needs \(permission) at Facebook. Log in again and request it.",
             details: details,
             cause: cause(error, status)
         )
     }
 
-    /// The permissions that fields of a user can need (docs/protocols/facebook.md §2).
+    /// The permissions that fields of a user may need (docs/protocols/facebook.md §2).
     ///
-    /// A permission stands before shorter ones that are part of its name.
+    /// A longer name must precede a name that it contains.
     private static let permissions = [
         "public_profile", "user_age_range", "user_birthday", "user_friends", "user_gender", "user_hometown",
         "user_link",

@@ -3,20 +3,28 @@ import Domain
 import Encodings
 import Providers
 
-/// A request to Graph that is complete except for its timeout.
+/// A request to Graph.
+///
+/// Only its timeout is not set yet.
 struct GraphQuestion {
     let call: ProviderCall
     let url: HTTPURL
-    /// The token for the `Authorization` header, which proxies do not log, unlike a URL.
+    /// The token for the `Authorization` header.
     ///
-    /// Nil when the form authenticates the app.
+    /// Proxies log URLs but not this header.
+    ///
+    /// Nil if the form authenticates the app.
     let bearer: Secret?
     /// The requested Graph version.
     let version: String
-    /// The form to post; a request without a form is a `GET`.
+    /// The form to post.
+    ///
+    /// Without a form, the request is a `GET`.
     var form: Parameters?
 
-    /// Sends the request, within the timeout of a call and before the deadline, and records the response's headers.
+    /// Sends the request and records the headers of the response.
+    ///
+    /// The timeout of a call and the deadline apply.
     func ask(
         _ curl: CurlClient,
         _ configuration: GraphConfiguration,
@@ -24,7 +32,7 @@ struct GraphQuestion {
         of link: AppLink
     ) async throws(ProviderFault) -> GraphReply {
         let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= Repetition.leastTime else {
+        guard timeout >= RetryBackoff.leastTime else {
             throw ProviderFault(.timeout(.facebook, cause: "no time was left to ask Graph"), .untold)
         }
         let reply: GraphReply
@@ -52,7 +60,8 @@ struct GraphQuestion {
             timeout: timeout,
             connectTimeout: min(timeout, configuration.connectTimeout),
             maxReplyBytes: configuration.maxReplyBytes,
-            // The server may have acted on a form that was sent once, so a form is never sent again (decision D13).
+            // A form must never be sent twice, since the server may have acted on the first (decision D13). On a kept
+            // connection, libcurl might send it twice.
             reusesConnection: form == nil
         )
     }
@@ -74,16 +83,18 @@ struct GraphReply {
         self.header = header
     }
 
-    /// The usage of the app's rate limit, if Graph sent it; see `GraphUsage`.
+    /// The usage of the app's rate limit, if Graph sent it (`GraphUsage`).
     var usageHeader: String? { header("X-App-Usage") }
 
-    /// The usage of a business's rate limits; responses to logins do not have it as a rule.
+    /// The usage of a business's rate limits.
+    ///
+    /// Usually, responses to logins do not have it.
     var businessUsageHeader: String? { header("X-Business-Use-Case-Usage") }
 
-    /// The Graph version of the response as Graph wrote it; nil when it is absent.
+    /// The Graph version that responded, as Graph wrote it; nil if the header is absent.
     var versionHeader: String? { header("facebook-api-version") }
 
-    /// The Graph version of the response, if it has the form of a version.
+    /// The Graph version that responded, if the header has the form of a version.
     var version: String? { versionHeader.flatMap { GraphVersions.isVersion($0) ? $0 : nil } }
 
     /// The parsed content of a response.
@@ -94,10 +105,10 @@ struct GraphReply {
 
     /// Parses the body.
     ///
-    /// The content type is ignored, since Graph sometimes labels JSON as JavaScript. The body is read and an error in
-    /// it counts with any status, because Graph's errors are in the body.
+    /// The content type is ignored, since Graph sometimes labels JSON as JavaScript. An error in the body counts with
+    /// any HTTP status.
     ///
-    /// - Throws: `ProviderFault` for everything that is neither an object with status 200 nor an error of Graph.
+    /// - Throws: `ProviderFault` for a response that is neither an object with status 200 nor an error of Graph.
     func content() throws(ProviderFault) -> Content {
         let value: JSONValue
         do throws(JSONError) {
@@ -111,7 +122,7 @@ struct GraphReply {
         return .object(object)
     }
 
-    /// Returns the fault for an error in this response.
+    /// Returns the fault that an error in this response means.
     func fault(_ error: GraphError, of subject: GraphErrorTable.Subject, isGraphToken: Bool) -> ProviderFault {
         GraphErrorTable(subject: subject, isGraphToken: isGraphToken, retryAfter: retryAfter).fault(
             error,
@@ -137,7 +148,9 @@ struct GraphReply {
         }
     }
 
-    /// Seconds to wait, as Graph asks: from the standard header, or else from Graph's own, which counts minutes.
+    /// The seconds until a retry, as Graph requests.
+    ///
+    /// They come from the standard header, or else from Graph's own header, which has minutes.
     private var retryAfter: Int? {
         if let header = header("Retry-After") { return RateLimit.seconds(retryAfter: header) }
         return businessUsageHeader.flatMap(RateLimit.seconds(businessUsage:))
@@ -147,7 +160,7 @@ struct GraphReply {
 extension RateLimit {
     private static let headerLimits = JSONLimits(bytes: 16_384, depth: 8, members: 512, keyBytes: 128, asciiKeys: true)
 
-    /// Reads `{"<business>":[{"estimated_time_to_regain_access":minutes}]}`; returns the longest time in seconds.
+    /// Reads `{"<business>":[{"estimated_time_to_regain_access":minutes}]}` and returns the longest time in seconds.
     static func seconds(businessUsage header: String) -> Int? {
         guard let businesses = try? JSONParser.parse(header, limits: headerLimits).object else { return nil }
         let minutes = businesses.members

@@ -1,8 +1,10 @@
 import Encodings
 
-/// A text of Graph, to be compared with known phrases and never to be shown.
+/// A text of Graph.
 ///
-/// The text is truncated to a bound and compared as bytes, ignoring the case of ASCII letters.
+/// It is compared with known phrases and never shown.
+///
+/// The text is truncated. It is compared as bytes, and the case of ASCII letters is ignored.
 struct GraphText {
     private let bytes: [UInt8]
     private static let maxBytes = 1024
@@ -11,12 +13,12 @@ struct GraphText {
         bytes = Array(text.utf8.prefix(Self.maxBytes))
     }
 
-    /// Returns whether the phrase occurs.
+    /// Returns whether the text contains the phrase.
     func says(_ phrase: String) -> Bool {
         end(of: phrase) != nil
     }
 
-    /// Returns the name right behind a phrase, if it is plain ASCII of 1 to 64 bytes.
+    /// Returns the name directly after a phrase, if the name is plain ASCII of 1 to 64 bytes.
     func name(after phrase: String) -> String? {
         guard let start = end(of: phrase) else { return nil }
         let name = bytes[start...].prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
@@ -24,7 +26,7 @@ struct GraphText {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Returns the name right before a phrase, if it is plain ASCII of 1 to 64 bytes.
+    /// Returns the name directly before a phrase, if the name is plain ASCII of 1 to 64 bytes.
     func name(before phrase: String) -> String? {
         guard let end = end(of: phrase) else { return nil }
         let before = bytes[..<(end - phrase.utf8.count)]
@@ -33,7 +35,7 @@ struct GraphText {
         return String(decoding: name.reversed(), as: UTF8.self)
     }
 
-    /// The number with which many texts begin: the 12 of `(#12) bio field is deprecated`.
+    /// The number at the beginning of the text, such as 12 in `(#12) bio field is deprecated`.
     var number: Int64? {
         guard bytes.starts(with: "(#".utf8) else { return nil }
         let digits = bytes.dropFirst(2).prefix { $0.isASCIIDigit }

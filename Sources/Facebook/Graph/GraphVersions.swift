@@ -1,19 +1,21 @@
 package import Domain
 import Encodings
 
-/// The versions of the Graph API, with the day on which each ends.
+/// The versions of the Graph API and the day on which each version ends.
 ///
-/// See docs/protocols/facebook.md §6; for operators, docs/operations/upgrade.md.
+/// See docs/protocols/facebook.md §6. For operators, see docs/operations/upgrade.md.
 package enum GraphVersions {
-    /// The newest version known here.
+    /// The newest version that this program knows.
     package static let latest = "v26.0"
 
-    /// Days before the end of a version at which warnings begin.
+    /// The number of days before the end of a version at which warnings begin.
     static let notice = 90
 
-    /// The known versions, oldest first, with the first day on which Facebook answers as another version.
+    /// The known versions, from the oldest to the newest.
     ///
-    /// Facebook announces the end of a version once there are two newer ones.
+    /// The day is the first on which Facebook responds with another version instead.
+    ///
+    /// Facebook announces the end of a version when two newer versions exist.
     package static let calendar: [(version: String, end: CalendarDate?)] = [
         ("v19.0", CalendarDate(year: 2026, month: 5, day: 21)),
         ("v20.0", CalendarDate(year: 2026, month: 9, day: 24)),
@@ -25,26 +27,28 @@ package enum GraphVersions {
         (latest, nil),
     ]
 
-    /// Returns the first day on which Facebook answers as another version; nil when it is unknown.
+    /// Returns the first day on which Facebook responds with another version instead; nil if the day is unknown.
     package static func end(of version: String) -> CalendarDate? {
         guard let number = Number(version) else { return nil }
         return calendar.first { Number($0.version) == number }?.end
     }
 
-    /// Returns warnings about a requested version, each in whole sentences.
+    /// Returns warnings about the version in the settings.
+    ///
+    /// Each warning is one or more whole sentences.
     ///
     /// - Parameters:
     ///   - version: The version in the settings, such as `v25.0`.
-    ///   - answered: The version that responded last when this one was requested; nil when none has responded yet.
+    ///   - answered: The version that responded last to a request for `version`; nil if none has responded yet.
     ///   - today: The day in UTC.
-    /// - Returns: The warnings; empty when all is well.
+    /// - Returns: The warnings; empty if there is nothing to warn about.
     package static func warnings(for version: String, answered: String?, today: CalendarDate) -> [String] {
         var warnings = ending(of: version, today: today).map { [$0] } ?? []
         if let answered, Number(answered) != Number(version) {
             warnings.append(
                 """
-                Graph \(version) was asked for and \(answered) answered, which may name and shape fields differently. \
-                Choose the version that the mapping was made for.
+                Graph \(version) was requested and \(answered) responded, whose fields may differ. Choose the version \
+                that the mapping was made for.
                 """
             )
         }
@@ -59,8 +63,8 @@ package enum GraphVersions {
             return hasEnded
                 ? "Graph \(version) has ended. \(consequence) \(advice)"
                 : """
-                Graph \(version) is not among the versions that are known here, whose newest is \(latest): whether Facebook has it, \
-                and until when, is in its changelog. Facebook refuses a version that it does not have.
+                Graph \(version) is not a known version; the newest known one is \(latest). Check Facebook's \
+                changelog: Facebook refuses a version that it does not have.
                 """
         }
         guard let end = known.end else { return nil }
@@ -71,15 +75,17 @@ package enum GraphVersions {
         return "Graph \(version) ends on \(end), in \(time). After that: \(consequence) \(advice)"
     }
 
-    private static let consequence = "Facebook answers as the oldest version that it still has, without an error."
-    private static let advice = "Choose a newer one; \(latest) is the newest that is known here."
+    private static let consequence = "Facebook uses its oldest available version, without an error."
+    private static let advice = "Choose a newer version; the newest known one is \(latest)."
 
-    /// A version as numbers, so that v9.0 is older than v10.0.
+    /// A version as numbers.
+    ///
+    /// So v9.0 is older than v10.0.
     private struct Number: Comparable {
         let major: Int
         let minor: Int
 
-        /// Parses a version; nil unless the text looks like `v25.0`.
+        /// Parses a version; nil if the text does not have the form of `v25.0`.
         init?(_ version: String) {
             guard isVersion(version) else { return nil }
             let parts = version.utf8.dropFirst().split(separator: UInt8(ascii: "."))
@@ -93,9 +99,9 @@ package enum GraphVersions {
         static func < (left: Number, right: Number) -> Bool { (left.major, left.minor) < (right.major, right.minor) }
     }
 
-    /// Returns whether the text looks like `v25.0`; other texts of operators and of Graph are refused.
+    /// Returns whether the text has the form of `v25.0`.
     package static func isVersion(_ text: String) -> Bool {
-        // The longest are "v", three digits, a point and two digits.
+        // The longest texts are "v", three digits, a point and two digits.
         guard text.utf8.count <= 7, text.utf8.first == UInt8(ascii: "v") else { return false }
         let parts = text.utf8.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count == 2 && (1...3).contains(parts[0].count) && (1...2).contains(parts[1].count)

@@ -4,7 +4,9 @@ import Providers
 
 /// The call of `oauth/access_token` that exchanges a token for a long-lived one.
 enum LongLivedExchange {
-    /// Returns the request; a form keeps the token out of URLs.
+    /// Returns the request.
+    ///
+    /// Its body contains the token, so that no URL does.
     static func question(_ token: TokenText, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
         try caller.question(.tokenExchange, ofGrant: "fb_exchange_token") { $0.add("fb_exchange_token", token.text) }
     }

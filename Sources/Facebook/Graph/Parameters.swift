@@ -2,11 +2,13 @@ import Encodings
 
 /// The `name=value` pairs of a query or a form.
 ///
-/// They are written as bytes, so that nothing in a value can become part of the syntax.
+/// Values are percent-encoded byte by byte, so that no value can become part of the syntax.
 struct Parameters {
     private(set) var bytes: [UInt8] = []
 
-    /// Adds a parameter; its name is a constant, its value any text.
+    /// Adds a parameter.
+    ///
+    /// Its name is a constant, and its value may be any text.
     mutating func add(_ name: StaticString, _ value: String) {
         if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
         name.withUTF8Buffer { bytes.append(contentsOf: $0) }

@@ -4,7 +4,9 @@ package import Encodings
 import Providers
 
 extension GraphClient {
-    /// Fetches the key set of Facebook's ID tokens, without retries: the caller decides when to fetch again.
+    /// Fetches the key set for Facebook's ID tokens.
+    ///
+    /// The request is not retried: the caller decides when to fetch again.
     ///
     /// - Parameter deadline: The moment at which the fetch must be done.
     /// - Returns: The members of the JWK set, of any kind.
@@ -23,7 +25,7 @@ extension GraphClient {
 
     private func signingKeyReply(deadline: ContinuousClock.Instant) async throws(ProviderFault) -> GraphReply {
         let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= Repetition.leastTime else {
+        guard timeout >= RetryBackoff.leastTime else {
             throw ProviderFault(.timeout(.facebook, cause: "no time was left to fetch the keys of ID tokens"), .untold)
         }
         let running = ProviderCall.signingKeys.begin()
@@ -34,8 +36,8 @@ extension GraphClient {
                 timeout: timeout,
                 connectTimeout: min(timeout, configuration.connectTimeout),
                 maxReplyBytes: configuration.maxReplyBytes,
-                // Minutes lie between two fetches, and libcurl would send the request twice on a connection that died
-                // meanwhile.
+                // Minutes pass between two fetches, so a kept connection may be dead. On a dead connection, libcurl
+                // would send the request twice.
                 reusesConnection: false
             )
             let reply = GraphReply(try await curl.send(request))
@@ -47,14 +49,19 @@ extension GraphClient {
         }
     }
 
-    /// Returns the fault for a redirect, which is not followed: its target would decide which keys we trust.
+    /// Returns the fault for a redirect.
+    ///
+    /// The redirect is not followed, since its target would decide which keys the service trusts.
     ///
     /// See docs/protocols/facebook.md §4.1.
     private static func redirected(_ status: Int) -> ProviderFault {
         ProviderFault(
             Failure(
                 .providerMisconfigured,
-                "The address of Facebook's keys redirects elsewhere, which is not followed. The operator has to set the final one.",
+                """
+                The URL of Facebook's key set redirects, and redirects are not followed. The operator must set the \
+                final URL.
+                """,
                 retryAfter: 60,
                 cause: "FEDERATION_FACEBOOK_JWKS_URL answers with status \(status), a redirect"
             ),

@@ -1,11 +1,13 @@
 import Encodings
 
-/// The path and query of a request, written as bytes so that no value can become part of the syntax.
+/// The path and query of a request.
+///
+/// Values are percent-encoded byte by byte, so that no value can become part of the syntax.
 struct Target {
     private var path: [UInt8]
     private var query = Parameters()
 
-    /// Begins with a checked path, and adds percent-encoded segments.
+    /// Creates a target from a checked path and segments, which are percent-encoded.
     init(_ base: String, _ segments: [String]) {
         path = Array(base.utf8)
         for segment in segments where !segment.utf8.isEmpty {
@@ -14,7 +16,9 @@ struct Target {
         }
     }
 
-    /// Adds a parameter; its name is a constant, its value any text.
+    /// Adds a parameter.
+    ///
+    /// Its name is a constant, and its value may be any text.
     mutating func add(_ name: StaticString, _ value: String) {
         query.add(name, value)
     }

@@ -1,11 +1,13 @@
 import Domain
 import Encodings
 
-/// The text of a user's token, checked for sending.
+/// The text of a user's token.
+///
+/// It is checked, so that it can be sent.
 struct TokenText {
     let text: String
 
-    /// The largest size of a token in bytes.
+    /// The maximum size of a token in bytes.
     static let maxBytes = 8192
 
     /// Checks the form of a token.
@@ -17,9 +19,9 @@ struct TokenText {
         self.text = text
     }
 
-    /// Returns whether a token can be sent without changing the request that carries it (T-15).
+    /// Returns whether a request can contain the token without harm to the request's syntax (T-15).
     ///
-    /// It must have the characters of a bearer token (RFC 6750 §2.1), not be empty and not be too long.
+    /// The token must have only the characters of a bearer token (RFC 6750 §2.1). It must not be empty or too long.
     static func isToken(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-._~+/=") }
@@ -28,11 +30,11 @@ struct TokenText {
     static let noToken = Failure(
         .credentialInvalid,
         """
-        This cannot be an access token: it is too long or has characters that no token has. Send the token unchanged, as the \
-        Facebook SDK gives it.
+        This is not an access token: it is too long or has invalid characters. Send the token unchanged, as the \
+        Facebook SDK returns it.
         """
     )
 
-    /// Whether the token has the prefix of every token that Graph has issued for years.
+    /// Whether the token begins like every token that Graph has issued for years.
     var isGraphToken: Bool { text.utf8.starts(with: "EAA".utf8) }
 }

@@ -3,9 +3,11 @@ package import Encodings
 import Providers
 
 extension FacebookOptions {
-    /// Reads options; an absent option has its default.
+    /// Reads the options.
     ///
-    /// Secret options, and options that only a later version knows, are ignored.
+    /// An absent option has its default.
+    ///
+    /// Secret options are ignored. Options that only a later version knows are ignored, too.
     ///
     /// - Throws: `DocumentProblems` with every problem, by its place in the options.
     package init(_ document: JSONValue) throws(DocumentProblems) {
@@ -16,9 +18,10 @@ extension FacebookOptions {
         guard problems.isEmpty else { throw problems }
     }
 
-    /// The options of logins with Facebook, without the secret ones.
+    /// The options of logins with Facebook, except the secret ones.
     ///
-    /// They are the members of `providers.facebook` in an application document, and the stored form.
+    /// They are the members of `providers.facebook` in an application document. The database stores them in the same
+    /// form.
     package static let description = ObjectDescription(
         FacebookOptions(),
         unknown: "is not an option",
@@ -27,15 +30,15 @@ extension FacebookOptions {
                 "graphVersion",
                 \.graphVersion,
                 .text(version),
-                "Version of the Graph API",
-                "The version in front of every path of the Graph API."
+                "Graph API version",
+                "The Graph API version in every request."
             ),
             Field(
                 "proof",
                 \.proof,
                 .word,
                 "Form of appsecret_proof",
-                "The form of appsecret_proof: timed is valid for five minutes, classic as long as the token."
+                "The form of appsecret_proof. timed: valid for five minutes. classic: valid as long as the token."
             ),
             Field(
                 "pkce",
@@ -43,8 +46,8 @@ extension FacebookOptions {
                 .word,
                 "PKCE in the login dialog",
                 """
-                Whether our login dialog is opened with a challenge of PKCE. auto: with a challenge, and without one \
-                for an hour after Facebook has forgotten one. on: always. off: never.
+                Whether a login through the server opens the dialog with a PKCE challenge. auto: yes, except for an \
+                hour after Facebook has lost one. on: always. off: never.
                 """
             ),
             Field(
@@ -53,87 +56,86 @@ extension FacebookOptions {
                 .word,
                 "Nonce of an ID token",
                 """
-                What the nonce of an ID token must be. clientMade: the nonce that the client sends beside the token, \
-                as it is or as its SHA-256 in hex. serverIssued: a nonce that POST users/nonce gave out and nobody has \
-                used. off: any nonce, and only in tokens that iOS SDK 18.1 refreshes; other tokens are held to \
-                clientMade.
+                The nonce that an ID token must have. clientMade: the nonce that the client sends with the token, as \
+                it is or as its SHA-256 in hex. serverIssued: an unused nonce from POST users/nonce. off: any nonce, \
+                only in tokens that iOS SDK 18.1 refreshes; other tokens follow clientMade.
                 """
             ),
             Field(
                 "idTokenSeconds",
                 \.idTokenSeconds,
                 .seconds(60...3600),
-                "An ID token is accepted for",
-                "Seconds after its issue at which an ID token is no longer accepted."
+                "Maximum age of an ID token",
+                "How long after its issue an ID token is accepted."
             ),
             Field(
                 "redirectUris",
                 \.redirectURIs,
                 RedirectTarget.list,
                 "Redirect URIs of clients",
-                "The redirect URIs that a client's authorization code may come with, compared as bytes."
+                "Redirect URIs that are accepted with a client's authorization code. Compared byte for byte."
             ),
             Field(
                 "returnUrls",
                 \.returnURLs,
                 RedirectTarget.list,
-                "Return addresses",
+                "Return URLs",
                 """
-                Where a browser may be sent after a login through the server, compared as bytes. The first one counts \
-                where the client names none.
+                Where a browser may return after a login through the server. Compared byte for byte. The first one is \
+                the default.
                 """
             ),
             Field(
                 "permissions",
                 \.permissions,
-                .list(of: .text(permission), most: 50),
+                .list(of: .text(permission), max: 50),
                 "Permissions",
-                "What the login dialog asks for where the client names no permissions."
+                "Permissions that the login dialog asks for if the client names none."
             ),
             Field(
                 "keepTokens",
                 \.keepTokens,
                 .flag,
-                "Keep tokens of the provider",
-                "Whether the provider token of the last login is kept, encrypted, with the identity."
+                "Store provider tokens",
+                "Whether the provider token of the last login is stored, encrypted, with the identity."
             ),
             Field(
                 "longLivedTokens",
                 \.longLivedTokens,
                 .flag,
-                "Exchange them for long-lived ones",
-                "Whether a kept access token is exchanged for one that lives some 60 days. Needs keepTokens."
+                "Exchange for long-lived tokens",
+                "Whether a stored access token is exchanged for one that is valid for about 60 days. Needs keepTokens."
             ),
             Field(
                 "returnTokens",
                 \.returnTokens,
                 .flag,
-                "Give them back to clients",
-                "Whether a client may have the kept token of its own user back. Needs keepTokens."
+                "Return stored tokens to clients",
+                "Whether a client can get the stored token of its user. Needs keepTokens."
             ),
             Field(
                 "endSessionsWhenRevoked",
                 \.endSessionsWhenRevoked,
                 .flag,
-                "End sessions when an identity is revoked",
-                "Whether the sessions that rest on an identity end when Facebook says that the identity is revoked."
+                "Revoke sessions of a revoked identity",
+                "Whether the sessions of an identity are revoked when Facebook reports that the identity is revoked."
             ),
             Field(
                 "refreshHours",
                 \.refreshHours,
                 Codec.integer(1...8760, "hours").orNull,
-                "Read profiles again after, in hours",
+                "Hours between profile refreshes",
                 """
-                Hours after which the profile of a kept token is read again, by the same mapping; null for never. \
-                Needs keepTokens.
+                Hours after which a profile is read again with the stored token, and mapped again. null: never. Needs \
+                keepTokens.
                 """
             ),
             Field(
                 "eraseAfterDays",
                 \.eraseAfterDays,
                 .integer(0...30, "days"),
-                "Days before an erasure that was asked for",
-                "Days between a person's request for deletion and the erasure; 0 erases at once."
+                "Days before a requested erasure",
+                "Days between a user's deletion request at Facebook and the erasure. 0: at once."
             ),
         ],
         rules: [needsKeptTokens]

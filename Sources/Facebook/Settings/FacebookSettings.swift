@@ -5,7 +5,7 @@ package struct FacebookSettings: Sendable {
     package let enabled: Bool
     package let apps: [ProviderApp]
     package let options: FacebookOptions
-    /// The text that Facebook repeats when it sets up the webhook; nil when there is none.
+    /// The text that Facebook sends when the operator registers the webhook; nil if the operator set none.
     package let webhookVerifyToken: Secret?
 
     package init(

@@ -2,7 +2,7 @@ import Encodings
 
 /// The name of a permission at Facebook, such as `user_birthday`.
 package enum PermissionName {
-    /// The form of a name in words, for messages.
+    /// The form of a permission's name in words, for messages.
     package static let form = "1 to 64 characters a to z, 0 to 9 and _, like user_birthday"
 
     /// Returns whether a text is a valid name: 1 to 64 bytes of `a-z 0-9 _`.

@@ -43,7 +43,7 @@ struct OutgoingCall: Sendable {
         return try OutgoingCall(.POST, url, headers: headers, body: FormEncoding.encode([("signed_request", text)]))
     }
 
-    /// Makes a `POST` of an event.
+    /// Makes a `POST` with the event of a webhook.
     static func webhook(_ webhook: GraphSimulator.Webhook, to url: String) throws(DataError) -> OutgoingCall {
         let headers: [(String, String?)] = [
             ("Content-Type", "application/json"), ("X-Hub-Signature", webhook.legacySignature),
@@ -61,7 +61,7 @@ struct OutgoingCall: Sendable {
     }
 }
 
-/// Makes an ``OutgoingCall`` on a connection of its own and waits for the response.
+/// A handler that sends an ``OutgoingCall`` on a connection of its own and waits for the response.
 final class Caller: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPClientResponseFull
     typealias OutboundOut = HTTPClientRequestPart
@@ -119,7 +119,9 @@ final class Caller: ChannelInboundHandler {
         fail("\(call.address) closed without a reply", context)
     }
 
-    /// Reports a failure; the promise ignores all but the first result.
+    /// Reports a failure.
+    ///
+    /// If there is a result already, the promise ignores the failure.
     private func fail(_ reason: String, _ context: ChannelHandlerContext) {
         promise.fail(Failure(description: reason))
         context.close(promise: nil)

@@ -6,7 +6,9 @@ extension GraphSimulator {
     public enum CallSignature: Sendable, Equatable {
         /// The app's secret, as Facebook uses it.
         case appSecret
-        /// Another secret, as a forger would use.
+        /// Another secret.
+        ///
+        /// A forger would use one.
         case secret(String)
         /// No key: the signature is empty.
         case none
@@ -30,16 +32,20 @@ extension GraphSimulator {
         public var legacySignature: String?
     }
 
-    /// Signs any payload: `base64url(HMAC-SHA256)`, a dot, `base64url(payload)`.
+    /// Signs any payload.
+    ///
+    /// The result is `base64url(HMAC-SHA256)`, a dot, and `base64url(payload)`.
     public static func signedRequest(payload: String, secret: String) -> String {
         SignedCall.signedRequest(payload, key: SymmetricKey(data: Array(secret.utf8)))
     }
 
-    /// Makes the `signed_request` of a deauthorization or data-deletion callback; only the latter has an expiry.
+    /// Makes the `signed_request` of a deauthorization callback, or of a data-deletion callback, which also has an
+    /// expiry.
     ///
-    /// Defaults: the first user, the first app, and the current time. The payload names the algorithm; the signature
-    /// does not depend on it.
-    /// - Throws: ``DataError`` when the user or app does not exist.
+    /// The defaults are the first user, the first app, and the current time. The payload names an algorithm. The
+    /// signature does not depend on this name.
+    ///
+    /// - Throws: ``DataError`` if the user or the app does not exist.
     public func signedRequest(
         person: String? = nil,
         app: String? = nil,
@@ -56,9 +62,10 @@ extension GraphSimulator {
 
     /// Makes a webhook about a user's permissions.
     ///
-    /// The field `connected` stands for the app as a whole; the verb is `revoked` or `granted`. Defaults: the first
+    /// The field `connected` stands for the whole app. The verb is `revoked` or `granted`. The defaults are the first
     /// user, the first app, and the current time.
-    /// - Throws: ``DataError`` when the user or app does not exist.
+    ///
+    /// - Throws: ``DataError`` if the user or the app does not exist.
     public func webhook(
         person: String? = nil,
         app: String? = nil,
@@ -83,7 +90,9 @@ struct SignedCall {
     /// Unix seconds; the current time when `nil`.
     var time: Int?
     var signature = GraphSimulator.CallSignature.appSecret
-    /// The payload to sign in place of the one made from the other parameters.
+    /// The payload to sign.
+    ///
+    /// By default, the other parameters determine the payload.
     var payload: String?
 
     fileprivate static func signedRequest(_ payload: String, key: SymmetricKey?) -> String {
@@ -94,7 +103,7 @@ struct SignedCall {
 }
 
 extension World {
-    /// Makes the `signed_request` parameter of the deauthorize and data-deletion callbacks.
+    /// Makes the parameter `signed_request` of the deauthorization callback and of the data-deletion callback.
     func signedRequest(
         _ call: SignedCall,
         algorithm: String,
@@ -103,7 +112,7 @@ extension World {
     ) throws(DataError) -> String {
         let app = try requireApp(call.app)
         var payload: JSON = [
-            "user_id": .string(try requirePerson(call.person).id(for: app.id)), "algorithm": .string(algorithm),
+            "user_id": .string(try requireUser(call.person).id(for: app.id)), "algorithm": .string(algorithm),
             "issued_at": .integer(call.time ?? now),
         ]
         payload["expires"] = expiresAt.map { .integer($0) }
@@ -112,7 +121,7 @@ extension World {
 
     /// Makes an event of the object `permissions`.
     ///
-    /// The verb stands beside the field for the app as a whole, and inside `value` for a permission.
+    /// For the whole app, the verb is beside the field. For a single permission, it is inside `value`.
     func webhook(
         _ call: SignedCall,
         field: String,
@@ -120,7 +129,7 @@ extension World {
         now: Int
     ) throws(DataError) -> GraphSimulator.Webhook {
         let app = try requireApp(call.app)
-        let id = JSON.string(try requirePerson(call.person).id(for: app.id))
+        let id = JSON.string(try requireUser(call.person).id(for: app.id))
         let change: JSON =
             field == "connected"
             ? ["field": .string(field), "verb": .string(verb)]

@@ -40,7 +40,9 @@ final class ControlConnection: ChannelInboundHandler {
     }
 }
 
-/// The control port's requests and responses: everything that ``GraphSimulator`` can do, as JSON.
+/// The requests and responses of the control port.
+///
+/// They provide everything that ``GraphSimulator`` can do, as JSON.
 struct ControlAPI: Sendable {
     /// A response of the control port.
     struct Answer: Sendable {
@@ -50,7 +52,7 @@ struct ControlAPI: Sendable {
         static let done = Answer(json: ["ok": true])
     }
 
-    /// A request for an unknown address or for an unknown name.
+    /// An error: the address or the name in the request is unknown.
     private struct NotFound: Error {}
 
     /// A parsed request.
@@ -73,11 +75,12 @@ struct ControlAPI: Sendable {
     let simulation: Simulation
     let closeConnections: @Sendable () -> Void
 
-    /// Answers a request.
+    /// Handles a request.
+    ///
     /// - Parameters:
-    ///   - request: The request; its body is JSON or empty.
-    ///   - loop: The caller's event loop, which this method does not block.
-    /// - Returns: The response, or an error that says what is wrong with the request.
+    ///   - request: The request. Its body is JSON or empty.
+    ///   - loop: The caller's event loop. This method does not block it.
+    /// - Returns: The response, or an error about the request.
     func answer(_ request: NIOHTTPServerRequestFull, on loop: any EventLoop) -> EventLoopFuture<Answer> {
         let address = GraphRequest(head: request.head, body: nil)
         let call = Call(
@@ -144,7 +147,7 @@ struct ControlAPI: Sendable {
         Answer(json: simulation.update { state, _ in json(state) })
     }
 
-    /// Handles the resources that have a key: lists, shows, creates, replaces, changes and removes them.
+    /// Handles the resources that have keys: lists, shows, creates, replaces, changes and removes them.
     private func items<Item: Keyed>(
         _ items: WritableKeyPath<World, [Item]>,
         _ key: String?,
@@ -262,7 +265,9 @@ struct ControlAPI: Sendable {
         )
     }
 
-    /// Handles `POST /keys/rotate` on a thread pool, since the search for two large primes takes long.
+    /// Handles `POST /keys/rotate` on a thread pool.
+    ///
+    /// The search for two large primes takes long.
     private func rotateKeys(on loop: any EventLoop) -> EventLoopFuture<Answer> {
         NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [self] in
             _ = try simulation.rotateKeys()
@@ -328,7 +333,9 @@ struct ControlAPI: Sendable {
 }
 
 extension ClosedRange<Int> {
-    /// A century in seconds, both ways, so that no sum of times can overflow.
+    /// A century in seconds, before and after.
+    ///
+    /// Within it, no sum of times can overflow.
     static let century = -100 * 366 * 86400...100 * 366 * 86400
 }
 

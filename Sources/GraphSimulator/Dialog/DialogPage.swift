@@ -1,6 +1,10 @@
-/// The dialog's pages: plain HTML, without JavaScript, fit for screen readers.
+/// The dialog's pages.
+///
+/// They are plain HTML without JavaScript, and screen readers can read them.
 enum DialogPage {
-    /// Renders the choice of a user, the permissions, and two buttons.
+    /// Renders the page on which a user is chosen.
+    ///
+    /// It also has the permissions and two buttons.
     static func choice(_ asked: DialogRequest, people: [Person]) -> String {
         let carried = asked.parameters.map { parameter in
             #"<input type="hidden" name="\#(parameter.name)" value="\#(escaped(parameter.value))">"#
@@ -40,7 +44,9 @@ enum DialogPage {
         )
     }
 
-    /// Renders an error that the app caused; Facebook shows it to the user and reports it to nobody else.
+    /// Renders an error that the app caused.
+    ///
+    /// Facebook shows it only to the user.
     static func refusal(_ reason: String) -> String {
         page(title: "Sorry, something went wrong", body: #"<p role="alert">\#(escaped(reason))</p>"#)
     }

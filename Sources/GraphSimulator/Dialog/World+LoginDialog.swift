@@ -1,6 +1,8 @@
 import Encodings
 
-/// The login dialog, `/dialog/oauth`: asks for a user and permissions, then redirects to the app with the result.
+/// The login dialog, `/dialog/oauth`.
+///
+/// It asks for a user and permissions, and then redirects to the app with the result.
 extension World {
     mutating func loginDialog(_ request: GraphRequest, now: Int) -> GraphReply {
         do throws(DialogRequest.Refusal) {
@@ -42,7 +44,7 @@ extension World {
         }
         let ticked = request.parameters.filter { $0.name == "granted" }.map(\.value)
         for scope in asked.scopes {
-            // A declined permission is not asked for again unless the app requests that.
+            // The dialog asks for a declined permission only if the app requests this.
             if person.status(of: scope) == .declined, !asked.asksAgain { continue }
             person.set(scope, !DialogRequest.isOptional(scope) || ticked.contains(scope) ? .granted : .declined)
         }
@@ -96,12 +98,14 @@ extension GraphReply {
 
 /// An app's validated request for the login dialog.
 struct DialogRequest: Sendable {
-    /// The reason why no dialog is shown; only the user sees it, not the app.
+    /// The reason why no dialog is shown.
+    ///
+    /// Only the user sees it; the app gets no response.
     struct Refusal: Error {
         let reason: String
     }
 
-    /// The parameters that the page's form carries from the first request to the second.
+    /// The parameters that the page's form repeats in the second request.
     private static let names = [
         "client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "return_scopes", "auth_type",
         "auth_nonce", "code_challenge", "code_challenge_method",
@@ -109,7 +113,9 @@ struct DialogRequest: Sendable {
 
     let app: App
     let redirectURI: String
-    /// The requested permissions, without duplicates; always with `public_profile`.
+    /// The requested permissions, without duplicates.
+    ///
+    /// `public_profile` is always included.
     let scopes: [String]
     let state: String?
     let nonce: String?
@@ -144,7 +150,7 @@ struct DialogRequest: Sendable {
         parameters = Self.names.compactMap { name in request.parameter(name).map { (name, $0) } }
     }
 
-    /// Whether the dialog asks again for permissions that the user declined before.
+    /// Whether the dialog asks again for permissions that the user has declined.
     var asksAgain: Bool { authType == "rerequest" }
 
     /// The `metadata` of the token to be issued, as `debug_token` shows it.

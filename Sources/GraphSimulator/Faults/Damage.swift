@@ -23,7 +23,9 @@ extension Fault.Damage {
         }
     }
 
-    /// Writes the nested value as text: walking a ``JSON`` of that depth would overflow the stack, ours included.
+    /// Writes the nested value as text.
+    ///
+    /// A ``JSON`` of that depth would overflow the stack, also that of the simulator.
     private static func deepText(_ depth: Int, before json: JSON) -> [UInt8] {
         var text = Array(#"{"deep":"#.utf8)
         text.append(contentsOf: repeatElement(UInt8(ascii: "["), count: depth))
@@ -35,7 +37,7 @@ extension Fault.Damage {
 }
 
 extension JSON {
-    /// Inserts members in front of those of `data` if that is an object, else in front of the response's own.
+    /// Inserts members before those of `data` if that is an object; otherwise before the response's own members.
     fileprivate func withFirstMembers(_ extra: [Member]) -> JSON {
         guard let data = self["data"]?.members else { return .object(extra + (members ?? [])) }
         var json = self

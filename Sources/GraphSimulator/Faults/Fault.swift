@@ -1,22 +1,22 @@
 extension GraphSimulator {
-    /// A failure to simulate, with the conditions under which it strikes.
+    /// A failure to simulate, with the conditions under which it happens.
     ///
-    /// Faults are examined in the order in which they were added. The delays of all that apply add up. Of other effects
-    /// the first that applies decides.
+    /// Faults are examined in the order in which they were added. The delays of all faults that apply are added up. Of
+    /// the other effects, only the first that applies has an effect.
     public struct Fault: Sendable {
         /// The effect of the fault.
         public var effect: Effect
-        /// Limits the fault to this path, written without version: `debug_token`, `me`.
+        /// Limits the fault to this path and the paths below it.
         ///
-        /// The paths below are included.
+        /// The path is written without version: `debug_token`, `me`.
         public var path: String?
         /// Limits the fault to requests with a token of this app.
         public var app: String?
         /// Limits the fault to requests with this token, and to `debug_token` requests about this token.
         public var token: String?
-        /// The number of matching requests that pass before the first strike.
+        /// The number of matching requests before the first one that is struck.
         public var after: Int
-        /// The interval of strikes: every n-th matching request is struck.
+        /// The interval of the struck requests: every n-th matching request is struck.
         public var every: Int
         /// The chance in percent that a matching request is struck, from 0 to 100.
         public var percent: Double?
@@ -25,7 +25,9 @@ extension GraphSimulator {
         /// The number of strikes after which the fault ends.
         public var count: Int?
 
-        /// Makes a fault that strikes every request unless limited.
+        /// Makes a fault.
+        ///
+        /// Without limits, it strikes every request.
         public init(
             _ effect: Effect,
             path: String? = nil,
@@ -53,19 +55,19 @@ extension GraphSimulator {
 extension GraphSimulator.Fault {
     /// The effect of a fault.
     public enum Effect: Sendable {
-        /// The response comes this much later.
+        /// The response comes later by this time.
         case delay(milliseconds: Int)
-        /// The exchange stops at that moment, in that manner.
+        /// The exchange stops at this moment and in this manner.
         case interrupt(Moment, Manner)
         /// An error in Graph's error envelope.
         case error(GraphSimulator.GraphError)
-        /// The error of an exhausted rate limit with its headers, in Graph's own form or with status 429.
+        /// The error for an exhausted rate limit, with its headers.
         ///
-        /// The code is 4, 17, 32, 613, or 80000 to 80014.
+        /// It has Graph's own form, or status 429. The code is 4, 17, 32, 613, or one from 80000 to 80014.
         case rateLimit(code: Int, usage: GraphSimulator.AppUsage, status: Int?, retryAfter: Int?)
-        /// A complete response in place of Graph's.
+        /// A complete response that replaces Graph's.
         case reply(status: Int, headers: [(name: String, value: String)], body: [UInt8])
-        /// Arbitrary bytes on the wire, and then the end of the connection.
+        /// Arbitrary bytes on the wire, followed by the end of the connection.
         case raw([UInt8])
         /// Graph's own response, damaged.
         case damage(Damage)
@@ -81,15 +83,17 @@ extension GraphSimulator.Fault {
 
     /// A point in the exchange.
     public enum Moment: String, Sendable, CaseIterable {
-        /// The connection is accepted; nothing is read.
+        /// The connection is accepted, and nothing is read.
         ///
-        /// Applies to new connections only, and cannot be limited to a path, app or token.
+        /// This applies only to new connections. It cannot be limited to a path, an app or a token.
         case accept
-        /// The first bytes arrive and stay unread; applies to new connections only, like ``accept``.
+        /// The first bytes arrive, and nothing is read.
+        ///
+        /// Like ``accept``, this applies only to new connections.
         case firstBytes
-        /// The request is read completely; nothing is sent.
+        /// The request is read completely, and nothing is sent.
         case request
-        /// The response's headers are sent, nothing of the body.
+        /// The headers of the response are sent, and nothing of the body.
         case headers
         /// Half of the body is sent.
         case body
@@ -97,7 +101,9 @@ extension GraphSimulator.Fault {
 
     /// How an exchange stops.
     public enum Manner: String, Sendable, CaseIterable {
-        /// Nothing more is sent; the connection stays open until the client closes it.
+        /// Nothing more is sent.
+        ///
+        /// The connection stays open until the client closes it.
         case hang
         /// The connection ends with RST.
         case reset
@@ -107,9 +113,11 @@ extension GraphSimulator.Fault {
 
     /// A damage to the text of a response that is otherwise Graph's own.
     public enum Damage: Sendable {
-        /// The second half of the text is missing; the length header matches the rest.
+        /// The second half of the text is missing.
+        ///
+        /// `Content-Length` is that of the first half.
         case truncated
-        /// Strings become numbers, numbers strings, booleans numbers, arrays objects.
+        /// Strings become numbers, numbers become strings, booleans become numbers, and arrays become objects.
         case wrongTypes
         /// `{"data":null}`
         case dataNull
@@ -117,17 +125,19 @@ extension GraphSimulator.Fault {
         case duplicateKeys
         /// `id` and `data.user_id` are missing.
         case idMissing
-        /// This many unexpected members come first.
+        /// This many unexpected members precede the others.
         case extraKeys(Int)
-        /// A member nested this deep comes first.
+        /// A member with this depth of nesting precedes the others.
         case deep(Int)
-        /// The response is merged with this value as RFC 7396 says: `{"data":{"app_id":"1"}}`.
+        /// This value is merged into the response as in RFC 7396, such as `{"data":{"app_id":"1"}}`.
         case merged(GraphSimulator.JSON)
     }
 }
 
 extension GraphSimulator.Fault.Effect {
-    /// An HTML page with status 502, as load balancers send.
+    /// An HTML page with status 502.
+    ///
+    /// Load balancers send such pages.
     public static let html502: Self = .reply(
         status: 502,
         headers: [("Content-Type", "text/html; charset=utf-8")],
@@ -141,7 +151,9 @@ extension GraphSimulator.Fault.Effect {
         body: []
     )
 
-    /// The whole response is `false`, as `/me` has been seen to answer.
+    /// The whole response is `false`.
+    ///
+    /// Facebook's `/me` has been seen to return this.
     public static let bareFalse: Self = .json(false)
 
     /// Returns a redirect to another address, with status 302 unless given.
@@ -158,7 +170,7 @@ extension GraphSimulator.Fault.Effect {
         )
     }
 
-    /// Makes `/me` answer with another user's id.
+    /// Makes `/me` return another user's id.
     public static func meAnswers(userID: String) -> Self {
         .damage(.merged(["id": .string(userID)]))
     }
@@ -172,9 +184,10 @@ extension GraphSimulator.Fault.Effect {
 typealias Fault = GraphSimulator.Fault
 
 extension Fault.Effect {
-    /// Whether the fault strikes before Graph acts on the request: no code is used up, no permission removed.
+    /// Whether the fault strikes before Graph handles the request.
     ///
-    /// All other faults damage the response to a request that has taken effect.
+    /// Then no code is used up and no permission is removed. All other faults damage the response to a request that has
+    /// taken effect.
     var comesFirst: Bool {
         switch self {
         case .error, .rateLimit, .reply, .interrupt(.request, _): true

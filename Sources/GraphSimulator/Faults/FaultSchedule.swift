@@ -1,6 +1,8 @@
 import Encodings
 
-/// Decides which fault strikes which request, without a clock and without input or output.
+/// Decides which faults strike which request.
+///
+/// It has no clock, no input and no output.
 struct FaultSchedule: Sendable {
     /// A fault with its counters.
     struct Entry: Sendable {
@@ -45,7 +47,7 @@ struct FaultSchedule: Sendable {
         entries = []
     }
 
-    /// Returns the interruption of a new connection, if a fault strikes.
+    /// Returns the moment and the manner in which a new connection is interrupted; `nil` if no fault strikes it.
     mutating func verdictOnConnection() -> (moment: Fault.Moment, manner: Fault.Manner)? {
         for index in entries.indices {
             guard case .interrupt(let moment, let manner) = entries[index].fault.effect, moment.isBeforeRequest else {
@@ -57,11 +59,12 @@ struct FaultSchedule: Sendable {
     }
 
     /// Returns the faults that strike a request.
+    ///
     /// - Parameters:
     ///   - path: The path without version.
-    ///   - app: The id of the app that the request counts for.
+    ///   - app: The id of the app for which the request counts.
     ///   - tokens: The texts of the tokens in the request.
-    /// - Returns: The sum of the delays that strike, and the first effect that is no delay.
+    /// - Returns: The sum of the delays, and the first effect that is not a delay.
     mutating func verdict(path: String, app: String?, tokens: [String]) -> Verdict {
         var verdict = Verdict()
         for index in entries.indices {
@@ -80,7 +83,9 @@ struct FaultSchedule: Sendable {
 }
 
 extension FaultSchedule.Entry {
-    /// Counts a match and decides by `after`, `every`, `percent` and `count`.
+    /// Counts a match.
+    ///
+    /// Returns whether the fault strikes, by `after`, `every`, `percent` and `count`.
     fileprivate mutating func strikes() -> Bool {
         if let count = fault.count, hits >= count { return false }
         matches += 1
@@ -106,7 +111,7 @@ extension Fault {
 }
 
 extension Fault.Moment {
-    /// Whether the moment comes before there is a request to match.
+    /// Whether there is no request yet at this moment that could match.
     fileprivate var isBeforeRequest: Bool {
         self == .accept || self == .firstBytes
     }

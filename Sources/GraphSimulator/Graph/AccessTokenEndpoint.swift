@@ -1,6 +1,8 @@
 import Encodings
 
-/// The endpoints `/oauth/access_token` and `/oauth/client_code`, with the authentication of the app.
+/// The endpoints `/oauth/access_token` and `/oauth/client_code`.
+///
+/// Both authenticate the app.
 extension World {
     /// Returns the app that the request's `client_id` names.
     private func requestingApp(_ request: GraphRequest) throws(GraphError) -> App {
@@ -18,7 +20,8 @@ extension World {
     mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         let code = request.parameter("code")
-        // Public clients need no secret: Facebook's own SDKs have the verifier, and some codes are made for a client.
+        // Public clients need no secret. Facebook's own SDKs have the code verifier, and some codes are made for
+        // clients.
         let isForClient = code.flatMap { self.code($0) }?.request.isForClient ?? false
         let isPublicClient = code != nil && (isForClient || request.parameter("code_verifier") != nil)
         if request.client.secret != nil || !isPublicClient { try Self.authenticate(app, request) }
@@ -36,7 +39,9 @@ extension World {
         )
     }
 
-    /// Handles `/oauth/client_code`: a server gets, for a user's token, a code that a client exchanges without secret.
+    /// Handles `/oauth/client_code`.
+    ///
+    /// A server sends a user's token and gets a code, which a client exchanges without a secret.
     mutating func clientCode(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         try Self.authenticate(app, request)
@@ -70,7 +75,7 @@ extension World {
     }
 }
 
-/// `grant_type=fb_exchange_token`: exchanges an unexpired user token for one of 60 days.
+/// `grant_type=fb_exchange_token`: exchanges a user token that has not expired for one with 60 days.
 extension World {
     private mutating func exchangeToken(_ request: GraphRequest, app: App, now: Int) throws(GraphError) -> JSON {
         guard let text = request.parameter("fb_exchange_token"), !text.isEmpty else {
@@ -95,7 +100,7 @@ extension World {
     }
 }
 
-/// `GET /oauth/access_token_info`: tells an app about its own token, with the nonce of a re-authentication.
+/// `GET /oauth/access_token_info`: returns facts about a token to its own app, with the nonce of a reauthentication.
 extension World {
     func accessTokenInfo(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
@@ -135,7 +140,7 @@ extension World {
                     + "one you used in the OAuth dialog request"
             )
         }
-        // Without a secret, only the verifier authenticates the client.
+        // Without a secret, only the code verifier authenticates the client.
         let isBound = code.request.challenge != nil
         guard isBound || code.request.isForClient || request.client.secret != nil else { throw .badClientSecret }
         guard isBound || request.parameter("code_verifier") == nil else {
@@ -165,14 +170,16 @@ extension World {
             }
             return reply
         } catch {
-            // The user or the app was removed after the dialog.
+            // The user or the app was removed between the dialog and the exchange.
             throw GraphError(code: 190, message: "Error validating access token: \(error)")
         }
     }
 }
 
 extension Token {
-    /// Returns the token's response of `/oauth/access_token`; a token without an expiry has no `expires_in`.
+    /// Returns the response of `/oauth/access_token` with this token.
+    ///
+    /// A token without expiry has no `expires_in`.
     fileprivate func grant(now: Int) -> JSON {
         var grant: JSON = ["access_token": .string(text), "token_type": "bearer"]
         if expiresAt != 0 { grant["expires_in"] = .integer(expiresAt - now) }

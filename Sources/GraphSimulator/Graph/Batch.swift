@@ -1,7 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `POST /` with `batch`: several requests in one, answered separately and in order.
+/// `POST /` with `batch`: several requests in one.
+///
+/// Each gets its own response, in the same order.
 extension World {
     private static let maximumBatch = 50
 
@@ -54,13 +56,14 @@ private struct BatchOperation {
     /// Whether the operation has `omit_response_on_success`.
     let omitsSuccess: Bool
 
-    /// - Throws: ``DataError`` for a missing or wrong member, or a feature of Graph's batches that is not simulated.
+    /// - Throws: ``DataError`` for a missing or wrong member, and for a feature of Graph's batches that is not
+    ///   simulated.
     init(json: JSON, path: String) throws(DataError) {
         var reader = try JSONReader(json, path: path)
         let method = try reader.requiredString("method").uppercased()
         guard let url = try reader.string("relative_url") else { throw reader.failure("relative_url", "is missing") }
         let body = try reader.string("body")
-        // SDKs number the operations of a list.
+        // SDKs put a number into `name` for each operation of a list.
         _ = try reader.read("name", "a string or a number") { $0.string ?? $0.integer.map(String.init) }
         omitsSuccess = try reader.bool("omit_response_on_success") ?? false
         var headers = HTTPHeaders()
@@ -93,7 +96,9 @@ private struct BatchOperation {
 }
 
 extension GraphReply {
-    /// The headers of the captured responses, where the content type differs from that on the wire.
+    /// The headers as in captured responses.
+    ///
+    /// The content type in a batch differs from that on the wire.
     fileprivate var headersInBatch: [(name: String, value: String)] {
         var all = headers
         all.append(("Access-Control-Allow-Origin", "*"))
@@ -109,7 +114,9 @@ extension GraphReply {
 }
 
 extension GraphError {
-    /// An error about the batch as a whole; those have no code.
+    /// An error about the whole batch.
+    ///
+    /// Such errors have no code.
     fileprivate static func batchTooLarge(maximum: Int) -> GraphError {
         GraphError(
             code: 0,

@@ -1,6 +1,6 @@
 import Domain
 
-/// Dates as text: in Californian time for Facebook's messages about expired sessions, in GMT for HTTP.
+/// Dates as text: in Californian time for Facebook's messages about expired sessions, and in GMT for HTTP.
 enum CalendarText {
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -23,8 +23,8 @@ enum CalendarText {
 
     /// Returns whether daylight time applies, by the rule of the United States since 2007.
     ///
-    /// It applies from 02:00 standard time on the second Sunday of March to 02:00 daylight time on the first Sunday of
-    /// November.
+    /// Daylight time begins on the second Sunday of March at 02:00 standard time. It ends on the first Sunday of
+    /// November at 02:00 daylight time.
     private static func isPacificSummer(_ time: Int) -> Bool {
         let year = parts(time - 8 * 3600).date.year
         func sunday(onOrAfter day: Int, month: Int) -> Int {
@@ -36,7 +36,7 @@ enum CalendarText {
         return (begin..<end).contains(time)
     }
 
-    /// Limits a time to the years 1970 to 9999, so that no arithmetic below can overflow.
+    /// Limits a time to the years 1970 to 9999, so that the arithmetic cannot overflow.
     private static func clamped(_ time: Int) -> Int {
         min(max(time, day), 253_370_764_800)
     }

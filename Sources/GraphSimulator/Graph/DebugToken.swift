@@ -1,4 +1,4 @@
-/// `GET /debug_token`: tells an app whether its token is valid, and what the token allows.
+/// `GET /debug_token`: says whether a token is valid, and what it allows.
 extension World {
     func debugToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let viewer: App
@@ -34,7 +34,7 @@ extension World {
         }
     }
 
-    /// Returns the members in the order of the captured responses.
+    /// Returns the members of `data`, in the order of captured responses.
     private func report(on token: Token, of app: App, now: Int) -> JSON {
         let end = end(of: token, now: now)
         let user = token.person.flatMap { people[$0] }.map { UserNode(world: self, person: $0, token: token, now: now) }
@@ -43,7 +43,8 @@ extension World {
         ]
         report["data_access_expires_at"] = .integer(token.dataAccessExpiresAt)
         report["error"] = end.map(Self.debugError)
-        // After a change of the password Facebook no longer reports when the session expires and when it was issued.
+        // After a change of the password, Facebook no longer says when the session expires and when the token was
+        // issued.
         let isForgotten = token.kind == .passwordChanged
         report["expires_at"] = .integer(isForgotten ? 0 : token.expiresAt)
         report["is_valid"] = .bool(end == nil)
@@ -57,7 +58,9 @@ extension World {
         return report
     }
 
-    /// Returns an error in the form of `data`: the subcode is called `subcode`, and the code comes first.
+    /// Returns an error as a member of `data`.
+    ///
+    /// There the subcode is called `subcode`, and the code is the first member.
     private static func debugError(_ error: GraphError) -> JSON {
         var json: JSON = ["code": .integer(error.code), "message": .string(error.message)]
         json["subcode"] = error.subcode.map { .integer($0) }
@@ -76,14 +79,16 @@ extension TokenKind {
         }
     }
 
-    /// Whether no permission is left: the app was removed, or a call invalidated the session.
+    /// Whether the token has no permission left, since the app was removed or a call has invalidated the session.
     fileprivate var losesScopes: Bool {
         self == .appRemoved || self == .invalidated
     }
 }
 
 extension Token {
-    /// Whether the token is long-lived; only such tokens report when they were issued.
+    /// Whether the token is long-lived.
+    ///
+    /// Only for such tokens does `debug_token` say when they were issued.
     fileprivate var isLongLived: Bool {
         kind != .short && kind != .page
     }

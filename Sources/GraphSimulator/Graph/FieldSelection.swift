@@ -4,7 +4,7 @@ import Encodings
 struct FieldSelection: Sendable, Equatable {
     var name: String
     var alias: String?
-    /// The modifiers `width`, `height`, `type`, `limit`, … with the text between their parentheses.
+    /// The modifiers, such as `width`, `height`, `type` and `limit`, with the text between their parentheses.
     var modifiers: [String: String] = [:]
     var fields: [FieldSelection]?
 
@@ -17,8 +17,9 @@ struct FieldSelection: Sendable, Equatable {
 
     /// Parses the whole parameter.
     ///
-    /// An empty text selects nothing, like an absent parameter.
-    /// - Throws: Graph's syntax error with the offset in the text without its spaces.
+    /// An empty text selects nothing, and so does an absent parameter.
+    ///
+    /// - Throws: Graph's syntax error. Its offset is in the text without spaces.
     static func parse(_ text: String) throws(GraphError) -> [FieldSelection] {
         var parser = FieldParser(text)
         return try parser.parse()

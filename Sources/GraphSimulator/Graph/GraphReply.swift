@@ -5,18 +5,26 @@ import NIOHTTP1
 /// A response of Graph before it is written as HTTP.
 struct GraphReply: Sendable {
     enum Body: Sendable {
-        /// Graph's own: has Graph's content type and an `ETag`, and is compressed on request.
+        /// A body from Graph, with Graph's content type and an `ETag`.
+        ///
+        /// It is compressed if the client accepts this.
         case json(JSON)
-        /// Sent unchanged; the only content headers are the given ones.
+        /// A body that is sent unchanged.
+        ///
+        /// Its only content headers are the given ones.
         case bytes([UInt8])
     }
 
-    /// The server that a response comes from; only Graph's responses have Graph's headers.
+    /// The server from which a response comes.
+    ///
+    /// Only responses from Graph have Graph's headers.
     enum Origin: Sendable {
         case graph
         /// The website www.facebook.com, or the SMS gateway.
         case website
-        /// The API api.twitter.com, where a fault's error has Twitter's form.
+        /// The API at api.twitter.com.
+        ///
+        /// Here the error of a fault has Twitter's form.
         case twitter
     }
 
@@ -29,7 +37,9 @@ struct GraphReply: Sendable {
     /// The value of `x-app-usage`.
     var usage: AppUsage?
     var origin = Origin.graph
-    /// Whether the response is an error: those may not be stored and have no `ETag`.
+    /// Whether the response is an error.
+    ///
+    /// Clients may not store errors, and errors have no `ETag`.
     var isError = false
 
     init(_ json: JSON, origin: Origin = .graph) {
@@ -57,9 +67,10 @@ struct GraphReply: Sendable {
 
     /// Returns the bytes of the body, and sets the `ETag` of a JSON body.
     ///
-    /// The response becomes a 304 without a body if the client has the current `ETag`.
+    /// If the client has the current `ETag`, the response becomes a 304 without a body.
+    ///
     /// - Parameters:
-    ///   - text: The text to send in place of a JSON body.
+    ///   - text: The text that replaces a JSON body.
     ///   - headers: The headers of the request.
     /// - Returns: The body, not compressed.
     mutating func render(text: [UInt8]? = nil, for headers: HTTPHeaders) -> [UInt8] {

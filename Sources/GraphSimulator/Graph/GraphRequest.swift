@@ -3,20 +3,26 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// A request on the public port, parsed as Graph does: version, path, and parameters of query and body.
+/// A request on the public port, parsed as Graph does.
+///
+/// It has a version, a path, and the parameters of query and body.
 struct GraphRequest: Sendable {
     let head: HTTPRequestHead
     let body: ByteBufferView?
-    /// The effective method: a `method` parameter overrides POST.
+    /// The effective method.
+    ///
+    /// A parameter `method` replaces POST.
     let method: String
     private(set) var version: GraphVersion?
-    /// The path's components without the version.
+    /// The segments of the path, without the version.
     let components: [String]
-    /// The path in faults and the log: `me/permissions`, without version.
+    /// The path without version, such as `me/permissions`, for faults and the log.
     let path: String
-    /// The path as written, which OAuth 1.0a signs.
+    /// The path as the client sent it.
+    ///
+    /// OAuth 1.0a signs this path.
     let writtenPath: String
-    /// The parameters in order: those of the query, then those of the form body.
+    /// The parameters in their order: first those of the query, then those of the form body.
     private(set) var parameters: [(name: String, value: String)]
     private(set) var accessToken: String?
     /// Whether the body has a content type that the simulator does not read.
@@ -60,7 +66,9 @@ struct GraphRequest: Sendable {
         self.method = method
     }
 
-    /// Returns the parameter's value; the last one of duplicates, as PHP does.
+    /// Returns a parameter's value.
+    ///
+    /// Of several values, the last one counts, as in PHP.
     func parameter(_ name: String) -> String? {
         Self.last(name, of: parameters)
     }
@@ -74,7 +82,7 @@ struct GraphRequest: Sendable {
         parameters.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Inherits from the batch what the operation lacks: the version, and the access token with its proof.
+    /// Takes from the batch what the operation lacks: the version, and the access token with its proof.
     mutating func become(operationOf batch: GraphRequest) {
         isPartOfBatch = true
         version = version ?? batch.version
@@ -85,7 +93,9 @@ struct GraphRequest: Sendable {
         }
     }
 
-    /// The app's id and secret, from the parameters or else from HTTP Basic (RFC 6749 §2.3.1).
+    /// The app's id and secret.
+    ///
+    /// They are in the parameters, or else in HTTP Basic (RFC 6749 §2.3.1).
     var client: (id: String?, secret: String?) {
         let basic = Self.credentials(authorization, of: ["basic"]).flatMap { Data(base64Encoded: $0) }
             .map { String(decoding: $0, as: UTF8.self) }
@@ -95,14 +105,16 @@ struct GraphRequest: Sendable {
         return (parameter("client_id") ?? pair[0], parameter("client_secret") ?? pair[1])
     }
 
-    /// Returns the part after the scheme of an `Authorization` header, if the scheme is one of those given.
+    /// Returns the credentials in an `Authorization` header; `nil` if the header has none of the given schemes.
     private static func credentials(_ header: String?, of schemes: [String]) -> String? {
         guard let header, let space = header.utf8.firstIndex(of: 0x20) else { return nil }
         guard schemes.contains(header[..<space].lowercased()) else { return nil }
         return String(header[header.utf8.index(after: space)...].drop { $0 == " " })
     }
 
-    /// Returns the members of a JSON body as parameters; values that are not strings as JSON text.
+    /// Returns the members of a JSON body as parameters.
+    ///
+    /// A value that is not a string becomes JSON text.
     private static func members(of body: ByteBufferView) -> [(name: String, value: String)] {
         let members = (try? JSON(parsing: body))?.members ?? []
         return members.filter { $0.value != .null }.map { ($0.name, $0.value.string ?? $0.value.plainText) }
@@ -116,7 +128,9 @@ struct GraphRequest: Sendable {
         }
     }
 
-    /// Percent-decodes a text; a `%` without two digits stays, and invalid UTF-8 becomes U+FFFD.
+    /// Percent-decodes a text.
+    ///
+    /// A `%` without two digits stays unchanged, and invalid UTF-8 becomes U+FFFD.
     private static func decoded(_ text: Substring, plusIsSpace: Bool) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -134,7 +148,9 @@ struct GraphRequest: Sendable {
     }
 }
 
-/// Encodes parameters as a form does: a space as `+`.
+/// The encoding of parameters in forms.
+///
+/// A space becomes `+`.
 enum FormEncoding {
     /// Encodes the parameters in their order, such as `a=1&b=c+d`.
     static func encode(_ parameters: [(name: String, value: String)]) -> String {

@@ -2,13 +2,15 @@ import Domain
 import Encodings
 
 extension GraphSimulator {
-    /// An error as Graph reports it: envelope, HTTP status and `WWW-Authenticate`.
+    /// An error as Graph reports it, with its envelope, its HTTP status and `WWW-Authenticate`.
     public struct GraphError: Error, Sendable, Equatable {
         /// The HTTP status.
         public var status: Int
         /// The class in Graph's error, such as `OAuthException`.
         public var type: String
-        /// The code: one of Graph's or any other.
+        /// The code.
+        ///
+        /// It may be one of Graph's or any other.
         public var code: Int
         /// `error_subcode`.
         public var subcode: Int?
@@ -21,7 +23,9 @@ extension GraphSimulator {
         /// `error_user_msg`.
         public var userMessage: String?
 
-        /// Makes an error; omitted values are the defaults of the code.
+        /// Makes an error.
+        ///
+        /// The code determines the values that are not given.
         public init(
             code: Int,
             subcode: Int? = nil,
@@ -84,7 +88,9 @@ extension GraphError {
         return ["error": error]
     }
 
-    /// The value of `WWW-Authenticate`, in Facebook's own syntax, which violates RFC 7235.
+    /// The value of `WWW-Authenticate`.
+    ///
+    /// Facebook's syntax violates RFC 7235.
     var challenge: String? {
         guard (400..<500).contains(status) else { return nil }
         let word =
@@ -94,7 +100,8 @@ extension GraphError {
             case (_, _, 403): "insufficient_scope"
             default: "invalid_request"
             }
-        // The message may quote the request. Facebook prevents header injection, so the simulator must, too.
+        // The message may contain parts of the request. Facebook prevents the injection of headers, so the simulator
+        // must, too.
         let safe = message.utf8.map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
         return "OAuth \"Facebook Platform\" \"\(word)\" \"\(String(decoding: safe, as: UTF8.self))\""
     }
@@ -103,7 +110,9 @@ extension GraphError {
 // MARK: - The errors of the simulated endpoints
 
 extension GraphError {
-    /// The type of an error about a batch as a whole, the only type without a code.
+    /// The type of an error about a whole batch.
+    ///
+    /// No other type lacks a code.
     static let batchException = "GraphBatchException"
 
     static let missingToken = GraphError(

@@ -5,7 +5,9 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
 
     var description: String { "v\(major).\(minor)" }
 
-    /// The versions, oldest first, and the Unix second at which each stops being usable.
+    /// The versions, the oldest first.
+    ///
+    /// `end` is the Unix second from which a version is unusable.
     private static let calendar: [(version: GraphVersion, end: Int)] = [
         (GraphVersion(major: 21, minor: 0), 1_800_489_600),
         (GraphVersion(major: 22, minor: 0), 1_810_771_200),
@@ -24,7 +26,7 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
         self.minor = minor
     }
 
-    /// Parses `v25.0`; `nil` for any other path component.
+    /// Parses a version such as `v25.0`; `nil` for any other path segment.
     init?(pathComponent: String) {
         let bytes = pathComponent.utf8
         guard bytes.first == UInt8(ascii: "v"), bytes.count <= 8 else { return nil }
@@ -39,10 +41,10 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
         digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ? Int(digits) : nil
     }
 
-    /// Returns the version that serves a request: the requested one if it is usable.
+    /// Returns the version that serves a request.
     ///
-    /// The oldest usable version replaces an expired version and a missing one. `nil` means that the requested version
-    /// does not exist yet.
+    /// It is the requested version if that is usable. For an expired version, and for none, it is the oldest usable
+    /// version. `nil` means that the requested version does not exist yet.
     static func answering(_ asked: GraphVersion?, now: Int) -> GraphVersion? {
         let usable = calendar.filter { now < $0.end }.map(\.version)
         guard let asked, let oldest = usable.first, asked > oldest else { return usable.first }

@@ -32,7 +32,7 @@ extension World {
         guard let person = seen.first(where: { name == "me" || $0.id(for: app.id).hasSameBytes(as: name) }) else {
             throw .unsupported("get", object: name)
         }
-        // An app may read its users' public profiles. Unknown fields are refused, as at /me.
+        // An app may read the public profiles of its users. Unknown fields are refused, as with `/me`.
         let user = UserNode(
             world: self,
             person: person,
@@ -105,16 +105,18 @@ extension World {
         return GraphReply(nodes)
     }
 
-    /// Whether a path component can name a node: an id, or one of the two simulated names.
+    /// Whether a path segment can name a node: it is an id or one of the two simulated names.
     static func isNodeID(_ text: String) -> Bool {
         text == "me" || text == "app" || text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
     }
 
-    /// Splits a list of ids: separated by commas, or a JSON array, which RestFB writes.
+    /// Splits a list of ids.
+    ///
+    /// Commas separate the ids, or the list is a JSON array, as RestFB writes it.
     private static func ids(_ list: String) throws(GraphError) -> [String] {
         let texts = (try? JSON(parsing: list.utf8).array)?.compactMap(\.string)
         let ids = texts ?? list.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
-        // A longer text is no id.
+        // A longer text cannot be an id.
         guard !ids.isEmpty, ids.allSatisfy({ (1...64).contains($0.utf8.count) }) else { throw .emptyIdentifier }
         return ids
     }

@@ -1,11 +1,12 @@
 /// The routes of the public port.
 extension World {
-    /// Answers a request as Graph would.
+    /// Handles a request as Graph would.
+    ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - now: The current Unix second.
-    ///   - trace: The `fbtrace_id` of an error.
-    /// - Returns: The response, possibly an error.
+    ///   - now: The current time, in Unix seconds.
+    ///   - trace: The `fbtrace_id` for an error.
+    /// - Returns: The response, which may be an error.
     mutating func answer(_ request: GraphRequest, now: Int, trace: String) -> GraphReply {
         let version = GraphVersion.answering(request.version, now: now)
         var reply: GraphReply
@@ -22,7 +23,9 @@ extension World {
         return reply
     }
 
-    /// Returns the app that a request counts for, judged by the token's text alone.
+    /// Returns the app for which a request counts.
+    ///
+    /// Only the token's text decides.
     func app(concerning request: GraphRequest) -> App? {
         guard let text = request.accessToken else { return request.parameter("client_id").flatMap { apps[$0] } }
         if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) { return apps[String(text[..<bar])] }
@@ -32,7 +35,7 @@ extension World {
     private mutating func route(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         let components = request.components
         guard let first = components.first else { return try root(request, now: now) }
-        // A longer component is no known name.
+        // No known name has a longer segment.
         guard components.allSatisfy({ $0.utf8.count <= 64 }) else { throw .unknownPath(components) }
         switch (first, components.count) {
         case ("oauth", 2) where components[1] == "access_token":
@@ -57,7 +60,7 @@ extension World {
         return try node(first, edge: Array(components.dropFirst()), request: request, now: now)
     }
 
-    /// Handles the empty path: a batch, or nodes by their ids.
+    /// Handles the empty path: a batch, or several nodes by their ids.
     private mutating func root(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         if request.method == "GET", let ids = request.parameter("ids") {
             return try nodes(ids, request: request, now: now)
@@ -68,9 +71,9 @@ extension World {
         throw .unsupported("post", object: nil)
     }
 
-    /// Decodes the request's token and checks that the session is valid and the proof correct.
+    /// Decodes the request's token.
     ///
-    /// The token of a desktop app counts as missing.
+    /// Checks that the session is valid and that the proof is correct. The token of a desktop app counts as missing.
     func authorize(_ request: GraphRequest, now: Int, missing: GraphError) throws(GraphError) -> Credential {
         guard let text = request.accessToken, !text.isEmpty else { throw missing }
         let credential = try credential(text)
@@ -86,7 +89,7 @@ extension World {
     }
 }
 
-/// `/.well-known/…`: the key set of ID tokens, and the discovery document that names it.
+/// `/.well-known/…`: the key set for ID tokens, and the discovery document with the URL of the key set.
 extension World {
     /// Returns the document at a path below `.well-known`, if there is one.
     private func openIDDocument(_ request: GraphRequest) -> GraphReply? {
@@ -96,14 +99,16 @@ extension World {
         case "openid-configuration": document = Self.discovery(origin: request.origin)
         default: return nil
         }
-        // Facebook's addresses end with a slash; Facebook redirects requests without it.
+        // Facebook's addresses end with a slash. Facebook redirects requests that lack it.
         guard request.writtenPath.utf8.last == UInt8(ascii: "/") else {
             return GraphReply(status: 301, headers: [("Location", "/\(request.path)/")], origin: .website)
         }
         return GraphReply(document, origin: .website)
     }
 
-    /// Returns the discovery document: its addresses are the simulator's, its issuer is Facebook, as in the tokens.
+    /// Returns the discovery document.
+    ///
+    /// Its addresses are the simulator's. Its issuer is Facebook, as in the tokens.
     private static func discovery(origin: String) -> JSON {
         [
             "issuer": "https://www.facebook.com",

@@ -2,19 +2,19 @@ import Crypto
 import Domain
 import Encodings
 
-/// The User node as a token may see it.
+/// The User node as the holder of a token may see it.
 struct UserNode {
     let world: World
     let person: Person
     let token: Token
     let now: Int
-    /// The version that serves the request, where fields depend on it.
+    /// The version that serves the request, for fields that depend on it.
     var version: GraphVersion?
 
     /// The user's id for the token's app.
     var id: String { person.id(for: token.app) }
 
-    /// The current permissions: the token's without those that the user revoked.
+    /// The current permissions: those of the token, except the ones that the user has revoked.
     var scopes: [String] {
         guard let scopes = token.scopes else {
             return person.permissions.filter { $0.status == .granted }.map(\.name)
@@ -31,7 +31,7 @@ struct UserNode {
         return .object(reply)
     }
 
-    /// Returns a field's value: `nil` when the account has none or the token may not see it.
+    /// Returns the value of a field; `nil` if the account has none, or if the token may not read the field.
     func value(of selection: FieldSelection) throws(GraphError) -> JSON? {
         if let removed = world.removedFields[selection.name], let version, version >= removed.since {
             throw .removedField(removed)
@@ -66,7 +66,7 @@ struct UserNode {
         }
     }
 
-    /// All permissions ever requested: `{"data":[{"permission":"email","status":"granted"},…]}`.
+    /// All permissions that were ever requested: `{"data":[{"permission":"email","status":"granted"},…]}`.
     var permissions: JSON {
         var all = person.permissions
         for scope in token.scopes ?? [] where person.status(of: scope) == nil {
@@ -80,7 +80,9 @@ struct UserNode {
         return ["data": .array(listed)]
     }
 
-    /// Returns `{"data":{"height":…,"is_silhouette":…,"url":…,"width":…}}`, 50 pixels square unless selected otherwise.
+    /// Returns `{"data":{"height":…,"is_silhouette":…,"url":…,"width":…}}`.
+    ///
+    /// The default size is 50 pixels square.
     func picture(_ selection: FieldSelection) throws(GraphError) -> JSON {
         var width = selection.number("width")
         var height = selection.number("height")
@@ -138,7 +140,7 @@ struct UserNode {
 
     /// Whether the token may read a field.
     ///
-    /// A field needs its permission. Expired data access hides all but the public profile.
+    /// The token needs the field's permission. If its data access has expired, it may read only the public profile.
     private func isReadable(_ field: UserField) -> Bool {
         guard let permission = field.permission else { return true }
         guard scopes.contains(permission) else { return false }

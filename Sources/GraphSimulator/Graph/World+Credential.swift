@@ -5,12 +5,16 @@ import Encodings
 enum Credential {
     /// An app token: `id|secret`, or the form that `client_credentials` returns.
     case app(App)
-    /// A token that the simulator issued, with its app; it may have expired or been revoked.
+    /// A token that the simulator issued, with its app.
+    ///
+    /// The token may have expired or have been revoked.
     case issued(Token, App)
 }
 
 extension World {
-    /// Decodes a token's text without checking whether its session is valid.
+    /// Decodes a token's text.
+    ///
+    /// Does not check whether the session is valid.
     func credential(_ text: String) throws(GraphError) -> Credential {
         if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) {
             guard let app = apps[String(text[..<bar])] else { throw .applicationUnavailable }
@@ -34,7 +38,7 @@ extension World {
         throw text.utf8.starts(with: "EAA".utf8) ? .undecryptableToken : .unparsableToken
     }
 
-    /// Returns why a token's session is no longer valid; `nil` for a valid one.
+    /// Returns why a token's session is no longer valid; `nil` if the session is valid.
     func end(of token: Token, now: Int) -> GraphError? {
         func ended(_ subcode: Int?, _ reason: String) -> GraphError {
             GraphError(code: 190, subcode: subcode, message: "Error validating access token: \(reason)")
@@ -74,19 +78,21 @@ extension World {
     }
 }
 
-/// Facebook's proof that the caller knows the app secret.
+/// `appsecret_proof`, by which a client shows that it knows the app secret.
 enum AppSecretProof {
-    /// The validity of a timed proof in seconds, before and after its time.
+    /// Seconds before and after its time during which a proof with a time is valid.
     static let window = 300
 
-    /// Computes `hex(HMAC-SHA256(secret, token))`, or over `token|time` in the timed form.
+    /// Computes `hex(HMAC-SHA256(secret, token))`.
+    ///
+    /// With a time, computes it for `token|time`.
     static func make(token: String, time: Int? = nil, secret: String) -> String {
         let message = time.map { "\(token)|\($0)" } ?? token
         let key = SymmetricKey(data: Array(secret.utf8))
         return Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: Array(message.utf8), using: key))
     }
 
-    /// Checks a request's proof, or its absence, against the settings of the token's app.
+    /// Checks a request's proof, or its absence, by the settings of the token's app.
     static func check(_ request: GraphRequest, token: String, app: App, now: Int) throws(GraphError) {
         if app.ignoreProof { return }
         guard let proof = request.parameter("appsecret_proof"), !proof.isEmpty else {

@@ -1,6 +1,6 @@
 import Encodings
 
-/// The removal of permissions: `DELETE /{user}/permissions`, and the uninstall of Limited Login.
+/// The removal of permissions: `DELETE /{user}/permissions`, and the removal of an app that uses Limited Login.
 extension World {
     /// Handles `DELETE /{user}/permissions`, which removes the app, and `…/permissions/{name}`, which declines one.
     ///
@@ -30,9 +30,10 @@ extension World {
         return ["success": true]
     }
 
-    /// Handles `POST /platform/uninstall/` with `id_token` and `app_id`, the only way without an access token.
+    /// Handles `POST /platform/uninstall/` with `id_token` and `app_id`.
     ///
-    /// The ID token may have expired: clients keep it for this purpose longer than its hour.
+    /// No other way works without an access token. The ID token may have expired. Clients keep it for this purpose for
+    /// longer than its lifetime of an hour.
     mutating func uninstall(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         guard let app = request.parameter("app_id").flatMap({ apps[$0] }) else { throw GraphError(code: 101) }
         guard let text = request.parameter("id_token"), let claims = keys.verifiedClaims(of: text),
@@ -47,7 +48,9 @@ extension World {
         people.first { $0.id(for: app.id).utf8.elementsEqual(id.utf8) }
     }
 
-    /// Removes an app from a user: valid tokens become those of a removed app, codes are deleted.
+    /// Removes an app from a user.
+    ///
+    /// The user's valid tokens become tokens of a removed app, and the codes are deleted.
     private mutating func remove(_ app: App, of user: Person, now: Int) {
         for token in tokens.values where token.app == app.id && token.person == user.key {
             guard case .issued(var token, _)? = try? credential(token.text), end(of: token, now: now) == nil else {

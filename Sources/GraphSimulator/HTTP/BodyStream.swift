@@ -1,8 +1,10 @@
 import NIOCore
 
-/// A body too large to hold in memory: it is made in pieces as the client reads.
+/// A body that is too large to be held in memory.
+///
+/// It is made piece by piece as the client reads.
 struct BodyStream {
-    /// The number of repetitions; `nil` for an endless body.
+    /// The number of repetitions of the middle piece; `nil` for an endless body.
     private let count: Int?
     private var first: ByteBuffer?
     private let piece: ByteBuffer
@@ -31,7 +33,7 @@ struct BodyStream {
     private static var zeros: ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "0"), count: 64 * 1024) }
     private static var closing: ByteBuffer { ByteBuffer(string: #""}"#) }
 
-    /// The number of bytes before the first piece is taken; `nil` for an endless body.
+    /// The size of the whole body in bytes, before any piece is taken; `nil` for an endless body.
     var size: Int? {
         count.map { (first?.readableBytes ?? 0) + $0 * piece.readableBytes + (last?.readableBytes ?? 0) }
     }

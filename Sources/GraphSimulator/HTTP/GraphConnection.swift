@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// A client's connection to the public port, which carries out the simulation's plan for each request.
+/// A client's connection to the public port.
 ///
-/// The plan includes the manner in which the connection ends.
+/// It carries out the simulation's plan for each request. The plan includes how the connection ends.
 final class GraphConnection: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPServerRequestFull
     typealias OutboundOut = HTTPServerResponsePart
@@ -11,7 +11,7 @@ final class GraphConnection: ChannelInboundHandler {
     private struct Exchange {
         let request: HTTPRequestHead
         let plan: Simulation.Plan
-        /// Whether the log has the outcome.
+        /// Whether the log contains the outcome.
         var isFinished = false
     }
 
@@ -88,9 +88,10 @@ final class GraphConnection: ChannelInboundHandler {
             send(reply, text: damage.apply(to: json), context: context)
         case .interrupt(let moment, let manner): interrupt(reply, at: moment, manner, context: context)
         case .slow(let bytes, let milliseconds):
-            // The exchange ends when all bytes are sent: the next request is not read before.
+            // The exchange ends when all bytes are sent. The next request is not read before.
             let drip = Drip(bytes: bytes, milliseconds: milliseconds) { self.conclude(context: context) }
-            // The handler stands next to the socket, where a response is bytes. This fails if the pipeline is gone.
+            // The handler is next to the socket, where a response consists of bytes. This fails if the pipeline no
+            // longer exists.
             try? context.pipeline.syncOperations.addHandler(drip, position: .first)
             write(reply, context: context)
             context.flush()
@@ -112,12 +113,14 @@ final class GraphConnection: ChannelInboundHandler {
 
     private func send(_ reply: GraphReply, text: [UInt8]? = nil, context: ChannelHandlerContext) {
         write(reply, text: text, context: context)
-        // Log before the last write: a client that has the response must find it in the log.
+        // The outcome is logged before the last write. A client that has the response must find the outcome in the log.
         finish(.answered(status: reply.status))
         conclude(context: context)
     }
 
-    /// Writes the response's headers and all or part of its body, without the end.
+    /// Writes the headers of the response and all or a part of its body.
+    ///
+    /// Does not write the end.
     private func write(
         _ reply: GraphReply,
         text: [UInt8]? = nil,
@@ -138,7 +141,9 @@ final class GraphConnection: ChannelInboundHandler {
         context.write(wrapOutboundOut(.head(head)), promise: nil)
     }
 
-    /// Ends the response, and the connection if this was its last request; logs the outcome unless that is done.
+    /// Ends the response, and the connection if this was its last request.
+    ///
+    /// Logs the outcome if that is not done yet.
     private func conclude(context: ChannelHandlerContext) {
         guard let exchange else { return }
         let (number, status) = (exchange.plan.number, exchange.plan.reply.status)
@@ -172,7 +177,7 @@ final class GraphConnection: ChannelInboundHandler {
         case .body: write(reply, bodyPart: { $0 / 2 }, context: context)
         }
         context.flush()
-        // A reset discards what the client has not read yet, so wait a moment.
+        // A reset discards what the client has not read yet. The delay gives the client time to read.
         schedule(milliseconds: 20, context: context) { manner.end($1.channel) }
     }
 
@@ -217,7 +222,9 @@ final class GraphConnection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Writes while the socket accepts data, but yields to the event loop after a megabyte.
+    /// Writes as long as the socket accepts data.
+    ///
+    /// After a megabyte, lets the event loop do other work.
     private func pump(context: ChannelHandlerContext) {
         guard !isPumping else { return }
         isPumping = true
@@ -237,14 +244,14 @@ final class GraphConnection: ChannelInboundHandler {
 extension HTTPRequestHead {
     /// Whether the connection serves another request after this one.
     ///
-    /// The parser stops after a request for another protocol, which the simulator never grants. The JDK's client asks
-    /// for one in each request without TLS (`Upgrade: h2c`).
+    /// After a request to upgrade to another protocol, the parser stops. The simulator never upgrades. The JDK's client
+    /// asks for an upgrade in each request without TLS (`Upgrade: h2c`).
     var leavesOpen: Bool {
         isKeepAlive && !headers.contains(name: "upgrade") && method != .CONNECT
     }
 }
 
-/// Sends the bytes of one response a few at a time, and leaves the pipeline after the last.
+/// Sends the bytes of one response a few at a time, and leaves the pipeline after the last byte.
 private final class Drip: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
@@ -263,7 +270,7 @@ private final class Drip: ChannelOutboundHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .byteBuffer(var part) = unwrapOutboundIn(data) { waiting.writeBuffer(&part) }
-        // GraphConnection uses a promise only for the end of a response, which is written after this handler is gone.
+        // Only the write of a response's end has a promise. By then, this handler has left the pipeline.
         assert(promise == nil)
     }
 

@@ -1,11 +1,11 @@
 import CZlib
 import NIOCore
 
-/// Compresses response bodies.
+/// A compressor of response bodies.
 ///
-/// Each event loop has one instance, since allocating zlib's state is the expensive part.
+/// Each event loop has one instance, since the allocation of zlib's state is expensive.
 final class Gzip {
-    /// The stream is heap-allocated because zlib keeps its address.
+    /// The stream is on the heap, since zlib stores its address.
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// A window of 15 bits, plus 16 for the gzip wrapper.
@@ -14,7 +14,7 @@ final class Gzip {
     init() {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // The bodies are half a kilobyte: little memory means little to clear for each.
+        // The bodies have half a kilobyte. With little memory, zlib clears little for each body.
         let result = deflateInit2_(
             stream,
             1,
@@ -34,7 +34,7 @@ final class Gzip {
         stream.deallocate()
     }
 
-    /// Returns the complete gzip text of the bytes.
+    /// Returns the bytes compressed, as a complete gzip file.
     func compress(_ bytes: [UInt8]) -> [UInt8] {
         deflateReset(stream)
         return run(bytes, flush: Z_FINISH)
@@ -42,8 +42,8 @@ final class Gzip {
 
     /// Returns a compressed `{"padding":"000…"}` of at least that many bytes.
     ///
-    /// Each piece ends with a full flush, which resets the compressor's history, so that the same block may be repeated
-    /// any number of times. The checksum of the whole is combined from those of the parts.
+    /// Each piece ends with a full flush, which resets the compressor's history. So the same block may be repeated any
+    /// number of times. The checksum of the whole is computed from the checksums of the pieces.
     func bomb(bytes: Int) -> BodyStream {
         let blockSize = 1 << 20
         let count = max((bytes + blockSize - 1) / blockSize, 1)
@@ -77,7 +77,7 @@ final class Gzip {
     }
 
     private func run(_ bytes: [UInt8], flush: Int32) -> [UInt8] {
-        // zlib does not write through the pointer; its type lacks the const.
+        // zlib does not write through the pointer, although the pointer's type is not const.
         var bytes = bytes
         let bound = Int(deflateBound(stream, uLong(bytes.count))) + 64
         return bytes.withUnsafeMutableBufferPointer { input in

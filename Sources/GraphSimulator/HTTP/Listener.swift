@@ -7,9 +7,9 @@ import Glibc
 
 /// The two listening sockets and their threads.
 ///
-/// NIO's codec reads and writes HTTP, as under the service's HTTP library. That library is not used: its header types
-/// refuse the malformed names and values that a fault may send, and lose the position and spelling of `Host`, which the
-/// log shows.
+/// NIO's codec reads and writes HTTP, as it also does below the service's HTTP library. That library is not used here:
+/// its header types refuse the malformed names and values that a fault may send. They also lose the position and the
+/// spelling of `Host`, and the log shows both.
 final class Listener: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let channels = NIOLockedValueBox<[any Channel]>([])
@@ -42,7 +42,9 @@ final class Listener: Sendable {
         }
     }
 
-    /// Opens the control port, which accepts larger bodies: a fault may contain a raw response.
+    /// Opens the control port.
+    ///
+    /// It accepts larger bodies, since a fault may contain a raw response.
     func listenForControl(_ address: GraphSimulator.Address) async throws -> GraphSimulator.Address {
         try await bind(address) { [self] channel in
             let control = ControlAPI(simulation: simulation, closeConnections: { [self] in closeConnections() })
@@ -50,18 +52,22 @@ final class Listener: Sendable {
         }
     }
 
-    /// Closes the clients' connections; the ports stay open.
+    /// Closes the clients' connections.
+    ///
+    /// The ports stay open.
     func closeConnections() {
         for channel in connections.withLockedValue({ Array($0.values) }) { channel.close(promise: nil) }
     }
 
     func stop() async {
         for channel in channels.withLockedValue({ $0 }) { channel.close(promise: nil) }
-        // Fails only on a second call, when nothing is left to stop.
+        // An error occurs only at a second call, when nothing is left to stop.
         try? await group.shutdownGracefully()
     }
 
-    /// Adds the HTTP codec, with pipelined requests served one at a time, and the handler of whole requests.
+    /// Adds the HTTP codec and the handler of whole requests.
+    ///
+    /// Pipelined requests are served one after the other.
     private static func serve(_ channel: any Channel, bodiesUpTo limit: Int, by handler: some ChannelHandler) throws {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldCount = 200
@@ -99,7 +105,7 @@ final class Listener: Sendable {
     }
 }
 
-/// Sends `100 Continue` to a client that expects it.
+/// Sends `100 Continue` to clients that expect it.
 private final class Continue: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -115,7 +121,7 @@ private final class Continue: ChannelInboundHandler {
     }
 }
 
-/// A connection that a fault ends before a request, or whose bytes a fault ignores.
+/// A connection that a fault ends before there is a request, or whose bytes a fault ignores.
 private final class EarlyEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -141,8 +147,8 @@ extension Fault.Manner {
         switch self {
         case .hang: return
         case .reset:
-            // With a linger time of zero, close(2) discards unsent data and sends RST. On the event loop the option is
-            // set at once; a socket that refuses the option is closed already.
+            // With a linger time of zero, close(2) discards unsent data and sends RST. On the event loop, the option
+            // takes effect at once. A socket that refuses the option is already closed.
             _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         case .close: break
         }
@@ -155,7 +161,9 @@ extension GraphSimulator {
     public struct Address: Sendable, Equatable, CustomStringConvertible {
         /// A name or an IP address, without brackets.
         public var host: String
-        /// The port; 0 lets the system choose.
+        /// The port.
+        ///
+        /// With 0, the system chooses the port.
         public var port: Int
 
         /// Makes an address, by default a free port on the loopback interface.
@@ -164,7 +172,7 @@ extension GraphSimulator {
             self.port = port
         }
 
-        /// Parses `127.0.0.1:9090` or `[::1]:9090`; `nil` for anything else.
+        /// Parses an address such as `127.0.0.1:9090` or `[::1]:9090`; `nil` for any other text.
         public init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
                 return nil

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Makes the heads and bodies of responses.
+/// A writer of the heads and bodies of responses.
 ///
-/// Each event loop has one instance, which keeps the compressor and the formatted date.
+/// Each event loop has one instance. It keeps the compressor and the formatted date.
 final class ReplyWriter {
     let gzip = Gzip()
     private var generator = SplitMix64(seed: .random(in: .min ... .max))
@@ -16,12 +16,14 @@ final class ReplyWriter {
         "Vary": "Accept-Encoding", "Alt-Svc": #"h3=":443"; ma=86400"#,
     ]
 
-    /// Returns a fresh `fbtrace_id`: 23 characters beginning with `A`.
+    /// Returns a new `fbtrace_id`: 23 characters beginning with `A`.
     func trace() -> String {
         "A" + TokenText.trace(count: 22, using: &generator)
     }
 
-    /// Returns the body, compressed if accepted, and sets its headers; the response may become a 304.
+    /// Returns the body and sets its headers.
+    ///
+    /// The body is compressed if the client accepts this. The response may become a 304.
     func render(_ reply: inout GraphReply, text: [UInt8]?, for request: HTTPRequestHead) -> [UInt8] {
         let body = reply.render(text: text, for: request.headers)
         guard case .json = reply.body, !body.isEmpty, Self.acceptsGzip(request) else { return body }
@@ -29,7 +31,9 @@ final class ReplyWriter {
         return gzip.compress(body)
     }
 
-    /// Returns status and headers; a body without a length is sent in chunks.
+    /// Returns the status and the headers.
+    ///
+    /// A body without a length is sent in chunks.
     func head(of reply: GraphReply, length: Int?, to request: HTTPRequestHead, now: Int) -> HTTPResponseHead {
         var headers = HTTPHeaders()
         headers.reserveCapacity(24)
@@ -54,7 +58,9 @@ final class ReplyWriter {
         headers.add(name: "X-FB-Debug", value: TokenText.alphanumeric(count: 86, using: &generator) + "==")
     }
 
-    /// Whether the client names gzip with a weight other than 0; `*` does not count.
+    /// Whether the client names gzip with a weight other than 0.
+    ///
+    /// `*` is not sufficient.
     private static func acceptsGzip(_ head: HTTPRequestHead) -> Bool {
         head.headers[canonicalForm: "accept-encoding"].contains { coding in
             let parts = coding.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }

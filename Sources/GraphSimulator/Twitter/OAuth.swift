@@ -27,19 +27,19 @@ struct OAuthHeader: Sendable {
         parameters.first { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Decodes a text; `nil` unless each byte is encoded as RFC 5849 §3.6 requires.
+    /// Decodes a text; `nil` unless every byte is encoded as RFC 5849 §3.6 requires.
     private static func decoded(_ text: Substring) -> String? {
         PercentEncoding.decode(text).flatMap { PercentEncoding.encode($0).utf8.elementsEqual(text.utf8) ? $0 : nil }
     }
 }
 
 extension TwitterWorld {
-    /// The tolerance for timestamps in seconds.
+    /// Seconds by which a timestamp may differ from the current time.
     private static let window = 300
 
-    /// Verifies a request's signature, by the server's rules of OAuth 1.0a (RFC 5849 §3.2), and returns who signed.
+    /// Verifies the signature of a request, by the server's rules of OAuth 1.0a (RFC 5849 §3.2).
     ///
-    /// All rules are enforced. Each nonce is single-use.
+    /// Returns who signed the request. All rules are enforced. Each nonce is single-use.
     mutating func check(
         _ request: GraphRequest,
         now: Int

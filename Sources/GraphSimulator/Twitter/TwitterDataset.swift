@@ -1,7 +1,9 @@
 import Crypto
 
 extension GraphSimulator {
-    /// The Twitter consumers, users and tokens that a simulator starts with; the first of each is the default.
+    /// The Twitter consumers, users and tokens with which a simulator starts.
+    ///
+    /// The first of each is the default.
     public struct TwitterDataset: Sendable {
         /// The apps.
         public var consumers: [TwitterConsumer]
@@ -22,7 +24,9 @@ extension GraphSimulator {
         }
     }
 
-    /// An app at Twitter, which calls an app a consumer.
+    /// An app at Twitter.
+    ///
+    /// Twitter calls an app a consumer.
     public struct TwitterConsumer: Sendable, Equatable {
         /// The consumer key.
         public var key: String
@@ -30,11 +34,15 @@ extension GraphSimulator {
         public var secret: String
         /// Whether the consumer may read e-mail addresses.
         public var email = true
-        /// Whether the consumer may use API 1.1; without access it gets error 453.
+        /// Whether the consumer may use API 1.1.
+        ///
+        /// Otherwise it gets error 453.
         public var access = true
         /// Whether Twitter has suspended the consumer.
         public var suspended = false
-        /// The registered callbacks; empty allows every callback.
+        /// The registered callbacks.
+        ///
+        /// An empty list allows every callback.
         public var callbacks: [String]
 
         /// Makes a consumer that may do everything.
@@ -47,11 +55,13 @@ extension GraphSimulator {
 
     /// A user with a Twitter account.
     public struct TwitterPerson: Sendable, Equatable {
-        /// The user's key in tests and the control API; also the screen name unless the fields have one.
+        /// The user's key in tests and in the control API.
+        ///
+        /// It is also the screen name, unless the fields contain one.
         public var key: String
         /// The user id: decimal digits, the same for every consumer.
         ///
-        /// Without a given id the id is derived from the key.
+        /// If no id is given, it is derived from the key.
         public var id: String
         /// The members of the user object that differ from those of an empty account.
         ///
@@ -77,7 +87,9 @@ extension GraphSimulator {
         }
     }
 
-    /// A Twitter access token, which does not expire but can be revoked.
+    /// A Twitter access token.
+    ///
+    /// It does not expire, and can be revoked.
     public struct TwitterToken: Sendable, Equatable {
         /// The token's name in tests and the control API.
         public var name: String?
@@ -85,7 +97,7 @@ extension GraphSimulator {
         public let text: String
         /// `oauth_token_secret`.
         public let secret: String
-        /// The key of the consumer that the token was issued to.
+        /// The key of the consumer to which the token was issued.
         public let consumer: String
         /// The key of the token's user.
         public let person: String
@@ -99,7 +111,9 @@ extension GraphSimulator {
         public var person: String?
         /// The consumer's key; the first consumer when `nil`.
         public var consumer: String?
-        /// The token's name; a named token has the same texts after each start.
+        /// The token's name.
+        ///
+        /// A token with a name has the same texts after each start.
         public var name: String?
         /// Whether the token is revoked from the start.
         public var revoked = false

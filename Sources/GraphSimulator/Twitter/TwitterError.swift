@@ -54,7 +54,9 @@ struct TwitterError: Error {
         timestampOutOfBounds, badAuthentication, accountLocked, callbackNotApproved, applicationSuspended, accessLevel,
     ]
 
-    /// Translates the error of a fault: omitted values come from Twitter's table, not from Graph's.
+    /// Translates the error of a fault.
+    ///
+    /// Values that are not given come from Twitter's table, not from Graph's.
     init(fault error: GraphError) {
         if error == GraphError(code: error.code), let known = Self.known.first(where: { $0.code == error.code }) {
             self = known
@@ -72,7 +74,9 @@ struct TwitterError: Error {
         return reply
     }
 
-    /// Returns the response for an exhausted rate limit, which resets at a Unix second.
+    /// Returns the response for an exhausted rate limit.
+    ///
+    /// The limit resets at a Unix second.
     static func limited(resetAt second: Int) -> GraphReply {
         rateLimited.reply(
             headers: [

@@ -6,7 +6,9 @@ struct TwitterWorld: Sendable {
     var consumers: [TwitterConsumer]
     var people: [TwitterPerson]
     var tokens: [TwitterToken] = []
-    /// The nonces of requests with a valid signature; each is single-use.
+    /// The nonces of requests with valid signatures.
+    ///
+    /// Each nonce is single-use.
     var seen: Set<UsedNonce> = []
 
     /// The values that identify a signed request (RFC 5849 §3.3).
@@ -66,7 +68,9 @@ struct TwitterWorld: Sendable {
         return token
     }
 
-    /// Returns 40 hexadecimal digits, the same for the same seed, random without one.
+    /// Returns 40 hexadecimal digits.
+    ///
+    /// The same seed gives the same digits; without a seed, they are random.
     private static func text(_ seed: String?, _ purpose: String) -> String {
         guard let seed else {
             return Hexadecimal.encode((0..<20).map { _ in UInt8.random(in: .min ... .max) })
@@ -76,7 +80,7 @@ struct TwitterWorld: Sendable {
 
     // MARK: Requests
 
-    /// Answers a request to one of Twitter's paths; `nil` for all other requests.
+    /// Handles a request to one of Twitter's paths; `nil` for any other request.
     mutating func answer(_ request: GraphRequest, now: Int) -> GraphReply? {
         let path = request.path
         guard Self.isTwitters(path) else { return nil }
@@ -113,7 +117,7 @@ struct TwitterWorld: Sendable {
         return GraphReply(user, origin: .twitter)
     }
 
-    /// Handles the first leg of OAuth 1.0a or, with `x_auth_mode`, of reverse auth.
+    /// Handles the first step of OAuth 1.0a or, with `x_auth_mode`, of reverse auth.
     private mutating func requestToken(_ request: GraphRequest, now: Int) throws(TwitterError) -> GraphReply {
         let (consumer, _, header) = try check(request, now: now)
         let token = Self.text(nil, "request token")

@@ -19,17 +19,21 @@ struct CodeRequest: Sendable {
     var person: String?
     /// The app's id; the first app when `nil`.
     var app: String?
-    /// The redirect URI, which the exchange must repeat to the byte.
+    /// The redirect URI.
+    ///
+    /// The exchange must repeat it byte for byte.
     var redirectURI: String
-    /// The permissions of the token to be issued (`public_profile` is added); `nil` means those that the user granted.
+    /// The permissions of the token, to which `public_profile` is added; `nil` for those that the user has granted.
     var scopes: [String]?
     /// The nonce of the ID token to be issued, if there is one.
     var nonce: String?
-    /// The PKCE challenge, if the exchange must have a verifier.
+    /// The PKCE challenge; `nil` if the exchange needs no verifier.
     var challenge: (text: String, method: CodeChallengeMethod)?
-    /// The token's `metadata`, which repeats parameters of the dialog.
+    /// The token's `metadata`, with parameters of the dialog.
     var metadata: JSON?
-    /// Whether a server requested the code for a client, which exchanges it without a secret.
+    /// Whether a server requested the code for a client.
+    ///
+    /// The client then exchanges the code without a secret.
     var isForClient = false
 }
 
@@ -54,12 +58,16 @@ struct AuthorizationCode: Sendable {
     /// The lifetime in seconds.
     static let lifetime = 600
 
-    /// The parameters of the code, with user and app filled in.
+    /// The parameters of the code.
+    ///
+    /// The user and the app are always set.
     let request: CodeRequest
     let issuedAt: Int
     var isUsed = false
 
-    /// Whether the verifier matches the challenge; always true without a challenge.
+    /// Whether the verifier matches the challenge.
+    ///
+    /// Without a challenge, every verifier matches.
     func accepts(verifier: String?) -> Bool {
         guard let challenge = request.challenge else { return true }
         guard let verifier, (43...128).contains(verifier.utf8.count) else { return false }
@@ -80,14 +88,16 @@ extension World {
         var request = request
         let app = try requireApp(request.app)
         request.app = app.id
-        request.person = try requirePerson(request.person).key
+        request.person = try requireUser(request.person).key
         if app.dropChallenge { request.challenge = nil }
         let text = TokenText.code(using: &generator)
         codes[text] = AuthorizationCode(request: request, issuedAt: now)
         return text
     }
 
-    /// Returns the code with that text; only texts of a code's length are looked up.
+    /// Returns the code with that text.
+    ///
+    /// Only a text with the length of a code is looked up.
     func code(_ text: String) -> AuthorizationCode? {
         guard text.utf8.count == 200, text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         return codes[text]

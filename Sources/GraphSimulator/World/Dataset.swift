@@ -7,11 +7,13 @@ extension GraphSimulator {
         public var people: [Person]
         /// The tokens to mint at the start.
         public var tokens: [TokenRequest]
-        /// The fields that some version removed, in addition to those that Graph itself removed.
+        /// The fields that some version removed, in addition to those that Facebook has removed from Graph.
         public var removedFields: [RemovedField] = []
         /// The data of Twitter.
         public var twitter: TwitterDataset
-        /// The secret of the SMS gateway, `whsec_` and base64; without a secret the gateway refuses every message.
+        /// The secret of the SMS gateway, `whsec_` and base64.
+        ///
+        /// Without a secret, the gateway refuses every message.
         public var smsSecret: String?
 
         /// Makes a dataset.
@@ -31,9 +33,10 @@ extension GraphSimulator {
 
         /// Parses a data file.
         ///
-        /// Its form is `{"apps": […], "people": […], "tokens": […], "removedFields": {…}, "twitter": {…},
-        /// "sms": {…}}`, see docs/simulator.md.
-        /// - Throws: ``DataError`` with the entry and the reason.
+        /// Its form is `{"apps": […], "people": […], "tokens": […], "removedFields": {…}, "twitter": {…}, "sms": {…}}`
+        /// (docs/simulator.md).
+        ///
+        /// - Throws: ``DataError`` with the place of the error and the reason.
         public init(json text: some Collection<UInt8>) throws(DataError) {
             var reader = try JSONReader(JSON(parsing: text))
             self.init(

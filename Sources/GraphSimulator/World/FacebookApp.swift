@@ -3,28 +3,42 @@ extension GraphSimulator {
     public struct App: Sendable, Equatable {
         /// The app id: decimal digits.
         public var id: String
-        /// The app secret: the second half of `id|secret`, and the key of `appsecret_proof`.
+        /// The app secret.
+        ///
+        /// It is the second half of `id|secret`, and the key of `appsecret_proof`.
         public var secret: String
         /// The name shown as `application` by `debug_token`.
         public var name: String
         /// "Require App Secret": every request with a token of this app must have an `appsecret_proof`.
         public var requireProof = false
-        /// Whether `appsecret_proof` is neither required nor checked; Facebook has no such setting.
+        /// Whether `appsecret_proof` is neither required nor checked.
+        ///
+        /// Facebook has no such setting.
         public var ignoreProof = false
         /// "Native or desktop app": the app's own tokens count as missing.
         public var desktop = false
         /// The keys of the users whose tokens may ask `debug_token` about this app's tokens.
         public var developers: [String]
-        /// The load in `X-App-Usage`, in percent; `nil` omits the header.
+        /// The load in `X-App-Usage`, in percent.
+        ///
+        /// With `nil`, responses have no such header.
         public var usage: AppUsage? = AppUsage()
-        /// "Valid OAuth Redirect URIs", which the login dialog compares exactly, with the query; empty allows any URI.
+        /// "Valid OAuth Redirect URIs".
+        ///
+        /// The login dialog compares them exactly, with the query. An empty list allows any URI.
         public var redirectURIs: [String] = []
-        /// An error of the app itself: the login dialog redirects every user with this error and without `error`.
+        /// An error of the app itself.
+        ///
+        /// The login dialog redirects every user with this error, and without the parameter `error`.
         public var dialogError: DialogError?
-        /// Whether Facebook drops the dialog's `code_challenge`, and so refuses the verifier at the exchange.
+        /// Whether Facebook drops the dialog's `code_challenge`.
+        ///
+        /// Then the exchange refuses the verifier.
         public var dropChallenge = false
 
-        /// Makes an app; the name defaults to the id.
+        /// Makes an app.
+        ///
+        /// The default name is the id.
         public init(id: String, secret: String, name: String? = nil, developers: [String] = []) {
             self.id = id
             self.secret = secret

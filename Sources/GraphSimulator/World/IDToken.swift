@@ -3,7 +3,9 @@ import CryptoExtras
 import Encodings
 import FoundationEssentials
 
-/// An ID token before it is signed; it is independent of the world, so that no lock is held while signing.
+/// An ID token before it is signed.
+///
+/// It does not refer to the world, so no lock is held while it is signed.
 struct UnsignedIDToken: Sendable {
     let header: [UInt8]
     let claims: [UInt8]
@@ -69,7 +71,7 @@ extension World {
     /// - Throws: ``DataError`` when the user, app or key does not exist.
     mutating func idToken(_ request: IDTokenRequest, now: Int) throws(DataError) -> UnsignedIDToken {
         let app = try requireApp(request.app)
-        let person = try requirePerson(request.person)
+        let person = try requireUser(request.person)
         let key: SigningKey
         switch request.signature {
         case .key(let kid):
@@ -89,7 +91,7 @@ extension World {
         )
     }
 
-    /// Returns the claims in the order of the captured tokens.
+    /// Returns the claims, in the order of captured tokens.
     private mutating func claims(_ request: IDTokenRequest, app: App, person: Person, now: Int) -> JSON {
         let issuedAt = now + request.issuedAtOffset
         let user = UserNode(
@@ -112,7 +114,9 @@ extension World {
 }
 
 extension Token {
-    /// Makes a token that no client has: it gives a ``UserNode`` the app and the permissions.
+    /// Makes a token that no client has.
+    ///
+    /// It gives a ``UserNode`` the app and the permissions.
     init(for person: Person, app: App, scopes: [String]?) {
         self.init(
             text: "",
@@ -125,10 +129,10 @@ extension Token {
 }
 
 extension UserNode {
-    /// The claims about the user: the fields under their OpenID Connect names, each if its permission is granted.
+    /// The claims about the user: fields under their OpenID Connect names, if the user has granted their permissions.
     fileprivate var claims: [(name: String, value: JSON)] {
         func field(_ name: String) -> JSON? {
-            // A missing permission omits the field. All names here are known to Graph, so that no error can occur.
+            // A missing permission omits the field. Graph knows all names here, so no error can occur.
             (try? value(of: FieldSelection(name: name))) ?? nil
         }
         var picture = FieldSelection(name: "picture")
@@ -153,11 +157,15 @@ extension GraphSimulator {
     public enum IDTokenSignature: Sendable, Equatable {
         /// RS256 with the newest key, as Facebook signs.
         case newest
-        /// RS256 with a key that is published, or was before a rotation.
+        /// RS256 with a key that is published, or that a rotation has retired.
         case key(kid: String)
-        /// RS256 with a key that was never published, under its own `kid`.
+        /// RS256 with a key that was never published.
+        ///
+        /// The header has the key's own `kid`.
         case unknown
-        /// RS256 with the newest key, with one bit flipped afterwards.
+        /// RS256 with the newest key.
+        ///
+        /// One bit of the signature is flipped afterwards.
         case broken
         /// No signature: `alg` is `none` and the third part is empty.
         case none
@@ -167,7 +175,7 @@ extension GraphSimulator {
         case rs512
         /// RSASSA-PSS with SHA-256 and the newest key.
         case ps256
-        /// HMAC-SHA256 with a key that everybody knows: the newest public key in some notation.
+        /// HMAC-SHA256 with a key that is public: the newest public key in some notation.
         case hs256WithPublicKey(PublicKeyNotation)
         /// HMAC-SHA256 with the app's secret as key.
         case hs256WithAppSecret
@@ -191,31 +199,40 @@ typealias PublicKeyNotation = GraphSimulator.PublicKeyNotation
 
 /// The parameters of an ID token to make.
 ///
-/// With the defaults the token is like one from Facebook; every other value makes it invalid in some way.
+/// With the defaults, the token is like one from Facebook. Every other value makes it invalid in some way.
 struct IDTokenRequest {
     /// The user's key; the first user when `nil`.
     var person: String?
     /// The app's id; the first app when `nil`.
     var app: String?
-    /// The nonce, copied unchanged; without one the claim is `""`, as in Facebook's web flow.
+    /// The nonce, copied unchanged.
+    ///
+    /// Without a nonce, the claim is `""`, as in Facebook's web flow.
     var nonce: String?
-    /// The permissions whose claims the token has (`public_profile` is added); `nil` means those that the user granted.
+    /// The permissions whose claims the token contains, and `public_profile`; `nil` for those that the user has
+    /// granted.
     var scopes: [String]?
-    /// The patch of the claims, as in RFC 7396: values replace in place, unknown names come last, `null` removes.
+    /// The patch of the claims (RFC 7396).
+    ///
+    /// A value replaces a claim in its place, a new name is the last, and `null` removes.
     var claims: JSON = [:]
-    /// An arbitrary text in place of the claims; all of the above is ignored.
+    /// An arbitrary text that replaces the claims.
+    ///
+    /// All of the above is then ignored.
     var claimsText: String?
     /// The patch of the header, like ``claims``.
     var header: JSON = [:]
-    /// An arbitrary text in place of the header.
+    /// An arbitrary text that replaces the header.
     var headerText: String?
-    /// The signature, which also sets the header's `alg` and `kid`, before ``header`` is merged.
+    /// The signature.
+    ///
+    /// It also determines the header's `alg` and `kid`, which ``header`` may change.
     var signature = IDTokenSignature.newest
     /// `iat`, in seconds from now.
     var issuedAtOffset = 0
     /// `exp`, in seconds from now; an hour after `iat` when `nil`.
     var expiresAtOffset: Int?
-    /// `cnf.jkt`: the thumbprint of the key that the token is bound to.
+    /// `cnf.jkt`: the thumbprint of the key to which the token is bound.
     var keyThumbprint: String?
 }
 

@@ -7,7 +7,7 @@ import FoundationEssentials
 struct SigningKey: Sendable {
     /// The key id: 40 hexadecimal digits, the SHA-1 of the public key.
     let kid: String
-    /// The public half as a JSON Web Key.
+    /// The public key as a JSON Web Key.
     let jwk: JSON
     let key: _RSA.Signing.PrivateKey
 
@@ -22,7 +22,7 @@ struct SigningKey: Sendable {
         ]
     }
 
-    /// Generates a new key; takes some 100 ms.
+    /// Generates a new key, which takes about 100 ms.
     static func generate() throws -> SigningKey {
         try SigningKey(_RSA.Signing.PrivateKey(keySize: .bits2048))
     }
@@ -36,7 +36,9 @@ struct SigningKey: Sendable {
     }
 }
 
-/// The signing keys: two are published in the JWKS, and retired ones stay for tokens that outlive a rotation.
+/// The signing keys.
+///
+/// Two are published in the JWKS. Retired ones are kept for tokens that outlive a rotation.
 struct KeyRing: Sendable {
     /// The published key that the next rotation retires.
     private(set) var older: SigningKey
@@ -55,7 +57,7 @@ struct KeyRing: Sendable {
         )
     }
 
-    /// Returns the ring that every simulator starts with.
+    /// Returns the ring with which every simulator starts.
     static func known() throws(DataError) -> KeyRing {
         do {
             return try initial.get()
@@ -64,7 +66,9 @@ struct KeyRing: Sendable {
         }
     }
 
-    /// Publishes a key, which signs from now on, and retires the older key.
+    /// Publishes a key, with which tokens are signed from now on.
+    ///
+    /// Retires the older key.
     mutating func rotate(to key: SigningKey) {
         retired.append(older)
         older = newer

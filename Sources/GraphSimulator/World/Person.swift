@@ -3,17 +3,22 @@ import Crypto
 extension GraphSimulator {
     /// A user with a Facebook account.
     public struct Person: Sendable, Equatable {
-        /// The user's key in tests and the control API; never sent on the public port.
+        /// The user's key in tests and in the control API.
+        ///
+        /// It is never sent on the public port.
         public var key: String
-        /// The profile: Graph's field names (`name`, `email`, `age_range`, …) with Graph's value shapes.
+        /// The profile: Graph's names of fields (`name`, `email`, `age_range`, …) with values in Graph's form.
         ///
-        /// A field that is missing here is missing in the account.
+        /// The account does not have a field that is absent here.
         public var fields: JSON
-        /// The app-scoped user id per app id.
+        /// The app-scoped user id for each app id.
         ///
-        /// For an app that is not listed the id is derived from key and app, since no two apps see the same id.
+        /// For an app that is not listed, the id is derived from the key and the app. So two apps never get the same
+        /// id.
         public var ids: [String: String]
-        /// The user's decisions about permissions; any other permission counts as granted if a token has it.
+        /// The user's decisions about permissions.
+        ///
+        /// Any other permission counts as granted if a token has it.
         public var permissions: [Permission]
         /// The keys of the user's friends.
         public var friends: [String]
@@ -59,7 +64,9 @@ extension GraphSimulator {
 typealias Person = GraphSimulator.Person
 
 extension Person: Keyed {
-    /// Returns the app-scoped id: 17 digits like today's, unless the data has one.
+    /// Returns the app-scoped id.
+    ///
+    /// Unless the data contains one, it has 17 digits, as Facebook's present ids do.
     public func id(for app: String) -> String {
         if let id = ids[app] { return id }
         return String(10_000_000_000_000_000 + SHA256.number(of: "\(key)\n\(app)") % 30_000_000_000_000_000)
@@ -78,8 +85,9 @@ extension Person: Keyed {
         permissions.first { $0.name == permission }?.status
     }
 
-    /// Reads a user from one flat object: the members `key`, `ids`, `permissions` and `friends`; all others are the
-    /// profile.
+    /// Reads a user from one flat object.
+    ///
+    /// Its members are `key`, `ids`, `permissions` and `friends`. All other members are the profile.
     init(json: JSON, path: String, key: String? = nil) throws(DataError) {
         var reader = try JSONReader(json, path: path)
         let key = try reader.key("key", address: key)

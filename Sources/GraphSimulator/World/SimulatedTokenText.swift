@@ -6,7 +6,9 @@ enum TokenText {
     private static let base62 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     private static let base64URL = base62 + Array("-_".utf8)
 
-    /// Returns `EAA…ZD`, 180 characters, the same for the same name, so that a demo's tokens survive a restart.
+    /// Returns `EAA…ZD` of 180 characters.
+    ///
+    /// The same name gives the same text, so that a demo's tokens survive a restart.
     static func user(named name: String) -> String {
         var bytes: [UInt8] = []
         for counter in UInt8(0)..<6 {
@@ -20,7 +22,7 @@ enum TokenText {
         user((0..<175).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    /// Returns a text in no format that Graph issues.
+    /// Returns a text in a format that Graph never issues.
     static func garbage(using generator: inout some RandomNumberGenerator) -> String {
         "6b" + alphanumeric(count: 120, using: &generator)
     }
@@ -75,7 +77,7 @@ enum TokenText {
     }
 }
 
-/// A small and fast generator for numbers that must be repeatable or plentiful but not secret.
+/// A small and fast generator for numbers that must be repeatable or plentiful, and need not be secret.
 struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -1,48 +1,61 @@
 extension GraphSimulator {
-    /// The kind of a token, which decides whether and why it is invalid.
+    /// The kind of a token.
+    ///
+    /// It decides whether and why the token is invalid.
     public enum TokenKind: String, Sendable, CaseIterable {
-        /// Valid user tokens: for one to two hours, expiring on a whole hour; for 60 days; without an expiry.
+        /// Valid user tokens: `short` expires on a whole hour after one to two hours, `long` after 60 days, and `never`
+        /// not at all.
         case short, long, never
-        /// User tokens with an invalid session: expired after 60 days (463), password changed (460), app removed (458),
-        /// invalidated by an API call (466), logged out (467).
+        /// User tokens whose session is invalid.
+        ///
+        /// The subcodes are: expired after 60 days 463, password changed 460, app removed 458, invalidated by an API
+        /// call 466, logged out 467.
         case expired, passwordChanged, appRemoved, invalidated, loggedOut
-        /// User tokens whose user must first act at facebook.com (459), or never confirmed the account (464).
+        /// User tokens whose user must first act at facebook.com (subcode 459), or has never confirmed the account
+        /// (464).
         case checkpointed, unconfirmed
-        /// The session inside the token is malformed (190 without subcode).
+        /// A token that contains a malformed session (code 190 without subcode).
         case malformed
-        /// A valid user token of another app than the requested one.
+        /// A valid user token of an app other than the requested one.
         case otherApp
-        /// Valid tokens of a page, an app and a system user; the app's is that of `client_credentials`.
+        /// Valid tokens of a page, an app and a system user.
+        ///
+        /// The app's token is that of `client_credentials`.
         case page, app, systemUser
         /// A valid user token whose 90 days of data access have expired.
         case dataAccessExpired
         /// A text that Graph cannot parse, and an `EAA…` text that Graph cannot decrypt.
         case undecodable, undecryptable
-        /// A session-info token, usable only in a debugger.
+        /// A session-info token.
+        ///
+        /// It is usable only in a debugger.
         case debugOnly
     }
 
-    /// A token and the data that Graph has about it; times are Unix seconds.
+    /// A token and the data that Graph has about it.
+    ///
+    /// Times are Unix seconds.
     public struct Token: Sendable, Equatable {
         /// The text that clients send.
         public var text: String
-        /// The name given in the data file or when the token was minted.
+        /// The name from the data file, or from the request by which the token was minted.
         public var name: String?
         /// The kind of the token.
         public var kind: TokenKind
-        /// The id of the app that the token was issued for.
+        /// The id of the app for which the token was issued.
         public var app: String
         /// The key of the token's user; `nil` for app tokens.
         public var person: String?
-        /// The permissions that the token was issued with; `nil` means those that the user grants at each request.
+        /// The permissions with which the token was issued; `nil` for those that the user grants at the time of each
+        /// request.
         public var scopes: [String]?
         /// The time when the token was issued.
         public var issuedAt = 0
-        /// The expiry; 0 is never.
+        /// The expiry; 0 if the token never expires.
         public var expiresAt = 0
-        /// The time from which gated profile fields are unreadable; 0 is never.
+        /// The time from which the token cannot read fields that need a permission; 0 for never.
         public var dataAccessExpiresAt = 0
-        /// The page of a page token.
+        /// The id of the page, for a page token.
         public var profileID: String?
         /// The `metadata` in `debug_token`, if any.
         public var metadata: JSON?
@@ -50,7 +63,7 @@ extension GraphSimulator {
         public var granularScopes: JSON?
     }
 
-    /// The parameters of a token to mint; see ``GraphSimulator/GraphSimulator/mint(_:)``.
+    /// The parameters of a token to mint (``GraphSimulator/GraphSimulator/mint(_:)``).
     public struct TokenRequest: Sendable, Equatable {
         /// The kind of the token.
         public var kind: TokenKind
@@ -58,15 +71,15 @@ extension GraphSimulator {
         public var person: String?
         /// The app's id; the first app when `nil`.
         public var app: String?
-        /// The token's permissions (`public_profile` is added); `nil` means those that the user granted.
+        /// The token's permissions, to which `public_profile` is added; `nil` for those that the user has granted.
         public var scopes: [String]?
         /// The token's name in the control API.
         public var name: String?
-        /// The exact text; generated when `nil`.
+        /// The exact text; `nil` for a generated one.
         public var text: String?
-        /// The expiry in Unix seconds, in place of the kind's own.
+        /// The expiry in Unix seconds; `nil` for that of the kind.
         public var expiresAt: Int?
-        /// The expiry of data access in Unix seconds, in place of the kind's own.
+        /// The expiry of data access in Unix seconds; `nil` for that of the kind.
         public var dataAccessExpiresAt: Int?
         /// The `metadata` in `debug_token`, if any.
         public var metadata: JSON?

@@ -1,27 +1,33 @@
 import Encodings
 
-/// A field of Graph's User node, with the permission that it needs and the shape of its value.
+/// A field of Graph's User node, with its required permission and the form of its value.
 struct UserField: Sendable {
     enum Kind: Sendable {
-        /// A plain value, without sub-selection and alias.
+        /// A plain value.
+        ///
+        /// It has no sub-selection and no alias.
         case scalar
-        /// An object (`age_range`); an object with an id always returns that id (`location`).
+        /// An object, such as `age_range`.
+        ///
+        /// If the object has an id, as `location` has, the id is always returned.
         case object
         /// A collection or picture, with modifiers, an alias and a sub-selection.
         case edge
-        /// A field that apps may request but Graph never returns; an account has it only under `extra`.
+        /// A field that apps may request and Graph never returns.
+        ///
+        /// An account has it only under `extra`.
         case withdrawn
     }
 
     let name: String
     let kind: Kind
-    /// The required permission; `nil` when any token may read the field.
+    /// The required permission; `nil` if any token may read the field.
     let permission: String?
 
     /// The fields of current versions.
     ///
-    /// The withdrawn fields are those of Facebook's announcement of May 1st 2018; responses have lacked them since,
-    /// without an error (github.com/simi/omniauth-facebook/pull/311).
+    /// The withdrawn fields are those of Facebook's announcement of May 1st, 2018. Since then, responses lack these
+    /// fields, without an error (github.com/simi/omniauth-facebook/pull/311).
     private static let all: [UserField] = [
         (nil, .scalar, ["id", "token_for_business"]), (nil, .edge, ["permissions", "ids_for_business"]),
         (
@@ -49,12 +55,14 @@ struct UserField: Sendable {
         return graphField(name)
     }
 
-    /// Returns a field like ``named(_:)``, without `extra`, which is the simulator's own and no field of Graph.
+    /// Returns a field as ``named(_:)`` does, but not `extra`.
+    ///
+    /// The field `extra` belongs to the simulator and not to Graph.
     static func graphField(_ name: String) -> UserField? {
         all.first { $0.name.hasSameBytes(as: name) }
     }
 
-    /// Whether a profile may have this value in this field.
+    /// Whether this field of a profile may have this value.
     func accepts(_ value: JSON) -> Bool {
         switch name {
         case "id", "friends", "permissions", "ids_for_business": false
@@ -83,14 +91,17 @@ struct UserField: Sendable {
 }
 
 extension GraphSimulator {
-    /// A field of users that Graph once had: requests for it get error 12 from a version on.
+    /// A field of users that Graph once had.
+    ///
+    /// From some version on, requests for the field get error 12.
     public struct RemovedField: Sendable, Equatable {
         /// The field's name in Graph.
         public internal(set) var name: String
-        /// The first version without it.
+        /// The first version that lacks the field.
         let since: GraphVersion
 
-        /// Makes a removed field from its name and the first version without it, such as `v25.0`.
+        /// Makes a removed field from its name and the first version that lacks it, such as `v25.0`.
+        ///
         /// - Throws: ``DataError`` for a malformed version.
         public init(_ name: String, since version: String) throws(DataError) {
             guard let since = GraphVersion(pathComponent: version) else {
@@ -104,7 +115,7 @@ extension GraphSimulator {
             self.since = since
         }
 
-        /// The fields that Graph itself removed.
+        /// The fields that Facebook has removed from Graph.
         static let known = [RemovedField("username", since: GraphVersion(major: 2, minor: 0))]
     }
 }

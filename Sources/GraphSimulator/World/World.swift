@@ -1,13 +1,15 @@
 import Encodings
 
-/// An item that data files and the control API store under a key.
+/// An item that data files and the control API identify by a key.
 protocol Keyed: Sendable {
     /// The name of the key's member.
     static var keyName: String { get }
     var key: String { get set }
     var json: JSON { get }
 
-    /// Reads an item, whose key may be in the address of a control request instead.
+    /// Reads an item.
+    ///
+    /// Its key may be in the address of a control request.
     init(json: JSON, path: String, key: String?) throws(DataError)
 
     /// Refuses references to items that do not exist.
@@ -21,7 +23,9 @@ extension Keyed {
 }
 
 extension Array where Element: Keyed {
-    /// Makes an array of a data file's items; refuses duplicate keys.
+    /// Makes an array of the items in a data file.
+    ///
+    /// Refuses duplicate keys.
     init(_ elements: [Element], path: String) throws(DataError) {
         self = []
         for (index, element) in elements.enumerated() {
@@ -33,7 +37,9 @@ extension Array where Element: Keyed {
         }
     }
 
-    /// The element with that key; setting replaces, adds, or (`nil`) removes it.
+    /// The element with that key.
+    ///
+    /// Setting an element replaces or adds it, and setting `nil` removes it.
     subscript(key: String) -> Element? {
         get { first { $0.key.hasSameBytes(as: key) } }
         set {
@@ -54,15 +60,19 @@ struct World: Sendable {
     var people: [Person]
     /// The tokens by text.
     ///
-    /// Only ASCII texts of at most ``maximumTokenLength`` bytes are stored and looked up, so that hashing a text is
-    /// cheap whatever a client sends.
+    /// Only ASCII texts of at most ``maximumTokenLength`` bytes are stored and looked up. So hashing a text is cheap,
+    /// whatever a client sends.
     var tokens: [String: Token] = [:]
-    /// The codes by text; used ones stay, since Graph's error for a used code differs from that for an unknown code.
+    /// The codes by text.
+    ///
+    /// Used codes stay, since Graph has different errors for a used code and for an unknown one.
     var codes: [String: AuthorizationCode] = [:]
     var removedFields = RemovedField.known
     /// The keys that sign ID tokens.
     var keys: KeyRing
-    /// The data of Twitter, which shares only the address with Facebook's.
+    /// The data of Twitter.
+    ///
+    /// It has only the address in common with Facebook's.
     var twitter: TwitterWorld
     /// The SMS gateway, which is independent of Facebook and Twitter.
     var gateway: SMSGateway
@@ -98,7 +108,7 @@ struct World: Sendable {
     }
 
     /// Returns the user with that key, by default the first one.
-    func requirePerson(_ key: String?) throws(DataError) -> Person {
+    func requireUser(_ key: String?) throws(DataError) -> Person {
         guard let person = key.map({ people[$0] }) ?? people.first else {
             throw DataError(path: "person", reason: key.map { "no person \"\($0)\"" } ?? "there is no person")
         }
@@ -118,7 +128,7 @@ struct World: Sendable {
     mutating func mint(_ request: TokenRequest, now: Int) throws(DataError) -> Token {
         let requested = try requireApp(request.app)
         let issuer = request.kind == .otherApp ? otherApp(than: requested) : requested
-        let person = request.kind == .app ? nil : try requirePerson(request.person)
+        let person = request.kind == .app ? nil : try requireUser(request.person)
         var token = Token(
             text: try text(for: request, issuer: issuer),
             name: request.name,
@@ -180,7 +190,7 @@ struct World: Sendable {
         }
     }
 
-    /// Returns another app: the first other one of the data, or else a new one.
+    /// Returns an app other than the given one: the first such app of the data, or else a new one.
     private mutating func otherApp(than app: App) -> App {
         if let other = apps.first(where: { $0.id != app.id }) { return other }
         let stranger = App(

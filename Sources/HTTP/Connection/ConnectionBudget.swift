@@ -2,26 +2,31 @@ import Limiting
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The resources that a listener reserves for its clients: connections per source, and waiting bytes.
+/// The resources that a listener reserves for its clients: connections per source, requests of HTTP/2, and waiting
+/// bytes.
 ///
-/// Bytes wait for the rest of a request, or for a client to read a response. A connection of HTTP/1.1 has one request
-/// under way. A connection of HTTP/2 may have more: those beside the first are counted, and may be a quarter as many as
-/// connections, for a source and in all.
+/// A byte waits until the rest of its request arrives, or until the client reads the response. An HTTP/1.1 connection
+/// has one request under way. An HTTP/2 connection may have more, and the budget counts all but the first. It admits a
+/// quarter as many of these requests as connections, both for one source and for the listener.
 ///
-/// Without the budget a client decides how much memory the process has: the headers of a request cost the client some
+/// Without the budget, clients would decide how much memory the process has. The headers of a request cost the client
+/// some bytes. The request that the service makes of them costs thousands of times as many.
 /// bytes, and the request made of them costs thousands of times as many.
 final class ConnectionBudget: Sendable {
-    /// Bytes of a request once it is made of its headers: its channel, its handlers and its task.
+    /// The bytes of a request that is being handled: its channel, its handlers and its task.
     static let request = 40 * 1024
-    /// How many sources a network counts as; the /48 of an IPv6 address is one customer's.
+    /// A network may hold as much as this number of sources.
+    ///
+    /// The network of an IPv6 address is its /48, which is one customer's.
     static let sourcesOfNetwork = 2
-    /// The part of the free bytes that a source may hold: a third, and so a quarter of all when it is alone.
+    /// A source may hold the free bytes divided by this number.
     ///
-    /// So a few sources that hold all they may leave room for the next one.
+    /// So a single source gets a quarter of all bytes. When a few sources hold all that they may, there is still room
+    /// for the next source.
     static let partOfSource = 3
-    /// Bytes of a request that a connection may always keep.
+    /// The bytes of a request that a connection may keep without a reservation.
     ///
-    /// A login whose headers and body arrive apart is served even where nothing is free.
+    /// So a login whose headers and body arrive separately is served even if no bytes are free.
     static let uncounted = 4096
 
     private struct Use {
@@ -92,7 +97,7 @@ final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Counts one more request on a connection that already has one under way.
+    /// Counts one more request of a connection that already has a request under way.
     ///
     /// - Returns: Whether there is room; if not, nothing is counted.
     func begin(for source: LimitedSource?) -> Bool {
@@ -152,7 +157,9 @@ final class ConnectionShare {
     private let budget: ConnectionBudget
     private var source: LimitedSource?
     private var bytes = 0
-    /// Requests of HTTP/2 under way; the connection itself counts for one of them.
+    /// The HTTP/2 requests under way.
+    ///
+    /// The budget counts all but one of them, since the connection itself counts for one.
     private var requests = 0
     private var isOver = false
 
@@ -173,7 +180,9 @@ final class ConnectionShare {
         return take(bytes)
     }
 
-    /// Counts one more request of HTTP/2; `end` must follow when it is done.
+    /// Counts one more HTTP/2 request.
+    ///
+    /// `end` must be called when the request is done.
     ///
     /// - Returns: Whether there is room for the request.
     func begin() -> Bool {
@@ -206,7 +215,9 @@ final class ConnectionShare {
         budget.give(count, for: source)
     }
 
-    /// Gives everything back, for good.
+    /// Gives back everything that the connection holds.
+    ///
+    /// Nothing is counted for the connection after that.
     func close() {
         guard !isOver else { return }
         give(bytes)
@@ -243,7 +254,7 @@ enum ConnectionSource {
     case peer
     /// The address in the header of the PROXY protocol.
     case header
-    /// No source: proxies send the requests of many clients by one connection, and their addresses are no source.
+    /// No source, since the proxies send the requests of many clients over one connection.
     case proxies
 }
 

@@ -2,9 +2,9 @@ package import NIOCore
 
 /// Runs the tasks that serve a connection on its event loop.
 ///
-/// A request is handled where it was read, and its response is written where it was made. Otherwise each step between
-/// the socket and a task wakes a thread of Swift's pool, which on a machine with few processors costs more than the
-/// step. Blocking work has threads of its own. Long computations, such as pages of users, go to the pool.
+/// So one thread reads a request, handles it and writes the response. Otherwise each step between the socket and a task
+/// would wake a thread of Swift's pool. On a machine with few processors, this costs more than the step. Blocking work
+/// has threads of its own. Long computations, such as those for pages of users, run in Swift's pool.
 package final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

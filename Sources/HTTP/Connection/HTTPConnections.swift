@@ -7,7 +7,8 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
 extension HTTPServerBuilder {
-    /// Returns a builder of HTTP/1.1 as in ``HTTPConnections``, and with a certificate also of TLS and HTTP/2.
+    /// Returns a builder of HTTP/1.1 servers with the limits; with a certificate, of TLS servers that also support
+    /// HTTP/2.
     ///
     /// - Parameters:
     ///   - limits: The timeouts and resources of connections.
@@ -58,8 +59,8 @@ struct HTTPConnections: HTTPChannelHandler {
         strictTransport: Int? = nil
     ) {
         self.responder = { request, writer, channel in
-            // In the order of the responses, and always: a client left waiting would send its body when the service
-            // reads it as the next request.
+            // 100 Continue is sent in the order of the responses, and always. A client that waited in vain would send
+            // its body later, and the service would read the body as the next request.
             if request.headers[.expect] != nil {
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
@@ -138,7 +139,7 @@ struct HTTPConnections: HTTPChannelHandler {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = RequestFault.longestField
         limits.maxHeaderListSize = headSize
-        limits.maxHeaderFieldCount = RequestFault.mostFields
+        limits.maxHeaderFieldCount = RequestFault.maxFields
         return limits
     }()
 }

@@ -3,12 +3,14 @@ import NIOHTTPTypes
 
 /// Bounds how long a response waits for its client to read it, and how many bytes wait.
 ///
-/// An unread response keeps its bytes and its request's task, and counts until it is read.
+/// An unread response keeps its bytes and its request's task, so it counts for the budget until the client has read it.
 final class ReplyTimes: ChannelOutboundHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The size of the pieces in which a body is written, so that progress shows.
+    /// The size of the pieces in which a body is written.
+    ///
+    /// A piece that is gone shows the client's progress.
     private static let piece = 16_384
 
     private let limit: TimeAmount?
@@ -68,7 +70,9 @@ final class ReplyTimes: ChannelOutboundHandler {
         context.write(part, promise: written)
     }
 
-    /// Charges the waiting bytes once the event loop is free; most responses are written by then and cost nothing.
+    /// Charges the waiting bytes once the event loop is free.
+    ///
+    /// Most responses are written by then and cost nothing.
     private func look(_ context: ChannelHandlerContext) {
         guard !isLooking else { return }
         isLooking = true

@@ -1,20 +1,21 @@
 import NIOCore
 import NIOHTTP1
 
-/// Bounds a request's arrival: its time, and its bytes beside the body.
+/// A limit on how long a request may take to arrive, and on the bytes of the request other than the body.
 ///
-/// The first request of a connection has to begin, and every begun request has to end, within the limit (decision D9);
-/// a request begins with its first byte. The wait for the next request of a connection is bounded by the idle timeout.
+/// The first request must end within the time limit after the connection opens (decision D9). Each later request must
+/// end within the limit after its first byte. The idle timeout limits the wait between two requests.
 ///
-/// The handler comes before the parser. The parser does not report incomplete headers, chunk extensions, blank lines or
-/// white space, and it keeps the bytes that follow a request to upgrade.
+/// The handler is in front of the HTTP parser, since the parser does not report these bytes: incomplete headers, chunk
+/// extensions, blank lines and white space. The parser also keeps all bytes after a request for a protocol upgrade.
 final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Bytes of a request beside its body: the request line and headers, and the framing of a chunked body.
+    /// The most bytes of a request other than its body: the request line, the headers, and the framing of a chunked
+    /// body.
     static let framing = 65_536
-    /// Further such bytes for each byte of the body: enough for chunks of a single byte.
+    /// How many more such bytes each byte of the body allows: enough for chunks of a single byte.
     static let framingOfByte = 8
     /// Bytes that are handled at once: a read of TLS may bring several hundred thousand.
     private static let piece = 16_384
@@ -22,7 +23,9 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
     private var isArriving = true
-    /// How many bytes may still come; below zero the connection ends.
+    /// How many bytes other than the body may still come.
+    ///
+    /// Below zero the request is refused and the connection ends.
     private var left = framing
     private var isInFirstLine = true
     /// Bytes of the request received so far, up to a bound.
@@ -47,7 +50,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         case .head: isArriving = true
         case .body(let bytes): left += bytes.readableBytes * (1 + Self.framingOfByte)
         case .end:
-            // A next request that began in the same piece has a time of its own.
+            // If the next request began in the same piece, it gets a timer of its own.
             stop()
             isArriving = false
             left = Self.framing
@@ -80,7 +83,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         left -= bytes.readableBytes
         arrived = min(arrived + bytes.readableBytes, Self.framing)
         guard !isOver else {
-            // The response has its time; a client that goes on sending gets none.
+            // The client has time to read the response, unless it goes on sending.
             if left < -2 * Self.framing { context.close(promise: nil) }
             return
         }
@@ -90,7 +93,9 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         if left < 0 { context.fireErrorCaught(HTTPParserError.headerOverflow) }
     }
 
-    /// Starts or stops the timer; a small request arrives whole in one read, and never has a timer.
+    /// Starts or stops the timer.
+    ///
+    /// A small request arrives whole in one read, and never has a timer.
     func channelReadComplete(context: ChannelHandlerContext) {
         if isArriving { start(context) } else { stop() }
         if !charge.set(isArriving ? max(arrived - ConnectionBudget.uncounted, 0) : 0) { context.close(promise: nil) }

@@ -4,14 +4,14 @@ import NIOHTTP1
 
 /// A defect of a request that is independent of the requested resource.
 ///
-/// A fault gets its response in the order of the connection's requests, and in the form of every error. So the
-/// connection passes on a request whose path is the fault's name. No client can send such a path, because real paths
-/// begin with a slash.
+/// The response to a fault must come in the order of the connection's requests, and in the form of every error. So the
+/// connection passes on another request in place of the faulty one. Its path is the fault's name. No client can send
+/// such a path, because real paths begin with a slash.
 enum RequestFault: String, CaseIterable {
     case host, target, longTarget, framing, length, largeHead, unreadable
 
     /// The most header fields of a request.
-    static let mostFields = 100
+    static let maxFields = 100
     /// Bytes of the longest field.
     static let longestField = 16_384
 
@@ -20,7 +20,7 @@ enum RequestFault: String, CaseIterable {
         case .host:
             Failure(
                 .malformedRequest,
-                "A request needs exactly one Host header, with a name or address and perhaps a port."
+                "A request needs exactly one Host header with a name or address and an optional port."
             )
         case .target:
             Failure(
@@ -33,17 +33,17 @@ enum RequestFault: String, CaseIterable {
                 "Path and query are longer than \(HTTPRequestHead.longestTarget) bytes. Send the values in the body."
             )
         case .framing:
-            Failure(.malformedRequest, "Transfer-Encoding must be chunked; HTTP/1.0 does not have it.")
-        case .length: Failure(.malformedRequest, "Content-Length must be one number of digits alone.")
+            Failure(.malformedRequest, "Transfer-Encoding must be chunked, and is not allowed in HTTP/1.0.")
+        case .length: Failure(.malformedRequest, "Content-Length must be one decimal number.")
         case .largeHead:
             Failure(
                 .malformedRequest,
-                "The head is too large: at most \(Self.mostFields) fields, of at most \(Self.longestField) bytes each."
+                "The headers are too large: at most \(Self.maxFields) fields of at most \(Self.longestField) bytes."
             )
         case .unreadable:
             Failure(
                 .malformedRequest,
-                "The request cannot be read as HTTP/1.1, or its head is too large. The connection is closed."
+                "The request is not valid HTTP/1.1, or its headers are too large. The connection is closed."
             )
         }
     }

@@ -5,15 +5,15 @@ extension HTTPRequestHead {
     /// Bytes of the longest target: the least that RFC 9112 §3 asks servers to support.
     static let longestTarget = 8000
 
-    /// Normalizes target and headers for the code behind, or returns the request's fault.
+    /// Normalizes target and headers for the later handlers, or returns the request's fault.
     ///
-    /// Afterwards the target is a path, or `*`; `Host` is the host that the request names, wherever it named it;
-    /// `Connection` is `close` when no further request is read; and `Expect` is there only when the client waits for
+    /// Afterwards the target is a path, or `*`. `Host` is the host that the request names, in the target or in a
+    /// header. `Connection` is `close` if no further request is read. `Expect` is present only if the client waits for
     /// 100 Continue.
     mutating func settle() -> RequestFault? {
         guard uri.utf8.count <= Self.longestTarget else { return .longTarget }
-        // RFC 9112 §3.2: exactly one, whatever the target says; a proxy that reads another host than the service would
-        // see another application.
+        // RFC 9112 §3.2: exactly one, whatever the target says. With two, a proxy and the service could read different
+        // hosts, and so take the request for different applications.
         let hosts = headers["host"]
         guard hosts.count == 1 || isOld && hosts.isEmpty, hosts.allSatisfy({ Self.isHost($0.utf8) }) else {
             return .host
@@ -24,7 +24,7 @@ extension HTTPRequestHead {
         guard codings.isEmpty || !isOld && codings.count == 1 && Self.isSame(codings[0].utf8, "chunked") else {
             return .framing
         }
-        // The parser passes on nothing that follows a request to upgrade.
+        // The parser passes on nothing that follows a request for a protocol upgrade.
         if !isKeepAlive || headers.contains(name: "upgrade") {
             headers.replaceOrAdd(name: "connection", value: "close")
         }
@@ -43,7 +43,9 @@ extension HTTPRequestHead {
         return !isOld && hasBody && headers["expect"].contains { Self.isSame($0.utf8, "100-continue") }
     }
 
-    /// Turns an absolute target into a path; its host outranks the field `Host` (RFC 9112 §3.2.2).
+    /// Turns an absolute target into a path.
+    ///
+    /// The target's host outranks the field `Host` (RFC 9112 §3.2.2).
     ///
     /// - Returns: Whether the target has an accepted form.
     private mutating func settleTarget() -> Bool {
@@ -62,7 +64,9 @@ extension HTTPRequestHead {
         return false
     }
 
-    /// Returns whether bytes can be a host and port; other characters that RFC 3986 §3.2.2 allows occur in no real one.
+    /// Returns whether bytes can be a host and port.
+    ///
+    /// RFC 3986 §3.2.2 allows more characters, but none that real hosts have.
     static func isHost(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0.isOne(of: "-._~%:[]") }
     }

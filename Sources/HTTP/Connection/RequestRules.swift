@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Passes on requests that conform to RFC 9112, in the form of ``settle()``, and a fault in place of any other.
+/// Passes on requests that conform to RFC 9112, normalized by ``settle()``, and a fault in place of any other.
 ///
-/// After a fault the connection ends: the beginning of the next request is unknown, or not where a proxy in front sees
-/// it. After a request that ends the connection no bytes are a request either (RFC 9112 §9.6): nobody would respond to
-/// it, and the connection would wait for that response for good.
+/// After a fault the connection ends. The service does not know where the next request begins, or a proxy in front may
+/// see its beginning elsewhere. Bytes after a request that ends the connection are no request either (RFC 9112 §9.6).
+/// Nothing would respond to such a request, and the connection would wait for the response for good.
 final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -34,8 +34,9 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
         case .body:
             context.fireChannelRead(data)
         case .end(let trailers):
-            // RFC 9110 §6.5.1: no trailer is about the connection. The parser obeys these and refuses the bytes behind,
-            // which may be another client's request; so they break the body, as framing in a trailer does.
+            // RFC 9110 §6.5.1: no trailer is about the connection. The parser obeys such trailers and refuses the bytes
+            // after the request, which may be the request of another client. So such a trailer breaks the body, as a
+            // trailer with framing does.
             if let trailers, trailers.contains(name: "connection") || trailers.contains(name: "proxy-connection") {
                 isOver = true
                 return context.fireErrorCaught(BrokenBody())
@@ -49,8 +50,8 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isOver else { return }
         guard let fault = error as? HTTPParserError else { return context.fireErrorCaught(error) }
-        // The reader of the body responds. A handler that has already responded must not do so twice, as the library
-        // does for a parser error.
+        // The handler that reads the body responds to this error, unless it has responded already. For a parser error
+        // the library would respond a second time.
         guard !isUnderWay else { return context.fireErrorCaught(BrokenBody()) }
         let isLong = fault == .headerOverflow && arrival.firstLine > HTTPRequestHead.longestTarget
         refuse(isLong ? .longTarget : .unreadable, method: .GET, context)

@@ -4,9 +4,10 @@ import NIOHTTPTypes
 
 /// Keeps a request of HTTP/1.1 until it is complete, and then passes it on in one piece.
 ///
-/// A request that is being handled has a task with all its cost; a request that waits for its body needs only its
-/// bytes, which ``RequestArrival`` counts. So a client that sends only headers costs little. A request with a longer
-/// body, or whose client waits for 100 Continue, passes at once, and counts as a request until it is complete.
+/// A request that is being handled has a task with all its cost. A request that waits for its body needs only its
+/// bytes, and ``RequestArrival`` counts these. So a client that sends only headers costs little. Two kinds of requests
+/// are passed on at once: those with a longer body than is kept, and those whose client waits for 100 Continue. Until
+/// such a request is complete, it is charged as a request that is being handled.
 ///
 /// The handler also bounds how many requests a client sends without waiting for responses (RFC 9112 §9.3.2). The event
 /// loop handles all requests of one read before it serves another connection, so a client with thousands of them would
@@ -17,14 +18,18 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Bytes of a body that are kept: more than most requests have.
-    static let mostBytes = 16_384
+    /// The length in bytes of the longest body that is kept.
+    ///
+    /// Most bodies are shorter.
+    static let maxBytes = 16_384
     /// Requests of one connection that have begun and have no response yet.
-    private static let mostUnanswered = 32
+    private static let maxUnanswered = 32
 
     private var head: HTTPRequest?
     private var body: ByteBuffer?
-    /// Whether the body is a slice of the read buffer, all of which the slice keeps in memory.
+    /// Whether the body is a slice of the read buffer.
+    ///
+    /// A slice keeps the whole buffer in memory.
     private var isSlice = false
     private var hasPassed = false
     private var unanswered = 0
@@ -36,11 +41,11 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // The parser may still read requests from the last read of a closed connection.
-        guard unanswered <= Self.mostUnanswered else { return }
+        guard unanswered <= Self.maxUnanswered else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
             unanswered += 1
-            guard unanswered <= Self.mostUnanswered else { return context.close(promise: nil) }
+            guard unanswered <= Self.maxUnanswered else { return context.close(promise: nil) }
             self.head = head
             hasPassed = false
             if Self.isNotKept(length: head.headerFields[.contentLength], expects: head.headerFields[.expect] != nil) {
@@ -49,7 +54,7 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
         case .body(let bytes):
             guard head != nil else { return context.fireChannelRead(data) }
             append(bytes)
-            if body?.readableBytes ?? 0 > Self.mostBytes { pass(context) }
+            if body?.readableBytes ?? 0 > Self.maxBytes { pass(context) }
         case .end:
             pass(context)
             hasPassed = false
@@ -58,7 +63,7 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data), unanswered <= Self.mostUnanswered { unanswered -= 1 }
+        if case .end = unwrapOutboundIn(data), unanswered <= Self.maxUnanswered { unanswered -= 1 }
         context.write(data, promise: promise)
     }
 
@@ -76,10 +81,10 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Returns whether a request is passed on without waiting for its body.
     ///
-    /// That is so when the body is longer than what is kept, or the client waits for 100 Continue.
+    /// That is so when the body is longer than the longest that is kept, or the client waits for 100 Continue.
     static func isNotKept(length: String?, expects: Bool) -> Bool {
         guard let length else { return expects }
-        return expects || (Int(length) ?? .max) > mostBytes
+        return expects || (Int(length) ?? .max) > maxBytes
     }
 
     private func append(_ bytes: ByteBuffer) {

@@ -6,7 +6,7 @@ struct Auth0Source: UserSource {
     private static let known: Set<String> = [
         "user_id", "_id", "email", "email_verified", "created_at", "updated_at", "last_login", "blocked", "identities",
         "password_hash", "passwordHash", "custom_password_hash", "locale", "user_metadata",
-        // Members without use here.
+        // Members that the import does not need.
         "last_ip", "logins_count", "last_password_reset", "password_set_date", "tenant", "connection", "_tmp_is_unique",
         "phone_verified",
     ]
@@ -15,7 +15,7 @@ struct Auth0Source: UserSource {
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
         let own = record.text("user_id") ?? record.object("_id")?.text("$oid")
-        // The export has `auth0|5f…`, the file with hashes `5f…`.
+        // In the export the id is `auth0|5f…`, in the file with hashes `5f…`.
         var user = try ImportedUser(id: own.map { $0.hasPrefix("auth0|") ? String($0.dropFirst(6)) : $0 })
         user.status = record.isTrue("blocked") ? .disabled : .enabled
         user.emailVerified = record.isTrue("email_verified")
@@ -29,12 +29,12 @@ struct Auth0Source: UserSource {
                 try user.takeIdentity(identity.text("provider"), subject: identity.text("user_id"))
             }
         } else if let own, let bar = own.firstIndex(of: "|"), !Self.own.contains(String(own[..<bar])) {
-            // Without the list, the id names the identity by which the user came.
+            // Without the list of identities, the id has the identity with which the user registered.
             try user.takeIdentity(String(own[..<bar]), subject: String(own[own.index(after: bar)...]))
         }
         user.takeFields(of: record, without: Self.known)
         if let email = record.text("email") { user.fields.append("email", .string(email)) }
-        // The app's metadata of a user are fields beside Auth0's own members.
+        // The user's metadata written by the app become fields, next to Auth0's own members.
         for member in record.object("user_metadata")?.members ?? [] where user.fields[member.key] == nil {
             user.fields.append(member.key, member.value)
         }

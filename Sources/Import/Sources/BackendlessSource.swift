@@ -3,12 +3,12 @@ import Encodings
 
 /// Users of Backendless, from the CSV export of the Users table.
 ///
-/// It has a column for each property; an export with the schema has the type after the name, as in `age(INT)`. A hash
-/// in the column `password` is used; a plain-text password is no hash.
+/// Each property has a column. In an export with the schema, the column's name contains the type, as in `age(INT)`. If
+/// the column `password` has a hash, the hash is imported; a plain-text password is not.
 struct BackendlessSource: UserSource {
     private static let known: Set<String> = [
         "objectId", "created", "updated", "lastLogin", "userStatus", "blUserLocale", "password",
-        // Members without use here.
+        // Members that the import does not need.
         "ownerId", "accountType", "user-token", "___class", "___jsonclass", "__meta",
     ]
 
@@ -23,7 +23,7 @@ struct BackendlessSource: UserSource {
         user.updated = record.moment("updated")
         user.lastLogin = record.moment("lastLogin")
         user.password = record.text("password").map { .text(Secret($0)) }
-        // Backendless writes this word for users without a social account.
+        // Backendless writes this word if the user has no social account.
         let hasNone = record.text("socialAccount") == "BACKENDLESS"
         user.takeFields(of: record, without: hasNone ? Self.known.union(["socialAccount"]) : Self.known)
         return user
@@ -37,7 +37,9 @@ struct BackendlessSource: UserSource {
 }
 
 extension UserStatus {
-    /// Reads a status, whose words are those of Backendless; a missing one means enabled.
+    /// Reads a status in the words of Backendless.
+    ///
+    /// Without a status, the user is enabled.
     init(source word: String?) throws(RecordRefusal) {
         guard let word else {
             self = .enabled

@@ -4,17 +4,17 @@ import Mapping
 
 /// Users of Amazon Cognito, in the columns of its CSV form.
 ///
-/// The columns are `cognito:username` and the attributes, and `sub` where the export has it. Cognito exports no
-/// password hashes.
+/// The columns are `cognito:username`, the attributes, and `sub` if the export has it. Cognito exports no password
+/// hashes.
 struct CognitoSource: UserSource {
     private static let known: Set<String> = [
         "sub", "cognito:username", "email_verified", "updated_at", "locale", "identities", "enabled", "created_at",
         "UserCreateDate",
-        // Members without use here.
+        // Members that the import does not need.
         "phone_number_verified", "UserLastModifiedDate", "cognito:user_status", "UserStatus",
     ]
     private static let custom = "custom:"
-    /// The prefixes that Cognito puts before a subject to form the user's name.
+    /// The prefixes of user names that Cognito makes of a provider and a subject.
     private static let providers = ["Facebook", "Google", "LoginWithAmazon", "SignInWithApple"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
@@ -23,7 +23,7 @@ struct CognitoSource: UserSource {
         user.emailVerified = record.isTrue("email_verified")
         user.locale = record.text("locale").flatMap(LanguageTag.letters)
         user.created = record.moment("created_at") ?? record.moment("UserCreateDate")
-        // Seconds, as in OpenID Connect.
+        // The time is in seconds, as in OpenID Connect.
         user.updated = record.text("updated_at").flatMap { Int64($0) }.flatMap { MomentText.moment(seconds: $0) }
         let status = record.text("cognito:user_status") ?? record.text("UserStatus")
         if let identities = try record.identities("identities") {
@@ -35,8 +35,8 @@ struct CognitoSource: UserSource {
         {
             try user.takeIdentity(provider.lowercased(), subject: subject)
         } else if status == Self.external || status == nil && Self.identity(record.text("cognito:username")) != nil {
-            // Without a status it is unknown whether the provider formed the name or its user chose it. An account with
-            // another user's identity would open to that user's login.
+            // Without a status, the name may come from a provider or from the user's own choice. With a wrong identity,
+            // another user's login would open this account.
             user.suspects.append("cognito:username")
         }
         user.takeFields(of: record, without: Self.known)
@@ -55,7 +55,7 @@ struct CognitoSource: UserSource {
         column.hasPrefix(custom) ? String(column.dropFirst(custom.count)) : column
     }
 
-    /// The status of users who log in by a provider.
+    /// The status of a user who logs in by a provider.
     private static let external = "EXTERNAL_PROVIDER"
 
     /// Returns the identity in a name such as `Facebook_10223344`.
@@ -63,7 +63,7 @@ struct CognitoSource: UserSource {
         guard let username, let underscore = username.firstIndex(of: "_") else { return nil }
         let subject = String(username[username.index(after: underscore)...])
         let word = String(username[..<underscore])
-        // A user pool may convert names to lower case, which does not change decimal ids.
+        // A user pool may convert names to lower case. This does not change decimal ids.
         let isDecimal = subject.utf8.allSatisfy { $0.isASCIIDigit }
         guard !subject.isEmpty,
             let provider = providers.first(where: { $0 == word || isDecimal && $0.lowercased() == word })

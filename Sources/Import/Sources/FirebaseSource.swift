@@ -7,7 +7,7 @@ struct FirebaseSource: UserSource {
         "localId", "uid", "email", "emailVerified", "displayName", "photoUrl", "photoURL", "phoneNumber", "disabled",
         "createdAt", "lastSignedInAt", "lastLoginAt", "metadata", "passwordHash", "salt", "passwordSalt",
         "providerUserInfo", "providerData", "customAttributes", "customClaims",
-        // Members without use here.
+        // Members that the import does not need.
         "validSince", "tokensValidAfterTime", "tokensValidAfterTimestamp", "lastRefreshAt", "passwordUpdatedAt",
         "version", "providerId", "initialEmail",
     ]
@@ -24,7 +24,7 @@ struct FirebaseSource: UserSource {
             record.moment("lastSignedInAt") ?? record.moment("lastLoginAt")
             ?? metadata?.moment("lastSignInTime")
         if let hash = record.text("passwordHash") {
-            // Accounts that were imported into Firebase with another system's hashes have no usable hash here.
+            // An account that Firebase imported with the hash of another system has no usable hash here.
             guard let hash = SourceValue.base64(hash),
                 let salt = SourceValue.base64(record.text("salt") ?? record.text("passwordSalt") ?? "")
             else { throw RecordRefusal(.passwordNotTaken, "passwordHash or its salt is not base64") }

@@ -9,7 +9,7 @@ struct ParseSource: UserSource {
     private static let known: Set<String> = [
         "objectId", "_id", "createdAt", "_created_at", "updatedAt", "_updated_at", "username", "emailVerified",
         "authData", "bcryptPassword", "_hashed_password",
-        // Members without use here.
+        // Members that the import does not need.
         "sessionToken", "_session_token", "ACL", "_acl", "_rperm", "_wperm", "className", "__type",
         "_email_verify_token", "_perishable_token", "_password_history", "_tombstone",
     ]
@@ -21,7 +21,7 @@ struct ParseSource: UserSource {
         user.created = record.moment("createdAt") ?? record.moment("_created_at")
         user.updated = record.moment("updatedAt") ?? record.moment("_updated_at")
         user.password = (record.text("_hashed_password") ?? record.text("bcryptPassword")).map { .text(Secret($0)) }
-        // The login name at Parse is the username, which may be an address.
+        // Parse's login name is the username. The username may be an e-mail address.
         let username = record.text("username")
         if record.text("email") == nil { user.login = username }
         var accounts = record.object("authData")?.members ?? []
@@ -33,7 +33,7 @@ struct ParseSource: UserSource {
             accounts.append(.init(String(member.key.dropFirst(Self.authentication.count)), member.value))
         }
         for account in accounts where account.key != "anonymous" {
-            // The collection keeps null for an unlinked provider.
+            // The collection keeps a null for each unlinked provider.
             if account.value.isNull { continue }
             try user.takeIdentity(account.key, subject: account.value.object?.text("id"))
         }

@@ -1,17 +1,21 @@
 import Domain
 import Encodings
 
-/// A member of a record that is no property, with its name in the service's own export.
+/// A member of a record that is not a property.
+///
+/// The name is that of the service's own export.
 package enum SystemField: String, Sendable, CaseIterable {
     case objectID = "objectId"
     case created, updated, lastLogin, userStatus, blUserLocale, emailVerified, login, passwordHash, identities, roles
 }
 
-/// Users in CSV or lines of JSON of any origin, with the members of the service's own export.
+/// Users of any origin in CSV or lines of JSON, with the members of the service's own export.
 ///
-/// `columns` has the names that differ in the file. The service's export puts a property that has the name of a system
-/// member into an object `properties`: clients write properties, and a client must not give itself a role or an
-/// identity in this way. So every member of that object is a property, whatever its name.
+/// `columns` has the names that differ in the file.
+///
+/// If a property has the name of a system member, the service's export puts the property into the object `properties`.
+/// Clients write properties, and a client must not give itself a role or an identity in this way. Therefore every
+/// member of that object is a property.
 struct PlainSource: UserSource {
     let columns: [SystemField: String]
 

@@ -9,14 +9,14 @@ struct SupabaseSource: UserSource {
         "id", "email", "phone", "encrypted_password", "email_confirmed_at", "confirmed_at", "created_at", "updated_at",
         "last_sign_in_at", "banned_until", "deleted_at", "raw_user_meta_data", "user_metadata", "raw_app_meta_data",
         "app_metadata", "identities",
-        // Members without use here: tokens and their metadata, and internal values of Supabase.
+        // Members that the import does not need: tokens and their metadata, and internal values of Supabase.
         "instance_id", "aud", "role", "invited_at", "confirmation_token", "confirmation_sent_at", "recovery_token",
         "recovery_sent_at", "email_change", "email_change_token_new", "email_change_token_current",
         "email_change_confirm_status", "email_change_sent_at", "new_email", "phone_confirmed_at", "phone_change",
         "phone_change_token", "phone_change_sent_at", "new_phone", "reauthentication_token", "reauthentication_sent_at",
         "is_super_admin", "is_sso_user", "is_anonymous", "action_link",
     ]
-    /// Login methods that are no identity at a provider.
+    /// Login methods that are not an identity at a provider.
     private static let own: Set<String> = ["email", "phone", "anonymous"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
@@ -41,7 +41,7 @@ struct SupabaseSource: UserSource {
             )
         }
         user.takeFields(of: record, without: Self.known)
-        // Without the list of identities, the record still names their providers, and is then refused.
+        // A record without the list of identities still names their providers. Such a record is refused.
         for member in ["raw_app_meta_data", "app_metadata"] {
             let about = record.object(member)
             let providers =
@@ -63,7 +63,7 @@ struct SupabaseSource: UserSource {
         return user
     }
 
-    /// Members that providers add to the app's own metadata.
+    /// Members that providers add to the metadata of the app.
     private static let ofProviders: Set<String> = [
         "sub", "iss", "email_verified", "phone_verified", "full_name", "provider_id",
     ]

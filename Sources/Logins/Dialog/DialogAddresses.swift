@@ -1,8 +1,9 @@
-/// The addresses of this service that a browser opens on its way to a dialog and back.
+/// The addresses of this service that a browser opens on the way to a dialog and back.
 ///
-/// The client's protocol decides their form. They share one host, since the browser's cookie is for that host alone.
+/// The client's protocol decides the form of the addresses. All have the same host, since the browser's cookie is for
+/// that host alone.
 package struct DialogAddresses: Sendable {
-    /// Returns the address of the page that begins the dialog of a ticket.
+    /// Returns the address of the page that begins the dialog for a ticket.
     let start: @Sendable (_ ticket: String) -> String
     /// The address to which the provider sends the browser back.
     let redirectURI: String

@@ -4,15 +4,17 @@ package import Logging
 package import Providers
 package import Store
 
-// Facebook sometimes forgets the `code_challenge` of a dialog and then refuses the verifier that comes with its code;
-// at other times Facebook holds codes to their challenge. The option `auto` recognizes a forgotten challenge and then
-// opens dialogs without a challenge for a while. A user who removes the challenge from the address in their own browser
-// has the same effect; with `on`, dialogs always have a challenge.
+// Facebook sometimes forgets the `code_challenge` of a dialog. It then refuses the code because a verifier comes with
+// it. At other times, Facebook requires the verifier that fits the challenge. The option `auto` recognizes a forgotten
+// challenge, and then opens dialogs without a challenge for a while.
 //
-// The challenge is forgotten per app at the provider. So the finding counts for each of an application's providers of
-// that kind with that app.
+// A user can cause the same: it suffices to remove the challenge from the address in their own browser. With the option
+// `on`, dialogs always have a challenge.
+//
+// Facebook forgets challenges app by app. Therefore, a forgotten challenge counts for all providers of one kind in an
+// application that use the same app.
 
-/// The decision whether dialogs are opened with a challenge.
+/// The decision whether a dialog is opened with a challenge.
 package struct DialogChallenges: Sendable {
     let store: Store
 
@@ -22,12 +24,12 @@ package struct DialogChallenges: Sendable {
         self.store = store
     }
 
-    /// Seconds for which dialogs of an app are opened without a challenge after the provider has forgotten one.
+    /// The seconds for which an app's dialogs have no challenge after the provider has forgotten one.
     static let lostChallengeSeconds: Int64 = 3600
 
-    /// Returns whether dialogs of an app are opened with a challenge.
+    /// Returns whether an app's dialogs are opened with a challenge.
     ///
-    /// Returns true if the database is unavailable: at worst, a user has to begin the login again.
+    /// Returns true if the database is unavailable. The worst consequence is that a user has to begin the login again.
     func opensWithChallenge(
         _ app: ProviderApp,
         of provider: any DialogOffering,

@@ -2,19 +2,21 @@ import Domain
 import Encodings
 import Secrets
 
-/// The end of a login through the server, decided at its beginning by the addresses that the operator allows.
+/// The way in which a login through the server ends.
+///
+/// It is chosen at the beginning, from the addresses that the operator allows.
 enum DialogEnd: Sendable {
     /// The browser is redirected to one of the application's return URLs, with a login code.
     ///
-    /// The challenge is the client's own.
+    /// The challenge is the one that the client sent for the login code.
     case redirect(to: String, codeChallenge: String?)
-    /// A page hands the user object to its opener, if the opener has this origin.
+    /// A page passes the user object to the window that opened the page, if that window has this origin.
     case popup(origin: String)
 
-    /// Chooses the end of a login.
+    /// Chooses how a login ends.
     ///
-    /// Every address is compared as bytes with the operator's list, without a fallback (T-72). A client that sends a
-    /// challenge expects a code, so its login ends by a redirect.
+    /// Each address must equal an address in the operator's list byte for byte. An unlisted address has no fallback
+    /// (T-72). A client that sends a challenge expects a login code, so its login ends with a redirect.
     ///
     /// - Throws: `malformed_request` for an unlisted address; `provider_not_configured` if the lists are empty.
     init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {
@@ -25,8 +27,8 @@ enum DialogEnd: Sendable {
                 throw Failure(
                     .malformedRequest,
                     """
-                    redirectAfterLoginUrl is none of the addresses that the operator allows, to the byte. The operator adds it to \
-                    returnUrls of the provider.
+                    redirectAfterLoginUrl is not allowed. It must match an allowed URL byte for byte. The operator can \
+                    add it to the option returnUrls of the provider.
                     """
                 )
             }
@@ -41,8 +43,8 @@ enum DialogEnd: Sendable {
             throw Failure(
                 .providerNotConfigured,
                 """
-                There is nowhere for this login to end. The operator has to list an address in returnUrls of the provider, or, for \
-                a page that opens the dialog in a popup, the page's origin in the setting allowedOrigins.
+                This login has no return URL. The operator must add a URL to the option returnUrls of the provider. \
+                For a page that opens the dialog in a popup, add its origin to the setting allowedOrigins.
                 """
             )
         }
@@ -50,7 +52,8 @@ enum DialogEnd: Sendable {
 
     /// Whether only the browser that began the login may end it.
     ///
-    /// With a challenge, any browser may: its login code is worthless without the client's verifier.
+    /// If the client sent a challenge, any browser may end the login: the login code is worthless without the client's
+    /// verifier.
     var belongsToBrowser: Bool {
         switch self {
         case .redirect(_, let codeChallenge): codeChallenge == nil
@@ -60,20 +63,19 @@ enum DialogEnd: Sendable {
 
     /// Returns whether a browser may end the login.
     ///
-    /// That is the browser that began the login (RFC 9700 §4.7), or any browser if the login code is worthless without
-    /// the client's verifier.
+    /// If `belongsToBrowser` is true, only the browser that began the login may end it (RFC 9700 §4.7).
     ///
     /// - Parameters:
     ///   - kept: The cookie of the browser; nil for none.
-    ///   - hash: SHA-256 of the cookie of the browser that began the login.
-    /// - Returns: False for a browser without the cookie, if the cookie is required.
+    ///   - hash: The SHA-256 of the cookie of the browser that began the login.
+    /// - Returns: True if the browser has the cookie, or needs none.
     func isOf(_ kept: String?, keptBy hash: [UInt8]?) -> Bool {
         guard belongsToBrowser else { return true }
         guard let hash, let kept = kept.flatMap(OneTimeToken.init(received:))?.secret else { return false }
         return Digest.sha256(kept.reveal()).isEqualInConstantTime(to: hash)
     }
 
-    /// Returns where the browser goes after a failed login.
+    /// Returns where the browser goes after a failure of the login.
     func failed(_ failure: Failure) -> DialogOutcome {
         switch self {
         case .redirect(let url, _): .redirect(to: url, .failure(failure))
@@ -89,20 +91,20 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Returns the end at an address.
+    /// Returns the end with a redirect to an address.
     ///
-    /// Any app on a device may claim the custom scheme of another app and so receive the code (RFC 8252 §8.1). With a
-    /// challenge, that code is worthless to the other app.
+    /// Any app on a device may claim the custom URL scheme of another app, and so receive the login code (RFC 8252
+    /// §8.1). With a challenge, the code is worthless to that app.
     ///
-    /// - Throws: `malformed_request` for the address of an app without a challenge.
+    /// - Throws: `malformed_request` for a custom scheme if the client sent no challenge.
     private static func redirect(to url: String, by request: DialogRequest) throws(Failure) -> DialogEnd {
         let isWeb = ["https://", "http://"].contains { url.utf8.starts(with: $0.utf8) }
         guard isWeb || request.codeChallenge != nil else {
             throw Failure(
                 .malformedRequest,
                 """
-                A login that ends at an address of an app's own scheme needs a codeChallenge: the SHA-256, as base64url, of a text \
-                that the app keeps and sends as codeVerifier with the login code.
+                A login that returns to an app's own scheme needs a codeChallenge: the SHA-256, in base64url, of a \
+                random text. Send that text as codeVerifier with the login code.
                 """
             )
         }

@@ -8,14 +8,16 @@ import Providers
 package import Secrets
 package import Store
 
-/// The second factor at the end of a login dialog: this service's page asks for it, so that clients need not.
+/// The second factor at the end of a login dialog.
 ///
-/// A class, since each function that waits for a provider would have a copy in its frame.
+/// A page of this service asks for it, so clients need no page for it.
+///
+/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
 package final class DialogFactors: Sendable {
     let store: Store
     let masterKeys: MasterKeys
     let codes: LoginCodes
-    let pendings: PendingSignIns
+    let pendings: PendingLogins
     let checks: FactorChecks
     let enrolment: FactorEnrolment
     let secondFactor: SecondFactor
@@ -27,7 +29,7 @@ package final class DialogFactors: Sendable {
         store: Store,
         masterKeys: MasterKeys,
         codes: LoginCodes,
-        pendings: PendingSignIns,
+        pendings: PendingLogins,
         checks: FactorChecks,
         enrolment: FactorEnrolment,
         secondFactor: SecondFactor,
@@ -47,14 +49,15 @@ package final class DialogFactors: Sendable {
         self.clock = clock
     }
 
-    /// Returns the failure with the pending login if a login by redirect needs a second factor; nil otherwise.
+    /// Returns the failure that has the pending login, if a login by redirect needs a second factor; nil if it needs
+    /// none.
     func demand(
-        of login: VouchedLogin,
+        of login: VerifiedLogin,
         by client: LoginClient,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Failure? {
         let began = ContinuousClock.now
-        let identity = login.result.person.identity
+        let identity = login.result.verified.identity
         guard let demand = try await store.factorDemand(of: identity, in: loaded.application) else { return nil }
         return try await pendings.putOff(
             demand,
@@ -66,9 +69,9 @@ package final class DialogFactors: Sendable {
         )
     }
 
-    /// Returns the first question of a pending login.
+    /// Returns the first question that a user answers to finish a pending login.
     ///
-    /// - Throws: The failure of the login, if the user cannot resolve it.
+    /// - Throws: The failure of the login, if no answer of the user can help.
     func question(
         after failure: Failure,
         of state: DialogState,
@@ -86,11 +89,11 @@ package final class DialogFactors: Sendable {
         return try await question(of: Paused(pause: pause, pending: pending), in: loaded)
     }
 
-    /// Handles the answer to a question: asks the next question, or ends the login.
+    /// Handles the user's answer to a question: asks the next question, or ends the login.
     ///
     /// - Parameters:
     ///   - answer: The user's answer.
-    ///   - login: The encrypted pending login, as it came with the question.
+    ///   - login: The encrypted pending login that came with the question.
     ///   - provider: The provider of the dialog.
     ///   - browser: The cookie of the browser, if any.
     ///   - client: The client of the login, with its API key.
@@ -98,7 +101,8 @@ package final class DialogFactors: Sendable {
     ///   - loaded: The application.
     ///   - logger: Gets the outcome of the login.
     /// - Returns: Where the browser goes, or the next question.
-    /// - Throws: `login_state_invalid` if the login cannot be decrypted or has no allowed end, or for another browser.
+    /// - Throws: `login_state_invalid` if the login cannot be decrypted, has expired, may no longer end as planned, or
+    ///   began in another browser.
     package func take(
         _ answer: FactorQuestionAnswer,
         of login: String,
@@ -130,7 +134,7 @@ package final class DialogFactors: Sendable {
     /// A decrypted login that waits for its second factor.
     private struct Paused {
         var pause: DialogPause
-        let pending: PendingSignIn
+        let pending: PendingLogin
     }
 
     private func opened(
@@ -141,15 +145,15 @@ package final class DialogFactors: Sendable {
         in loaded: LoadedApplication
     ) throws(Failure) -> Paused {
         let application = loaded.application
-        guard let sealed = Base64URL.decode(login.utf8),
-            let pause = DialogPause(sealed: sealed, under: masterKeys, for: application.id, now: clock.seconds),
+        guard let encrypted = Base64URL.decode(login.utf8),
+            let pause = DialogPause(encrypted: encrypted, under: masterKeys, for: application.id, now: clock.seconds),
             pause.plan.isListed(by: application, at: try loaded.dialogs(of: provider)),
             pause.plan.end.isOf(browser, keptBy: pause.browser),
             let pending = try? pendings.opened(pause.pending, by: client.keyLabel, in: application)
         else {
             throw Failure(
                 .loginStateInvalid,
-                "This login was not begun in this browser, has ended already, or took too long. Go back to the app and begin it again."
+                "This login began in another browser, has ended, or took too long. Go back to the app and start again."
             )
         }
         return Paused(pause: pause, pending: pending)
@@ -215,7 +219,7 @@ package final class DialogFactors: Sendable {
                 in: loaded
             )
             let proof = FactorProof(user: user, evidence: .shown(checked.shown), guess: checked.guess)
-            return try await end(paused, with: pending.vouched(by: proof), in: loaded)
+            return try await end(paused, with: pending.verified(by: proof), in: loaded)
         }
         let answer = FactorAnswer(
             pending: pause.pending,
@@ -256,9 +260,9 @@ package final class DialogFactors: Sendable {
                 guess: nil,
                 recoveryCodes: codes?.factor
             )
-            guard let codes else { return try await end(paused, with: pending.vouched(by: proof), in: loaded) }
+            guard let codes else { return try await end(paused, with: pending.verified(by: proof), in: loaded) }
             var paused = paused
-            paused.pause.factor = pending.vouched(by: proof)
+            paused.pause.factor = pending.verified(by: proof)
             return .question(try question(.keep(codes.shown, done: nil), of: paused, in: loaded))
         }
         let enrolled = try await ownFactors.confirm(
@@ -277,28 +281,30 @@ package final class DialogFactors: Sendable {
         return .question(try question(step, of: paused, in: loaded))
     }
 
-    /// Ends a login by redirect; the exchange of the login code then uses up the second factor.
+    /// Ends a login by redirect.
+    ///
+    /// When the client exchanges the login code, the exchange uses up the second factor.
     private func end(
         _ paused: Paused,
-        with factor: VouchedFactor,
+        with factor: VerifiedFactor,
         in loaded: LoadedApplication
     ) async throws(Failure) -> DialogOutcome {
         guard case .redirect(let url, let codeChallenge) = paused.pause.plan.end,
-            case .signIn(.provider(let login, _)) = paused.pending.purpose
+            case .login(.provider(let login, _)) = paused.pending.purpose
         else { throw .pendingInvalid }
-        let vouched = VouchedLogin(
+        let verified = VerifiedLogin(
             result: login.result,
             mapping: login.mapping,
             codeChallenge: codeChallenge,
             factor: factor,
             invitation: login.invitation
         )
-        return .redirect(to: url, .success(try await codes.loginCode(for: vouched, of: loaded.application)))
+        return .redirect(to: url, .success(try await codes.loginCode(for: verified, of: loaded.application)))
     }
 
     // MARK: Questions
 
-    /// Returns the next question of a pending login.
+    /// Returns the question that follows the user's answer.
     private func question(
         of paused: Paused,
         after answer: FactorQuestionAnswer? = nil,
@@ -325,7 +331,7 @@ package final class DialogFactors: Sendable {
         guard let chosen else {
             throw Failure(
                 .factorNotOffered,
-                "None of the second factors of this account can be asked for here. Ask those who run the app to help you."
+                "No second factor of this account can be used here. Contact the operator of the app."
             )
         }
         let made = challenge ?? checks.challenge(chosen, among: stored, for: pending.occasion, in: application)
@@ -344,9 +350,9 @@ package final class DialogFactors: Sendable {
             case .redirect(let url, _): .redirect(to: url)
             case .popup(let origin): .popup(origin: origin)
             }
-        let sealed = paused.pause.sealed(under: masterKeys, for: loaded.application.id)
+        let encrypted = paused.pause.encrypted(under: masterKeys, for: loaded.application.id)
         return FactorQuestion(
-            login: Secret(Base64URL.encode(sealed)),
+            login: Secret(Base64URL.encode(encrypted)),
             step: step,
             problem: problem,
             end: end,
@@ -365,9 +371,9 @@ extension FactorQuestionAnswer {
     }
 }
 
-extension PendingSignIn {
-    fileprivate func vouched(by proof: FactorProof) -> VouchedFactor {
-        VouchedFactor(
+extension PendingLogin {
+    fileprivate func verified(by proof: FactorProof) -> VerifiedFactor {
+        VerifiedFactor(
             proof: proof,
             freshID: isUserThere ? nil : user,
             pendingHash: hash,

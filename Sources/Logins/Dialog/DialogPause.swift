@@ -2,19 +2,23 @@ import Domain
 import Encodings
 import Secrets
 
-/// The end of a dialog that waits for a second factor, encrypted in the page that asks for the factor.
+/// A login that waits for a second factor at the end of a dialog.
 ///
-/// The pending login is part of it. Otherwise, a holder of the page could finish the login without the verifier of the
-/// client's challenge.
-struct DialogPause: SealedInTransit {
+/// The page that asks for the factor contains it encrypted.
+///
+/// The pending login is encrypted together with the rest. Otherwise, a client that reads the page could finish the
+/// pending login without the verifier for the client's challenge.
+struct DialogPause: EncryptedInTransit {
     static let keyName = "federation: ends of login dialogs"
 
     let plan: DialogPlan
-    /// SHA-256 of the cookie of the browser that opened the dialog; nil if the client's own challenge guards the end.
+    /// The SHA-256 of the cookie of the browser that opened the dialog; nil if the client sent a challenge instead.
     let browser: [UInt8]?
     let pending: String
-    /// The enrolled factor, while the user looks at the recovery codes.
-    var factor: VouchedFactor?
+    /// The factor that the user has just enrolled.
+    ///
+    /// It is present while the page shows the recovery codes.
+    var factor: VerifiedFactor?
     let endsAt: Int64
 
     private enum Key {
@@ -47,6 +51,6 @@ struct DialogPause: SealedInTransit {
             pending: pending,
             endsAt: end
         )
-        factor = object[Key.factor]?.object.flatMap { VouchedFactor($0) }
+        factor = object[Key.factor]?.object.flatMap { VerifiedFactor($0) }
     }
 }

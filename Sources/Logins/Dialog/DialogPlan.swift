@@ -3,25 +3,33 @@ import Domain
 import Encodings
 import Providers
 
-/// The decisions of a login through the server, made at its beginning and valid at its end.
+/// The decisions about a login through the server.
+///
+/// They are made at its beginning and hold until its end.
 struct DialogPlan: Sendable {
-    /// The provider of the dialog; the response of another provider does not count.
+    /// The provider of the dialog.
+    ///
+    /// A response of another provider is refused.
     let provider: ProviderName
     /// The id of the provider's app that the user logs in to.
     let appID: String
-    /// The address to which the provider sends the browser back; the exchange of the code has to repeat it.
+    /// The address to which the provider sends the browser back.
+    ///
+    /// The exchange of the code must repeat this address.
     let redirectURI: String
     let mapping: JSONValue?
     let end: DialogEnd
-    /// Whether a session uses the login code to link the identity; such a code alone logs nobody in.
+    /// Whether the login code is for linking: a session links the identity with it.
+    ///
+    /// Without a session, the code logs no user in.
     let isForLinking: Bool
     /// Whether the account page redeems the login code.
     let isForAccountPage: Bool
     /// The invitation that a new user presents.
     let invitation: InvitationToken?
 
-    /// The maximum size, in bytes, of a mapping in addresses.
-    static let mostMappingBytes = 2048
+    /// The maximum size, in bytes, of a mapping that is part of an address.
+    static let maxMappingBytes = 2048
 
     private enum Key {
         static let (provider, appID, redirectURI, mapping) = ("provider", "app", "redirectUri", "mapping")
@@ -49,7 +57,7 @@ struct DialogPlan: Sendable {
         self.invitation = invitation
     }
 
-    /// The plan's members in the encrypted JSON object.
+    /// The members that the plan adds to the encrypted JSON object.
     var members: [JSONObject.Member] {
         var object: JSONObject = [
             Key.provider: .string(provider.text), Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
@@ -57,7 +65,7 @@ struct DialogPlan: Sendable {
         if let mapping { object.append(Key.mapping, mapping) }
         if isForLinking { object.append(Key.linking, .bool(true)) }
         if isForAccountPage { object.append(Key.accountPage, .bool(true)) }
-        if let invitation { object.append(Key.invitation, .string(invitation.sealed)) }
+        if let invitation { object.append(Key.invitation, .string(invitation.encrypted)) }
         switch end {
         case .redirect(let url, let codeChallenge):
             object.append(Key.returnURL, .string(url))
@@ -85,12 +93,13 @@ struct DialogPlan: Sendable {
         mapping = object[Key.mapping]
         isForLinking = object[Key.linking]?.bool ?? false
         isForAccountPage = object[Key.accountPage]?.bool ?? false
-        invitation = InvitationToken(sealed: object[Key.invitation]?.string)
+        invitation = InvitationToken(encrypted: object[Key.invitation]?.string)
     }
 
-    /// Returns whether the plan belongs to the provider and its end is still allowed.
+    /// Returns whether the plan is for the provider and the application still allows its end.
     ///
-    /// The operator may have removed the address or the origin from the lists since, or disabled the account page.
+    /// Since the beginning of the login, the operator may have removed the address or the origin from the lists, or
+    /// disabled the account page.
     func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
         guard self.provider == provider.name else { return false }
         guard !isForAccountPage else { return application.settings.pages.account }

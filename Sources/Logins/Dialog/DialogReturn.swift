@@ -9,19 +9,20 @@ import Store
 
 /// Where a browser goes after its return from a login dialog.
 package enum DialogOutcome: Sendable {
-    /// To an address of the client, with a login code that the client exchanges for the user object.
+    /// To an address of the client, with a login code. The client exchanges the code for the user object.
     case redirect(to: String, Result<Secret, Failure>)
-    /// Nowhere: the page hands the user object to its opener, which has this origin.
-    case popup(origin: String, Result<SignedIn, Failure>)
-    /// Nowhere yet: the service asks the user for a second factor.
+    /// Nowhere. The page passes the user object to the window that opened the page, which has this origin.
+    case popup(origin: String, Result<LoginResult, Failure>)
+    /// Nowhere yet. The service asks the user for a second factor.
     case question(FactorQuestion)
 }
 
 extension DialogOutcome {
     /// The outcome of the login; nil while the login goes on.
     ///
-    /// With a login code, the exchange of the code is the login and reports its own outcome.
-    fileprivate var login: Result<SignedIn, Failure>? {
+    /// A login that ends with a login code goes on until the client exchanges the code. The exchange reports the
+    /// outcome.
+    fileprivate var login: Result<LoginResult, Failure>? {
         switch self {
         case .popup(_, let result): result
         case .redirect(_, .failure(let failure)): .failure(failure)
@@ -31,7 +32,9 @@ extension DialogOutcome {
 }
 
 extension LoginDialog {
-    /// Ends a login through the server: uses up its state, has the code verified, and logs in or makes a login code.
+    /// Ends a login through the server.
+    ///
+    /// It uses up the state and has the provider verify the code. Then it logs the user in, or makes a login code.
     ///
     /// - Parameters:
     ///   - answer: The provider's response, in the browser's request.
@@ -41,9 +44,9 @@ extension LoginDialog {
     ///   - loaded: The application.
     ///   - logger: Gets the outcome of the login.
     /// - Returns: Where the browser goes, with success or failure.
-    /// - Throws: `login_state_invalid` if the state is unknown, or for another browser; `overloaded`,
-    ///   `store_unavailable` and similar errors if the state could not be looked up, so that the browser can open the
-    ///   same address again.
+    /// - Throws: `login_state_invalid` if the state is unknown or belongs to another browser. If the service could not
+    ///   look up the state, `overloaded`, `store_unavailable` or a similar error: then the browser can open the same
+    ///   address again.
     package func closeDialog(
         _ answer: DialogAnswer,
         of provider: ProviderName,
@@ -57,7 +60,7 @@ extension LoginDialog {
         do throws(Failure) {
             return try await admission.admit(
                 loaded.application.id,
-                orRefuse: "Too many logins are under way. Open this address again in a moment."
+                orRefuse: "Too many logins are running. Open this address again in a moment."
             ) {
                 () throws(Failure) in
                 let dialogs = try loaded.dialogs(of: provider)
@@ -111,7 +114,7 @@ extension LoginDialog {
         case .redirect(let url, let codeChallenge):
             do throws(Failure) {
                 let result = try await authenticate(answer, of: state, by: provider, in: attempt, logger: logger)
-                let vouched = VouchedLogin(
+                let verified = VerifiedLogin(
                     result: result,
                     mapping: state.plan.mapping,
                     codeChallenge: codeChallenge,
@@ -119,11 +122,11 @@ extension LoginDialog {
                 )
                 let client = attempt.request.client
                 if !state.plan.isForLinking,
-                    let demand = try await factors.demand(of: vouched, by: client, in: attempt.loaded)
+                    let demand = try await factors.demand(of: verified, by: client, in: attempt.loaded)
                 {
                     throw demand
                 }
-                let code = try await codes.loginCode(for: vouched, of: attempt.loaded.application)
+                let code = try await codes.loginCode(for: verified, of: attempt.loaded.application)
                 return .redirect(to: url, .success(code))
             } catch {
                 return .redirect(to: url, .failure(error))
@@ -131,7 +134,9 @@ extension LoginDialog {
         }
     }
 
-    /// Returns a question for the second factor if the login needs one; any other outcome unchanged.
+    /// Returns a question for the second factor if the login needs one.
+    ///
+    /// Returns any other outcome unchanged.
     private func asking(
         _ outcome: DialogOutcome,
         of state: DialogState,
@@ -146,7 +151,7 @@ extension LoginDialog {
         }
     }
 
-    /// Verifies the dialog's code with the provider.
+    /// Has the provider verify the code of the dialog.
     private func authenticate(
         _ answer: DialogAnswer,
         of state: DialogState,
@@ -158,15 +163,13 @@ extension LoginDialog {
         guard let code = answer.code else {
             throw Failure(
                 .credentialMissing,
-                """
-                \(provider.title) sent the browser back without a code. Start the login with \(provider.title) over.
-                """
+                "\(provider.title) returned no code. Start the login with \(provider.title) again."
             )
         }
         let (loaded, mapping) = (attempt.loaded, state.plan.mapping)
-        // An operator may have removed required configuration since the login began.
+        // An operator may have removed necessary configuration since the login began.
         let current = try loaded.provider(provider.name, as: (any DialogOffering).self)
-        let question = ProviderQuestion(appID: state.plan.appID, deadline: attempt.providerDeadline) {
+        let question = VerificationRequest(appID: state.plan.appID, deadline: attempt.providerDeadline) {
             () throws(Failure) in
             try loaded.plan(for: provider.name, clientMapping: mapping).mapping.fields
         }
@@ -189,10 +192,11 @@ extension LoginDialog {
             await challenges.noteLostChallenge(of: app, at: current, in: loaded.application, logger: logger)
             throw failure
         case .authenticated(let result):
-            // A scope that the provider lists as granted is not declined, whatever the browser's request says.
+            // If the provider lists a scope as granted, the scope is not declined, even if the browser's request says
+            // so.
             return result.declining(
                 provider.declinedScopes(in: answer)?.filter { declined in
-                    !result.person.scopes.contains { $0.hasSameBytes(as: declined) }
+                    !result.verified.scopes.contains { $0.hasSameBytes(as: declined) }
                 }
             )
         }
@@ -200,7 +204,9 @@ extension LoginDialog {
 }
 
 extension LoadedApplication {
-    /// Returns the provider whose dialog a browser opens or returns from, even if logins by it are disabled.
+    /// Returns the provider whose dialog a browser opens, or from whose dialog a browser returns.
+    ///
+    /// The operator may have disabled logins by this provider.
     ///
     /// - Throws: `not_found` for a provider without a dialog; `provider_not_configured`, `provider_misconfigured`.
     package func dialogs(of name: ProviderName) throws(Failure) -> any DialogOffering {
@@ -208,7 +214,7 @@ extension LoadedApplication {
             if let defect { throw .unusableConfiguration(cause: defect) }
             throw notSetUp(name)
         }
-        guard let dialogs = provider as? any DialogOffering else { throw Self.lacksCapability(provider.title) }
+        guard let dialogs = provider as? any DialogOffering else { throw Self.isMissingCapability(provider.title) }
         return dialogs
     }
 }

@@ -7,16 +7,19 @@ import Secrets
 /// A login dialog that a browser is about to open.
 package struct StartedDialog: Sendable {
     package let address: String
-    /// The cookie for the browser; without this cookie, the browser cannot end this login.
+    /// The cookie for the browser.
+    ///
+    /// Without this cookie, the browser cannot end the login.
     package let browser: Secret
     /// The lifetime of the cookie in seconds.
     package let seconds = DialogState.seconds
 }
 
 extension LoginDialog {
-    /// Begins the dialog of a ticket in a browser.
+    /// Begins a dialog for a ticket, in a browser.
     ///
-    /// A browser that has begun other dialogs keeps its cookie, so that each of these dialogs can end.
+    /// If the browser already has a cookie from another dialog, it keeps that cookie, so that the other dialog can end,
+    /// too.
     ///
     /// - Parameters:
     ///   - ticket: The ticket as received.
@@ -33,9 +36,9 @@ extension LoginDialog {
     ) async throws(Failure) -> StartedDialog {
         let application = loaded.application
         let dialogs = try loaded.dialogs(of: provider)
-        guard let sealed = Base64URL.decode(ticket.utf8),
+        guard let encrypted = Base64URL.decode(ticket.utf8),
             let ticket = DialogTicket(
-                sealed: sealed,
+                encrypted: encrypted,
                 under: masterKeys,
                 for: application.id,
                 now: clock.seconds
@@ -44,7 +47,7 @@ extension LoginDialog {
         else {
             throw Failure(
                 .loginStateInvalid,
-                "This address does not begin a login, or is older than ten minutes. Go back to the app and begin it again."
+                "This address does not start a login, or is older than ten minutes. Go back to the app and start again."
             )
         }
         let kept = browser.flatMap(OneTimeToken.init(received:)) ?? OneTimeToken(random)
@@ -54,9 +57,11 @@ extension LoginDialog {
         )
     }
 
-    /// Returns the address of the provider's dialog, with a new state that is bound to the browser's cookie.
+    /// Returns the address of the provider's dialog.
     ///
-    /// The cookie is nil if the client's own challenge guards the end.
+    /// The address contains a new state, which is bound to the browser's cookie.
+    ///
+    /// If the client sent a challenge, the browser needs no cookie, and `browser` is nil.
     func dialogAddress(
         for ticket: DialogTicket,
         of provider: ProviderName,
@@ -66,8 +71,8 @@ extension LoginDialog {
         let application = loaded.application
         let provider = try loaded.provider(provider, as: (any DialogOffering).self)
         let app = try provider.app(named: ticket.plan.appID)
-        // The verifier belongs to this browser's dialog alone: an injected code of another dialog has another
-        // challenge.
+        // Each dialog has a verifier of its own. So an attacker cannot inject the code of another dialog, whose
+        // challenge differs.
         let verifier =
             await challenges.opensWithChallenge(app, of: provider, in: application) ? OneTimeToken(random) : nil
         let state = DialogState(
@@ -80,7 +85,7 @@ extension LoginDialog {
             of: Dialog(
                 app: app,
                 redirectURI: ticket.plan.redirectURI,
-                state: Secret(Base64URL.encode(state.sealed(under: masterKeys, for: application.id))),
+                state: Secret(Base64URL.encode(state.encrypted(under: masterKeys, for: application.id))),
                 wishes: ticket.wishes,
                 codeChallenge: verifier.map { Base64URL.encode($0.hash) }
             )

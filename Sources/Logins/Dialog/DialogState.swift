@@ -2,19 +2,19 @@ import Domain
 import Encodings
 import Secrets
 
-/// The content of the `state` of a login dialog: the login's plan, and the browser that may return with it.
-struct DialogState: SealedInTransit {
+/// The content of the `state` of a login dialog: the plan of the login, and the browser that may return with the state.
+struct DialogState: EncryptedInTransit {
     static let keyName = "federation: states of login dialogs"
 
     let plan: DialogPlan
-    /// The PKCE verifier of this service, for the dialog's challenge; nil for a dialog without a challenge.
+    /// The PKCE verifier of this service for the dialog; nil if the dialog has no challenge.
     let codeVerifier: Secret?
-    /// SHA-256 of the cookie of the browser that opened the dialog; nil if the client's own challenge guards the end.
+    /// The SHA-256 of the cookie of the browser that opened the dialog; nil if the client sent a challenge instead.
     let browser: [UInt8]?
-    /// Unix seconds until which the browser may return.
+    /// The time, in Unix seconds, until which the browser may return.
     let endsAt: Int64
 
-    /// Seconds that a user may spend at the provider.
+    /// The seconds that a user may spend in the provider's dialog.
     static let seconds: Int64 = 600
 
     private enum Key {

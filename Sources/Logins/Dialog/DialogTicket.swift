@@ -3,24 +3,26 @@ import Encodings
 import Providers
 import Secrets
 
-/// A client's ticket for a login dialog: the whole request, in the address of the page that leads to the dialog.
+/// A client's ticket for a login dialog.
 ///
-/// A ticket is not a state: each browser that opens the address gets a state of its own.
-struct DialogTicket: SealedInTransit {
+/// The address of the page that leads to the dialog contains the whole request as this ticket.
+///
+/// A ticket is not a state. Each browser that opens the address gets its own state.
+struct DialogTicket: EncryptedInTransit {
     static let keyName = "federation: tickets of login dialogs"
 
     let plan: DialogPlan
-    let wishes: DialogWishes
+    let wishes: DialogParameters
     let endsAt: Int64
 
-    /// Seconds between a client's request and the opening of the dialog.
+    /// The seconds that may pass between the client's request and the opening of the dialog.
     static let seconds: Int64 = 600
 
     private enum Key {
         static let (permissions, authType, configID, endsAt) = ("permissions", "authType", "configId", "endsAt")
     }
 
-    init(plan: DialogPlan, wishes: DialogWishes, endsAt: Int64) {
+    init(plan: DialogPlan, wishes: DialogParameters, endsAt: Int64) {
         self.plan = plan
         self.wishes = wishes
         self.endsAt = endsAt
@@ -39,7 +41,7 @@ struct DialogTicket: SealedInTransit {
     init?(_ object: JSONObject) {
         guard let plan = DialogPlan(object), let endsAt = object[Key.endsAt]?.integer else { return nil }
         self.plan = plan
-        wishes = DialogWishes(
+        wishes = DialogParameters(
             permissions: object[Key.permissions]?.array?.compactMap(\.string),
             authType: object[Key.authType]?.string.flatMap(DialogAuthType.init),
             configID: object[Key.configID]?.string

@@ -1,7 +1,7 @@
 package import Domain
 package import Factors
 
-/// A question about the second factor at the end of a dialog, before the login is complete.
+/// A question to the user about the second factor, at the end of a dialog.
 package struct FactorQuestion: Sendable {
     package enum Step: Sendable {
         /// Show one of the factors.
@@ -9,19 +9,22 @@ package struct FactorQuestion: Sendable {
         /// Choose the kind of factor to enrol.
         case enrol([FactorKind])
         /// Confirm the factor that is being enrolled.
-        case confirm(BegunFactor)
-        /// Keep the recovery codes; the login of a popup is complete by then.
-        case keep([Secret], done: SignedIn?)
+        case confirm(PendingEnrolment)
+        /// Keep the recovery codes. The login of a popup is already complete at this step.
+        case keep([Secret], done: LoginResult?)
     }
 
-    /// The encrypted pending login, which the answer sends back.
+    /// The encrypted pending login.
+    ///
+    /// The user's answer sends it back.
     package let login: Secret
     package let step: Step
-    /// The error of the last answer.
+    /// The error that the user's last answer caused.
     package let problem: Failure?
-    /// Where the next answer may send the browser: an address of the client, or the origin of a popup's opener.
+    /// Where the next answer may send the browser: an address of the client, or the origin of the window that opened
+    /// the popup.
     package let end: End
-    /// Seconds by which the browser's cookie is extended; nil if no cookie is required.
+    /// The seconds by which the cookie in the browser is extended; nil if no cookie is needed.
     package let browserSeconds: Int64?
 
     package enum End: Sendable {
@@ -30,16 +33,16 @@ package struct FactorQuestion: Sendable {
     }
 }
 
-/// A user's answer, parsed at the edge.
+/// A user's answer to a question, already parsed.
 package enum FactorQuestionAnswer: Sendable {
     case choose(ObjectID)
-    /// Send a code.
+    /// Send a one-time code.
     case send(ObjectID)
     case show(ObjectID?, FactorResponse)
-    /// Choose the kind of factor to enrol again.
+    /// Choose another kind of factor to enrol.
     case chooseKind
-    case enrol(FactorWish)
+    case enrol(EnrolmentRequest)
     case confirm(draft: String, FactorResponse)
-    /// Go on, since the recovery codes are kept.
+    /// Continue after the user has kept the recovery codes.
     case goOn
 }

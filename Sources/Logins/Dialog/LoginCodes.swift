@@ -5,7 +5,9 @@ import Providers
 package import Secrets
 package import Store
 
-/// Single-use codes that stand for a provider's verified login until a client exchanges them.
+/// Single-use codes.
+///
+/// A code stands for a login that the provider has verified, until a client exchanges the code.
 package struct LoginCodes: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -21,25 +23,25 @@ package struct LoginCodes: Sendable {
         self.random = random
     }
 
-    /// Seconds between a browser's return from the provider and the exchange of the login code by the client.
+    /// The seconds in which a client may exchange a login code.
     private static let loginCodeSeconds: Int64 = 60
 
     /// Makes the single-use code that the browser takes to the client.
-    func loginCode(for login: VouchedLogin, of application: Application) async throws(Failure) -> Secret {
+    func loginCode(for login: VerifiedLogin, of application: Application) async throws(Failure) -> Secret {
         let code = OneTimeToken(random)
         try await store.keepLoginCode(
             hash: code.hash,
-            payload: masterKeys.seal(login.text, for: .loginCode(application: application.id, hash: code.hash)),
-            identity: login.result.person.identity,
+            payload: masterKeys.encrypt(login.text, for: .loginCode(application: application.id, hash: code.hash)),
+            identity: login.result.verified.identity,
             seconds: Self.loginCodeSeconds,
             of: application
         )
         return code.secret
     }
 
-    /// Returns the provider's verified login for a login code, with the mapping from the beginning of the login.
+    /// Returns the verified login that a login code stands for, with the mapping from the beginning of the login.
     ///
-    /// The code is used up in any case: after a wrong verifier there is no second attempt.
+    /// The code is used up in every case. After a wrong verifier, there is no second attempt.
     func redeem(
         loginCode: Secret,
         codeVerifier: Secret?,
@@ -48,19 +50,23 @@ package struct LoginCodes: Sendable {
     ) async throws(Failure) -> AuthenticatedLogin {
         let application = attempt.loaded.application
         guard let code = OneTimeToken(received: loginCode.reveal()),
-            let sealed = try await store.takeLoginCode(hash: code.hash, of: application),
-            let payload = masterKeys.open(sealed, at: .loginCode(application: application.id, hash: code.hash)),
-            let login = VouchedLogin(payload, provider: provider.name)
+            let encrypted = try await store.takeLoginCode(hash: code.hash, of: application),
+            let payload = masterKeys.open(encrypted, at: .loginCode(application: application.id, hash: code.hash)),
+            let login = VerifiedLogin(payload, provider: provider.name)
         else {
             throw Failure(
                 .credentialInvalid,
-                "This loginCode is unknown, has been used, is older than a minute, or has lost its person. Start the login over."
+                """
+                This loginCode is unknown, has been used, or is older than a minute, or its user no longer exists. \
+                Start the login again.
+                """
             )
         }
         try Self.check(codeVerifier, against: login.codeChallenge)
         // The operator may have removed the app since the login began.
-        _ = try provider.apps(named: login.result.person.identity.app.text)
-        // A factor that was enrolled for a new user does not belong to the guest, whom the client asks for a factor.
+        _ = try provider.apps(named: login.result.verified.identity.app.text)
+        // If the factor was enrolled for a user who was to be created, it does not count for a guest. The guest needs a
+        // factor of its own.
         let factor = attempt.request.guest == nil || login.factor?.freshID == nil ? login.factor : nil
         return AuthenticatedLogin(
             login.result,
@@ -72,9 +78,10 @@ package struct LoginCodes: Sendable {
         )
     }
 
-    /// Checks a verifier against the challenge that the login began with (RFC 7636 §4.6).
+    /// Checks a verifier against the challenge from the beginning of the login (RFC 7636 §4.6).
     ///
-    /// A verifier without a challenge is refused, too: an attacker has removed the challenge (RFC 9700 §4.8.2).
+    /// A verifier is also refused if the login has no challenge: an attacker has removed the challenge (RFC 9700
+    /// §4.8.2).
     private static func check(_ codeVerifier: Secret?, against codeChallenge: String?) throws(Failure) {
         switch (codeVerifier, codeChallenge) {
         case (nil, nil): return
@@ -86,8 +93,8 @@ package struct LoginCodes: Sendable {
         throw Failure(
             .credentialInvalid,
             """
-            codeVerifier does not fit the codeChallenge that this login was begun with; one without the other does not count. Start \
-            the login over.
+            codeVerifier does not match the codeChallenge of this login, or one of them is missing. Start the login \
+            again.
             """
         )
     }

@@ -6,12 +6,14 @@ import Providers
 package import Secrets
 package import Store
 
-/// Logins through the server: a browser goes to the provider's dialog and comes back with a code.
+/// Logins through the server.
+///
+/// A browser goes to the provider's dialog and returns with a code.
 package struct LoginDialog: Sendable {
     let store: Store
     let masterKeys: MasterKeys
     let authenticator: Authenticator
-    let writer: SignInWriter
+    let writer: LoginWriter
     let codes: LoginCodes
     let factors: DialogFactors
     let challenges: DialogChallenges
@@ -25,7 +27,7 @@ package struct LoginDialog: Sendable {
         store: Store,
         masterKeys: MasterKeys,
         authenticator: Authenticator,
-        writer: SignInWriter,
+        writer: LoginWriter,
         codes: LoginCodes,
         factors: DialogFactors,
         challenges: DialogChallenges,
@@ -49,21 +51,24 @@ package struct LoginDialog: Sendable {
         self.random = random
     }
 
-    /// The maximum length, in bytes, of an address that leads to the dialog; proxies on the way refuse longer ones.
-    private static let mostAddressBytes = 7680
+    /// The maximum length, in bytes, of an address that leads to the dialog.
+    ///
+    /// Proxies may refuse longer addresses.
+    private static let maxAddressBytes = 7680
 
     /// Begins a login through the server.
     ///
-    /// Finds every error of the request before the user goes to the provider: it compiles the mapping and decides the
-    /// end of the login.
+    /// The method compiles the mapping and decides how the login ends. So it finds every error of the request before
+    /// the user goes to the provider.
     ///
     /// - Parameters:
     ///   - request: The client's request.
     ///   - provider: The provider of the dialog.
     ///   - loaded: The application.
-    ///   - addresses: Returns this service's addresses; called after all other checks of the request.
-    /// - Returns: The address for the browser. With a client's challenge that is the provider's dialog. Without one, it
-    ///   is a page of this service that leads to the dialog and sets a cookie, without which nobody can end the login.
+    ///   - addresses: Returns this service's addresses.
+    /// - Returns: The address for the browser. If the client sent a challenge, it is the address of the provider's
+    ///   dialog. Otherwise, it is the address of a page of this service, which sets a cookie and leads to the dialog.
+    ///   Only a browser with this cookie can end the login.
     /// - Throws: The error of the request.
     package func openDialog(
         _ request: DialogRequest,
@@ -98,28 +103,28 @@ package struct LoginDialog: Sendable {
         guard ticket.plan.end.belongsToBrowser else {
             return try await dialogAddress(for: ticket, of: provider, in: nil, of: loaded)
         }
-        let address = addresses.start(Base64URL.encode(ticket.sealed(under: masterKeys, for: application.id)))
-        guard address.utf8.count <= Self.mostAddressBytes else {
+        let address = addresses.start(Base64URL.encode(ticket.encrypted(under: masterKeys, for: application.id)))
+        guard address.utf8.count <= Self.maxAddressBytes else {
             throw Failure(
                 .malformedRequest,
                 """
-                fieldsMapping and permissions are too long together for the address that leads to the dialog. Map fewer fields or \
-                ask for fewer permissions, or let the operator set them; or send a codeChallenge.
+                fieldsMapping and permissions together are too long for the address of the dialog. Send fewer of them \
+                or a codeChallenge, or let the operator configure them.
                 """
             )
         }
         return address
     }
 
-    /// Returns the client's mapping if the application allows one.
+    /// Returns the client's mapping; nil if the client sent none or the application allows none.
     private func mapping(of request: DialogRequest, for application: Application) throws(Failure) -> JSONValue? {
         guard application.settings.clientMapping, let mapping = request.mapping else { return nil }
-        guard mapping.text.utf8.count <= DialogPlan.mostMappingBytes else {
+        guard mapping.text.utf8.count <= DialogPlan.maxMappingBytes else {
             throw Failure(
                 .malformedRequest,
                 """
-                fieldsMapping has more than \(DialogPlan.mostMappingBytes) bytes, the most for a login through the server. Map fewer \
-                fields, or let the operator store the mapping.
+                fieldsMapping has more than \(DialogPlan.maxMappingBytes) bytes, the limit for a login through the \
+                server. Map fewer fields, or let the operator store the mapping.
                 """
             )
         }

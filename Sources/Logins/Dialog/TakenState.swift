@@ -7,11 +7,13 @@ import Secrets
 import Store
 
 extension LoginDialog {
-    /// Returns the state of a dialog's response and, if the response has a code, uses up the state.
+    /// Returns the state that a dialog's response contains.
     ///
-    /// A repeated response with an error is harmless and writes nothing. So rows cannot be accumulated without a code
-    /// for each, which is checked with the provider. A request from another browser does not use up the state: the
-    /// browser that began the login may still end it.
+    /// If the response has a code, uses up the state.
+    ///
+    /// A response with an error writes nothing, and may be repeated. So each written row costs a code, and the provider
+    /// checks each code. A request from another browser does not use up the state either: the browser that began the
+    /// login may still end it.
     ///
     /// - Parameters:
     ///   - answer: The provider's response, in the browser's request.
@@ -28,21 +30,21 @@ extension LoginDialog {
     ) async throws(Failure) -> DialogState {
         let application = loaded.application
         let now = clock.seconds
-        guard let sealed = answer.state.flatMap({ Base64URL.decode($0.utf8) }),
-            let state = DialogState(sealed: sealed, under: masterKeys, for: application.id, now: now),
+        guard let encrypted = answer.state.flatMap({ Base64URL.decode($0.utf8) }),
+            let state = DialogState(encrypted: encrypted, under: masterKeys, for: application.id, now: now),
             state.plan.isListed(by: application, at: provider)
         else { throw Self.unknownState }
         guard state.plan.end.isOf(browser, keptBy: state.browser) else {
             throw Failure(
                 .loginStateInvalid,
                 """
-                This login was begun in another browser, or this browser keeps no cookies of this site. Go back to the app, in this \
-                browser, and begin it again.
+                This login began in another browser, or this browser blocks the cookies of this site. Go back to the \
+                app in this browser and start again.
                 """,
                 cause: "the state of another browser's login dialog"
             )
         }
-        guard try await isFirst(answer, of: provider, under: sealed, for: state.endsAt - now, in: application) else {
+        guard try await isFirst(answer, of: provider, under: encrypted, for: state.endsAt - now, in: application) else {
             throw Self.unknownState
         }
         return state
@@ -50,10 +52,7 @@ extension LoginDialog {
 
     private static let unknownState = Failure(
         .loginStateInvalid,
-        """
-        This login was not begun here, has ended already, or took longer than ten minutes. Go back to the app and begin it \
-        again.
-        """
+        "This login did not begin here, has ended, or took longer than ten minutes. Go back to the app and start again."
     )
 
     private func isFirst(
@@ -64,8 +63,8 @@ extension LoginDialog {
         in application: Application
     ) async throws(Failure) -> Bool {
         guard answer.code != nil, provider.failure(in: answer) == nil else { return true }
-        // The hash is remembered for longer than the state is valid: the clocks of other instances and of the database
-        // differ.
+        // The database keeps the hash for longer than the state is valid. The clocks of other instances and of the
+        // database may differ from ours.
         let hash = Array(SHA256.hash(data: state))
         return try await store.use(.state, hash: hash, seconds: seconds + 60, of: application)
     }

@@ -6,21 +6,26 @@ package import Store
 
 extension MasterKeys {
     /// Encrypts a provider token for storage with its identity.
-    package func seal(_ token: ProviderToken, with identity: IdentityKey, of application: ApplicationID) -> SealedToken
+    package func encrypt(_ token: ProviderToken, with identity: IdentityKey, of application: ApplicationID)
+        -> EncryptedToken
     {
         let place = MasterKey.Place.providerToken(application: application, identity: identity)
-        return SealedToken(kind: token.kind, secret: seal(token.text, for: place), expiresAt: token.expiresAt)
+        return EncryptedToken(kind: token.kind, secret: encrypt(token.text, for: place), expiresAt: token.expiresAt)
     }
 
     /// Decrypts the kept token of an identity.
     ///
-    /// - Throws: `provider_misconfigured` if its master key is missing, or if the token was stored by other means.
+    /// - Throws: `provider_misconfigured` if the token's master key is missing, or if the token was not encrypted for
+    ///   this identity.
     package func open(_ kept: KeptIdentity, of application: ApplicationID) throws(Failure) -> ProviderToken {
         let place = MasterKey.Place.providerToken(application: application, identity: kept.key)
         guard let text = open(kept.token.secret, at: place) else {
             throw Failure(
                 .providerMisconfigured,
-                "The kept token cannot be opened. The operator has to look at the master keys; a new login brings another token.",
+                """
+                The stored token cannot be decrypted. Log in again for a new token. The operator must check the master \
+                keys.
+                """,
                 retryAfter: 60,
                 cause: "a kept token is under master key \(kept.token.secret.keyID) and does not open"
             )
@@ -29,9 +34,11 @@ extension MasterKeys {
     }
 }
 
-extension Actor {
-    /// Returns the actor for a callback of a provider; no operator's name has a colon.
-    package static func provider(_ name: ProviderName, by call: String) -> Actor {
-        Actor(name: "provider:\(name)", source: call)
+extension ChangeAuthor {
+    /// Returns the author of changes that a provider causes.
+    ///
+    /// Its name has a colon, which no operator's name has.
+    package static func provider(_ name: ProviderName, by call: String) -> ChangeAuthor {
+        ChangeAuthor(name: "provider:\(name)", source: call)
     }
 }

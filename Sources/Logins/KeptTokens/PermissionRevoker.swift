@@ -28,10 +28,11 @@ package struct PermissionRevocation: Sendable {
     }
 }
 
-/// The revoker of our permissions at a provider after a user's data was deleted here.
+/// The revoker of our permissions at a provider, after the service has deleted a user's data.
 ///
-/// The revocation comes after the transaction and cannot undo it: the data stays deleted, whatever the provider's
-/// response. The audit log has the result beside the erasure, since only the user can fix a failure, at the provider.
+/// The revocation follows the transaction and cannot undo it: the data stays deleted, whatever the provider responds.
+/// The audit log has the result next to the erasure. If the revocation fails, only the user can remove the permissions,
+/// at the provider.
 package struct PermissionRevoker: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -44,25 +45,27 @@ package struct PermissionRevoker: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// The timeout for all tokens together: no client waits longer for a failure that cannot be fixed here.
-    private static let patience = Duration.seconds(5)
+    /// The timeout for all tokens together.
+    ///
+    /// The service cannot repair a failure, so no client waits longer for one.
+    private static let timeout = Duration.seconds(5)
 
-    /// Revokes the permissions behind formerly kept tokens.
+    /// Revokes the permissions that belong to formerly kept tokens.
     ///
     /// - Parameters:
     ///   - tokens: The tokens as they were stored.
     ///   - user: The former owner of the tokens.
-    ///   - loaded: The application, whose app secrets authenticate the requests to the provider.
+    ///   - loaded: The application. Its app secrets authenticate the requests to the provider.
     ///   - actor: The actor for the audit log.
     /// - Returns: The result for each token; empty if no token was kept.
     package func revokePermissions(
         by tokens: [KeptIdentity],
         formerlyOf user: ObjectID,
         in loaded: LoadedApplication,
-        actor: Actor
+        actor: ChangeAuthor
     ) async -> [PermissionRevocation] {
         guard !tokens.isEmpty else { return [] }
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeout
         var revocations: [PermissionRevocation] = []
         for token in tokens {
             revocations.append(
@@ -74,7 +77,7 @@ package struct PermissionRevoker: Sendable {
                 )
             )
         }
-        // A failure to write the audit log must not fail the revocation, which has already happened.
+        // The revocation has already happened, so a failure to write the audit log must not make it fail.
         try? await store.record(revocations.map(\.recorded), formerlyOf: user, in: loaded.application, by: actor)
         return revocations
     }

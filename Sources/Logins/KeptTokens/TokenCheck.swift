@@ -12,21 +12,21 @@ package enum CheckResult: Sendable {
     case refreshed(RefreshedUser)
     case revoked(sessionsEnded: Int)
     case dropped
-    /// The token belonged to an app that the application no longer has, and was deleted.
+    /// The token was for an app that the application no longer has. The token was deleted.
     case forgotten
-    /// The check had no result; it is retried later.
+    /// The check had no result. A later check follows.
     case postponed
-    /// Nothing was written: a login has brought another token, or the application was changed.
+    /// Nothing was written, since a login has brought another token or the application has changed.
     case superseded
 }
 
-/// A user whose profile was read again, and the missing permissions of the mapping.
+/// A user whose profile was fetched again, and the permissions that the mapping needs and the user did not grant.
 package struct RefreshedUser: Sendable {
     package let user: User
     package let missingPermissions: [String]
 }
 
-/// The check of kept tokens with their providers, for background work, clients and operators alike.
+/// The check of kept tokens with their providers: for background work, for clients and for operators.
 package struct TokenCheck: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -44,15 +44,15 @@ package struct TokenCheck: Sendable {
 
     /// Checks one claimed identity in the background.
     ///
-    /// Exchanges the token if a longer-lived one is wanted, checks whether the token is valid, and reads the profile if
-    /// it is due.
+    /// Exchanges the token if the application wants a longer-lived one. Then checks whether the token is valid. Fetches
+    /// the profile if it is due.
     ///
     /// - Parameters:
     ///   - identity: The claimed identity.
     ///   - loaded: The application of the identity.
     ///   - deadline: The expiry of the claim.
     /// - Returns: The result, and whether the token was exchanged; nil if no exchange was due.
-    /// - Throws: An error if nothing could be written; the claim then expires by itself.
+    /// - Throws: An error if nothing could be written. The claim then expires.
     package func run(
         _ identity: KeptIdentity,
         of loaded: LoadedApplication,
@@ -79,7 +79,7 @@ package struct TokenCheck: Sendable {
                 deadline: deadline
             )
             if case .stands = verdict {
-                let replacement = masterKeys.seal(
+                let replacement = masterKeys.encrypt(
                     ProviderToken(kind: .access, text: longer, expiresAt: nil),
                     with: identity.key,
                     of: loaded.application.id
@@ -97,14 +97,16 @@ package struct TokenCheck: Sendable {
         return (result, wantsLonger ? false : nil)
     }
 
-    /// A provider's verdict on a kept token, with the profile, for a client or operator that waits.
+    /// A provider's verdict on a kept token, with the profile.
+    ///
+    /// A client or an operator waits for it.
     package struct Reading: Sendable {
         fileprivate let verdict: TokenVerdict
         fileprivate let provider: ProviderName
         fileprivate let fields: String
         fileprivate let loaded: LoadedApplication
 
-        /// Returns whether the provider would get the same request under the application's current configuration.
+        /// Returns whether the provider would still get the same request under the application's current configuration.
         package func isAnswer(for loaded: LoadedApplication) throws(Failure) -> Bool {
             guard loaded !== self.loaded else { return true }
             let plan = try loaded.plan(for: provider, clientMapping: nil)
@@ -112,10 +114,12 @@ package struct TokenCheck: Sendable {
         }
     }
 
-    /// Reads the profile for a client or operator that waits, with the requests of a login.
+    /// Fetches the profile for a client or an operator that waits.
     ///
-    /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot ask about the
-    ///   identity.
+    /// The requests to the provider are those of a login.
+    ///
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot send requests about
+    ///   the identity.
     package func read(
         _ identity: KeptIdentity,
         of loaded: LoadedApplication,
@@ -132,10 +136,11 @@ package struct TokenCheck: Sendable {
         return Reading(verdict: verdict, provider: identity.key.provider, fields: fields, loaded: loaded)
     }
 
-    /// Writes a reading for a client or operator that waits.
+    /// Writes a reading for a client or an operator that waits.
     ///
-    /// - Returns: The user after the write; nil if a login was faster.
-    /// - Throws: The error of a login with the token; its consequences for the identity are written before.
+    /// - Returns: The user after the write; nil if a login has brought another token in the meantime.
+    /// - Throws: The error that a login with the token would have. What the error means for the identity is written
+    ///   first.
     package func write(
         _ reading: Reading,
         of identity: KeptIdentity,
@@ -153,7 +158,7 @@ package struct TokenCheck: Sendable {
             return try await write(verdict, about: identity, of: loaded).map { result in
                 if case .refreshed(let refreshed) = result { refreshed } else { nil }
             }
-        case .revoked(let failure), .worthless(let failure):
+        case .revoked(let failure), .invalid(let failure):
             _ = try await write(verdict, about: identity, of: loaded)
             throw failure
         case .unknown(let failure):
@@ -165,15 +170,15 @@ package struct TokenCheck: Sendable {
         Failure(
             .credentialExpired,
             """
-            The access to the person's \(provider) data has expired, 90 days after they last used the app. Log in with \(provider) again \
-            (reauthorize) to renew data access.
+            The access to the user's \(provider) data has expired, 90 days after the last use of the app. Log in with \
+            \(provider) again (reauthorize) to renew data access.
             """
         )
     }
 
     // MARK: Asking
 
-    /// The values needed to check an identity.
+    /// The values that a check of an identity needs.
     private struct Asking {
         let identity: KeptIdentity
         let loaded: LoadedApplication
@@ -182,10 +187,10 @@ package struct TokenCheck: Sendable {
         let token: Secret
     }
 
-    /// Returns the values needed to check an identity.
+    /// Returns the values that a check of an identity needs.
     ///
-    /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot ask about the
-    ///   identity.
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot send requests about
+    ///   the identity.
     private func asking(_ identity: KeptIdentity, of loaded: LoadedApplication) throws(Failure) -> Asking {
         let provider = try loaded.provider(identity.key.provider, as: (any TokenChecking).self)
         _ = try provider.app(named: identity.app.text)
@@ -199,7 +204,7 @@ package struct TokenCheck: Sendable {
         )
     }
 
-    /// Returns the fields of the stored mapping if the profile is due to be read again; nil otherwise.
+    /// Returns the fields that the stored mapping reads, if the profile is due to be fetched again; nil otherwise.
     private func fieldsDue(of asking: Asking, now: Int64) -> String? {
         guard let hours = asking.policy.refreshHours, !asking.identity.isDisabled,
             now.subtractingReportingOverflow(asking.identity.refreshedAt).partialValue >= hours * 3600
@@ -210,14 +215,15 @@ package struct TokenCheck: Sendable {
 
     // MARK: Writing
 
-    /// Writes a verdict of a background check.
+    /// Writes the verdict of a background check.
     ///
-    /// If the mapping or the users table refuses the profile, no error is reported: the token is still valid.
+    /// If the mapping or the users table refuses the profile, the method writes the verdict without the profile and
+    /// reports no error: the token is still valid.
     private func writeInBackground(
         _ verdict: TokenVerdict,
         _ identity: KeptIdentity,
         _ loaded: LoadedApplication,
-        replacement: SealedToken? = nil,
+        replacement: EncryptedToken? = nil,
         wantsLonger: Bool = false
     ) async throws(Failure) -> CheckResult {
         do throws(Failure) {
@@ -244,7 +250,7 @@ package struct TokenCheck: Sendable {
         _ verdict: TokenVerdict,
         about identity: KeptIdentity,
         of loaded: LoadedApplication,
-        replacement: SealedToken? = nil,
+        replacement: EncryptedToken? = nil,
         wantsLonger: Bool = false
     ) async throws(Failure) -> StatementOutcome<CheckResult> {
         let application = loaded.application
@@ -270,10 +276,10 @@ package struct TokenCheck: Sendable {
                 endsSessions: (loaded.configured(identity.key.provider) as? any RemovalReporting)?
                     .endsSessionsWhenRevoked ?? false
             )
-            let actor = Actor.provider(identity.key.provider, by: "check")
+            let actor = ChangeAuthor.provider(identity.key.provider, by: "check")
             let revoked = try await store.revoke(revocation, of: application, by: actor)
             return .done(revoked.map { .revoked(sessionsEnded: $0.sessionsEnded) } ?? .superseded)
-        case .worthless:
+        case .invalid:
             return .done(try await store.dropToken(of: identity, in: application) ? .dropped : .superseded)
         case .unknown(let failure):
             let now = clock.seconds
@@ -283,7 +289,9 @@ package struct TokenCheck: Sendable {
         }
     }
 
-    /// Writes a profile by the stored mapping, as a login would, but without a session.
+    /// Writes a profile by the stored mapping.
+    ///
+    /// It writes the same as a login, without a session.
     private func write(
         _ profile: JSONObject,
         scopes: [String],
@@ -308,7 +316,9 @@ package struct TokenCheck: Sendable {
         }
     }
 
-    /// Seconds until a failed exchange is retried; a short-lived token is valid for an hour or two.
+    /// The seconds until a failed exchange is retried.
+    ///
+    /// A short-lived token is valid for an hour or two.
     private static let secondsToNextExchange: Int64 = 600
 }
 
@@ -322,7 +332,9 @@ extension LoadedApplication {
     }
 }
 
-/// The backoff after a check without a result: as long as the check is overdue, so that each backoff doubles.
+/// The backoff after a check without a result.
+///
+/// It is as long as the check has been overdue, so each backoff doubles that time.
 enum CheckBackoff {
     /// Returns the seconds until the next retry, by the reason of the failure; `now` is in Unix seconds.
     static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {
@@ -331,7 +343,7 @@ enum CheckBackoff {
         guard reason != .userActionRequired else { return day }
         let due = identity.isShortLived(now: now) ? identity.checkedAt : identity.checkedAt + day
         let overdue = min(max(now.subtractingReportingOverflow(due).partialValue, 60), day / 4)
-        // An operator takes longer than a provider to fix an error.
+        // An operator takes longer than a provider to repair an error.
         let isOurs = reason == .providerMisconfigured || reason == .providerNotConfigured
         return isOurs ? max(overdue, 3600) : overdue
     }

@@ -1,22 +1,24 @@
 import Domain
 package import Store
 
-/// A bounded buffer of logins that are not written yet.
+/// A bounded buffer of logins that the database does not have yet.
 ///
-/// It has rows of all successful logins and of some refused ones, and counts of all logins. A value without a clock:
-/// its owner ends each turn.
+/// The buffer contains rows of all successful logins and of some refused ones, and counts of all logins. It has no
+/// clock: its owner ends each turn.
 package struct LoginBuffer: Sendable {
     /// The maximum number of rows of refused logins in one turn.
-    private let mostInTurn: Int
-    /// The maximum number of waiting rows, from several turns while the database is unavailable.
-    private let mostWaiting: Int
+    private let maxPerTurn: Int
+    /// The maximum number of waiting rows.
+    ///
+    /// Rows of several turns wait while the database is unavailable.
+    private let maxWaiting: Int
     private var turn: LoginSample
     private var waiting: [LoginRecord] = []
     private var counts: [LoginKind: LoginCount] = [:]
-    /// The number of logins missing from the counts, since too many counts wait.
+    /// The number of logins that no count contains, because the buffer has too many counts already.
     private var uncounted: Int64 = 0
 
-    /// Rows and counts that are written at once.
+    /// Rows and counts that one write contains.
     package struct Batch: Sendable {
         package var records: [LoginRecord]
         package var counts: [LoginKind: LoginCount]
@@ -25,12 +27,12 @@ package struct LoginBuffer: Sendable {
     }
 
     /// - Parameters:
-    ///   - mostInTurn: The maximum number of rows of refused logins in one turn.
+    ///   - maxPerTurn: The maximum number of rows of refused logins in one turn.
     ///   - turnsWaiting: The number of full turns that may wait for the database.
-    package init(mostInTurn: Int, turnsWaiting: Int = 60) {
-        self.mostInTurn = mostInTurn
-        mostWaiting = mostInTurn * turnsWaiting
-        turn = LoginSample(most: mostInTurn)
+    package init(maxPerTurn: Int, turnsWaiting: Int = 60) {
+        self.maxPerTurn = maxPerTurn
+        maxWaiting = maxPerTurn * turnsWaiting
+        turn = LoginSample(max: maxPerTurn)
     }
 
     package mutating func add(_ record: LoginRecord) {
@@ -38,22 +40,24 @@ package struct LoginBuffer: Sendable {
         if let leftOut = turn.add(record) { leave(leftOut) }
     }
 
-    /// Ends a turn: frees room for the next turn, and drops the oldest rows beyond the bound.
+    /// Ends a turn.
     ///
-    /// - Returns: The number of logins missing from the counts, since too many counts wait.
+    /// The next turn has room for as many refused logins again. If too many rows wait, drops some.
+    ///
+    /// - Returns: The number of logins that no count contains, because the buffer has too many counts already.
     package mutating func endTurn() -> Int64 {
         waiting += turn.records
-        turn = LoginSample(most: mostInTurn)
+        turn = LoginSample(max: maxPerTurn)
         trim()
         defer { uncounted = 0 }
         return uncounted
     }
 
-    /// Removes and returns the rows that have waited the longest, and counts.
-    package mutating func take(most: Int) -> Batch {
-        let records = Array(waiting.prefix(most))
+    /// Removes and returns the rows that have waited the longest, and counts: at most `max` of each.
+    package mutating func take(max: Int) -> Batch {
+        let records = Array(waiting.prefix(max))
         waiting.removeFirst(records.count)
-        let counts = Dictionary(uniqueKeysWithValues: counts.prefix(most).map { ($0.key, $0.value) })
+        let counts = Dictionary(uniqueKeysWithValues: counts.prefix(max).map { ($0.key, $0.value) })
         for kind in counts.keys { self.counts[kind] = nil }
         return Batch(records: records, counts: counts)
     }
@@ -65,18 +69,18 @@ package struct LoginBuffer: Sendable {
         trim()
     }
 
-    /// Drops the rows of a batch, but keeps its counts.
+    /// Drops the rows of a batch and keeps its counts.
     package mutating func leave(_ batch: Batch) {
         for (kind, number) in batch.counts { count(kind, number) }
         for record in batch.records { leave(record) }
     }
 
-    /// Drops rows until the others fit: first the oldest refused logins, then the oldest of all.
+    /// Drops the rows that exceed the maximum: first the oldest refused logins, then the oldest of the others.
     private mutating func trim() {
-        var excess = waiting.count - mostWaiting
+        var excess = waiting.count - maxWaiting
         guard excess > 0 else { return }
         var kept: [LoginRecord] = []
-        kept.reserveCapacity(mostWaiting)
+        kept.reserveCapacity(maxWaiting)
         for record in waiting {
             if excess > 0, !record.isAlwaysListed {
                 leave(record)
@@ -93,11 +97,13 @@ package struct LoginBuffer: Sendable {
         count(LoginKind(record), LoginCount(unlisted: 1))
     }
 
-    /// The maximum number of counts; a service has some dozens in a minute.
-    static let mostCounts = 10_000
+    /// The maximum number of counts in the buffer.
+    ///
+    /// A service has some dozens of counts in a minute.
+    static let maxCounts = 10_000
 
     private mutating func count(_ kind: LoginKind, _ number: LoginCount) {
-        guard counts[kind] != nil || counts.count < Self.mostCounts else {
+        guard counts[kind] != nil || counts.count < Self.maxCounts else {
             uncounted += number.logins
             return
         }
@@ -105,19 +111,20 @@ package struct LoginBuffer: Sendable {
     }
 }
 
-/// The rows of one turn: all successful logins, and a bounded number of refused ones.
+/// The rows of one turn: those of all logins that are always listed, and a bounded number of others.
 ///
 /// A thousand refused logins in a second hide neither the successful login among them nor the refused logins of others.
-/// Without room for a further row, the application with the most rows makes room, and within it the source with the
-/// most rows.
+/// If there is no room for a further row, the application with the most rows loses a row. Within this application, the
+/// source with the most rows loses it. If neither has at least two rows more than the login's own, the further row is
+/// dropped.
 struct LoginSample: Sendable {
-    private let most: Int
+    private let max: Int
     private var kept = 0
     private var listed: [LoginRecord] = []
     private var refused: [ApplicationID: RefusedLogins] = [:]
 
-    init(most: Int) {
-        self.most = most
+    init(max: Int) {
+        self.max = max
     }
 
     /// The kept rows, in chronological order.
@@ -127,14 +134,14 @@ struct LoginSample: Sendable {
 
     /// Adds a row.
     ///
-    /// - Returns: The row that was dropped, if any.
+    /// - Returns: The row that was dropped to make room, if any. It may be the added row.
     mutating func add(_ record: LoginRecord) -> LoginRecord? {
         guard !record.isAlwaysListed else {
             listed.append(record)
             return nil
         }
         let application = record.application
-        guard kept >= most else {
+        guard kept >= max else {
             kept += 1
             refused[application, default: RefusedLogins()].keep(record)
             return nil
@@ -152,7 +159,7 @@ struct LoginSample: Sendable {
     }
 }
 
-/// The refused logins of an application, by source.
+/// The refused logins of an application, grouped by source.
 private struct RefusedLogins: Sendable {
     private(set) var count = 0
     private var sources: [String: [LoginRecord]] = [:]
@@ -164,7 +171,9 @@ private struct RefusedLogins: Sendable {
         sources[record.network, default: []].append(record)
     }
 
-    /// Returns whether another source has at least two rows more than the source of a login, and so makes room for it.
+    /// Returns whether another source has at least two rows more than the source of the login.
+    ///
+    /// Then the other source loses a row.
     func hasLargerSource(than record: LoginRecord) -> Bool {
         let own = sources[record.network]?.count ?? 0
         return sources.values.contains { $0.count > own + 1 }
@@ -182,22 +191,22 @@ private struct RefusedLogins: Sendable {
 }
 
 extension LoginRecord {
-    /// Whether the log always has a row of the login.
+    /// Whether the log has a row of the login in every case.
     ///
-    /// It has one of a successful login, and of a login whose first of two factors was shown: that takes an account or
-    /// a stolen password.
+    /// It has one of each successful login. It also has one of each login that lacks only the second factor, since such
+    /// a login takes an account or a stolen password.
     fileprivate var isAlwaysListed: Bool {
         outcome != .refused || reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired
     }
 
-    /// The source: an IPv4 address, or the /64 of an IPv6 address, since one user has a whole /64.
+    /// The source of the login: an IPv4 address, or the /64 of an IPv6 address, since one user has a whole /64.
     fileprivate var network: String {
         guard let source else { return "" }
         guard source.utf8.contains(UInt8(ascii: ":")) else { return source }
         let gap = source.firstRange(of: "::")
         let head = source[..<(gap?.lowerBound ?? source.endIndex)].split(separator: ":")
         let tail = gap.map { source[$0.upperBound...].split(separator: ":") } ?? []
-        let zeros = Array(repeating: Substring("0"), count: max(8 - head.count - tail.count, 0))
+        let zeros = Array(repeating: Substring("0"), count: Swift.max(8 - head.count - tail.count, 0))
         return (head + zeros + tail).prefix(4).joined(separator: ":")
     }
 }

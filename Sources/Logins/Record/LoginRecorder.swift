@@ -4,10 +4,10 @@ import Metrics
 import NIOConcurrencyHelpers
 package import Store
 
-/// The writer of the log of logins, for operators.
+/// The writer of the log of logins, which operators read.
 ///
-/// The recorder receives each login within the login's own request, without a wait, and writes in the background. Rows
-/// that the database does not accept wait in a bounded buffer.
+/// Each login passes its outcome to the recorder without a wait. The recorder writes in the background. While the
+/// database accepts no rows, they wait in a bounded buffer.
 package final class LoginRecorder: Sendable {
     private let store: Store
     private let clock: WallClock
@@ -20,18 +20,19 @@ package final class LoginRecorder: Sendable {
     /// The interval between the ends of two turns.
     private static let interval = Duration.seconds(1)
     /// The maximum number of rows in one write.
-    private static let mostInBatch = 500
+    private static let maxInBatch = 500
 
     /// - Parameters:
-    ///   - store: The database, on connections for which no login waits.
+    ///   - store: The database, over connections that no login waits for.
     ///   - rowsPerSecond: The maximum number of rows of refused logins per second.
     ///   - clock: The time of day.
-    ///   - logger: Gets one warning when the database refuses rows, until it accepts rows again.
+    ///   - logger: Gets one warning when the database refuses rows. The next warning comes only after the database has
+    ///     accepted rows again.
     package init(store: Store, rowsPerSecond: Int, clock: WallClock, logger: Logger) {
         self.store = store
         self.clock = clock
         self.logger = logger
-        buffer = NIOLockedValueBox(LoginBuffer(mostInTurn: rowsPerSecond))
+        buffer = NIOLockedValueBox(LoginBuffer(maxPerTurn: rowsPerSecond))
     }
 
     /// Adds a login to the buffer.
@@ -41,14 +42,14 @@ package final class LoginRecorder: Sendable {
         buffer.withLockedValue { $0.add(record) }
     }
 
-    /// Writes until the task is cancelled, and then writes the rest once.
+    /// Writes until the task is cancelled, then writes the remaining rows once.
     package func run() async {
         var isTaken = true
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
             if !Task.isCancelled { await write(&isTaken) }
         }
-        // The last write runs in a task of its own, which is not cancelled.
+        // The last write runs in a separate task, since this task is cancelled.
         await Task { [self] in
             var isTaken = isTaken
             await write(&isTaken)
@@ -57,7 +58,7 @@ package final class LoginRecorder: Sendable {
 
     private func write(_ isTaken: inout Bool) async {
         uncounted.increment(by: buffer.withLockedValue { $0.endTurn() })
-        while case let batch = buffer.withLockedValue({ $0.take(most: Self.mostInBatch) }), !batch.isEmpty {
+        while case let batch = buffer.withLockedValue({ $0.take(max: Self.maxInBatch) }), !batch.isEmpty {
             do throws(Failure) {
                 try await store.writeLogins(batch.records, counts: batch.counts)
                 isTaken = true
@@ -72,7 +73,7 @@ package final class LoginRecorder: Sendable {
                 }
                 isTaken = false
                 buffer.withLockedValue { buffer in
-                    // A batch with an error of its own would block all batches behind it.
+                    // If the batch itself causes the error, it is dropped. Otherwise, it would block all later batches.
                     if error.reason == .storeUnavailable || error.reason == .overloaded {
                         buffer.putBack(batch)
                     } else {
@@ -110,11 +111,11 @@ extension LoginRecord {
             credential: login.credential.rawValue,
             outcome: outcome,
             reason: failure?.reason,
-            cause: failure?.cause.map { Self.kept($0, most: 500) },
+            cause: failure?.cause.map { Self.kept($0, max: 500) },
             user: user,
-            request: login.request.map { Self.kept($0, most: 100) },
-            source: login.source.map { Self.kept($0, most: 100) },
-            userAgent: login.userAgent.map { Self.kept($0, most: 200) },
+            request: login.request.map { Self.kept($0, max: 100) },
+            source: login.source.map { Self.kept($0, max: 100) },
+            userAgent: login.userAgent.map { Self.kept($0, max: 200) },
             session: login.session,
             milliseconds: Int64(login.duration / .milliseconds(1))
         )
@@ -122,10 +123,10 @@ extension LoginRecord {
 
     /// Shortens a text and replaces NUL, which PostgreSQL does not accept.
     ///
-    /// A row stays small, whoever chose the text.
-    private static func kept(_ text: String, most: Int) -> String {
-        guard text.utf8.count > most || text.utf8.contains(0) else { return text }
-        var bytes = text.utf8.prefix(most)
+    /// So the row is small even if an attacker chose the text.
+    private static func kept(_ text: String, max: Int) -> String {
+        guard text.utf8.count > max || text.utf8.contains(0) else { return text }
+        var bytes = text.utf8.prefix(max)
         // The cut never splits a UTF-8 character.
         while bytes.endIndex < text.utf8.endIndex, text.utf8[bytes.endIndex] & 0xC0 == 0x80 { bytes.removeLast() }
         return String(decoding: bytes.map { $0 == 0 ? UInt8(ascii: "?") : $0 }, as: UTF8.self)

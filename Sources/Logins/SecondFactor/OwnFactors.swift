@@ -5,29 +5,29 @@ package import Logging
 package import Messaging
 package import Store
 
-/// The claim by which a user enrols a factor.
+/// What entitles a user to enrol a factor.
 package enum FactorHolderClaim: Sendable {
     case session(SessionToken?)
-    /// A pending login that requires the factor.
+    /// A pending login that requires a new factor.
     case pending(String)
 }
 
-/// The result of a confirmed factor.
+/// The result of confirming a new factor.
 package enum EnrolledFactor: Sendable {
-    /// The factor of a session's user, with recovery codes if it is the first factor.
+    /// The factor that a user with a session has enrolled, with recovery codes if it is the first factor.
     case added(Factor, recoveryCodes: [Secret])
-    /// The login that was pending.
-    case signedIn(FinishedSignIn)
+    /// The login that was pending and is now finished.
+    case signedIn(FinishedLogin)
 }
 
-/// The second factors of users, as users view and change them.
+/// The second factors of users, for requests of these users.
 ///
-/// A class, since each function that waits for a provider would have a copy in its frame.
+/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
 package final class OwnFactors: Sendable {
     let store: Store
     let sessions: Sessions
     let secondFactor: SecondFactor
-    let pendings: PendingSignIns
+    let pendings: PendingLogins
     let enrolment: FactorEnrolment
     let checks: FactorChecks
     let hints: FactorHints
@@ -38,7 +38,7 @@ package final class OwnFactors: Sendable {
         store: Store,
         sessions: Sessions,
         secondFactor: SecondFactor,
-        pendings: PendingSignIns,
+        pendings: PendingLogins,
         enrolment: FactorEnrolment,
         checks: FactorChecks,
         hints: FactorHints,
@@ -58,10 +58,10 @@ package final class OwnFactors: Sendable {
 
     private static let rule = FactorProofRule(
         seconds: Sessions.reauthenticationSeconds,
-        most: FactorEnrolment.most
+        max: FactorEnrolment.max
     )
 
-    /// Returns the factors of a session's user, and the kinds that the user can enrol.
+    /// Returns the factors of the user of a session, and the kinds of factors that the user can enrol.
     package func factors(
         of token: SessionToken?,
         in loaded: LoadedApplication
@@ -76,16 +76,16 @@ package final class OwnFactors: Sendable {
 
     /// Begins to enrol a factor.
     ///
-    /// - Throws: `session_invalid`, `pending_sign_in_invalid`; `reauthentication_required` and
-    ///   `second_factor_reauthentication_required` for a session without a recent authentication or step-up;
+    /// - Throws: `session_invalid`, `pending_login_invalid`; `reauthentication_required` and
+    ///   `second_factor_reauthentication_required` if the session has no recent authentication or step-up;
     ///   `factor_not_offered`, `too_many_factors`, and the errors of sending a code.
     package func begin(
-        _ wish: FactorWish,
+        _ wish: EnrolmentRequest,
         by claim: FactorHolderClaim,
         keyLabel: String?,
         from source: RequestSource,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> BegunFactor {
+    ) async throws(Failure) -> PendingEnrolment {
         let (owner, _) = try await owner(by: claim, keyLabel: keyLabel, in: loaded)
         if case .session(let token?) = claim {
             try await store.requireProofs(ofSession: token.hash, by: Self.rule, in: loaded.application)
@@ -93,9 +93,12 @@ package final class OwnFactors: Sendable {
         return try await enrolment.begin(wish, for: owner, from: source, in: loaded)
     }
 
-    /// Enrols a factor that its user has confirmed, and finishes the login that waits for it, if any.
+    /// Enrols a factor that the user has confirmed.
     ///
-    /// A mail tells the user; its link restores the former factors.
+    /// If a login waits for the factor, finishes the login.
+    ///
+    /// A mail tells the user. If the user enrolled the factor in a session, the mail has a link that restores the
+    /// former factors.
     package func confirm(
         _ id: String,
         by response: FactorResponse,
@@ -109,7 +112,7 @@ package final class OwnFactors: Sendable {
         let (owner, pending) = try await owner(by: claim, keyLabel: keyLabel, in: loaded)
         switch claim {
         case .pending(let text):
-            guard let pending, case .signIn(let firstFactor) = pending.purpose else { throw .pendingInvalid }
+            guard let pending, case .login(let firstFactor) = pending.purpose else { throw .pendingInvalid }
             let finished = try await secondFactor.telling(of: firstFactor, in: loaded, logger) {
                 () throws(Failure) in
                 let answer = FactorAnswer(
@@ -140,7 +143,7 @@ package final class OwnFactors: Sendable {
                     in: loaded
                 )
                 await tell(.added(factor.kind), signedIn.user, in: loaded, logger: logger)
-                return FinishedSignIn(signedIn: signedIn, trustedDevice: nil, recoveryCodes: codes?.shown ?? [])
+                return FinishedLogin(signedIn: signedIn, trustedDevice: nil, recoveryCodes: codes?.shown ?? [])
             }
             return .signedIn(finished)
         case .session(let token):
@@ -171,7 +174,9 @@ package final class OwnFactors: Sendable {
         }
     }
 
-    /// Gives the user of a session ten new recovery codes, which replace the remaining ones.
+    /// Creates ten new recovery codes for the user of a session.
+    ///
+    /// They replace the remaining codes.
     package func renewRecoveryCodes(
         of token: SessionToken?,
         in loaded: LoadedApplication,
@@ -179,7 +184,7 @@ package final class OwnFactors: Sendable {
     ) async throws(Failure) -> (factor: ObjectID, codes: [Secret]) {
         let (user, token) = try await sessions.session(of: token, in: loaded)
         guard loaded.application.settings.secondFactor.allows(.recoveryCode) else {
-            throw Failure(.factorNotOffered, "This app gives out no recovery codes.")
+            throw Failure(.factorNotOffered, "This app does not offer recovery codes.")
         }
         let (shown, factor) = enrolment.recoveryCodes(of: user.objectID)
         try await events.logging(
@@ -201,9 +206,11 @@ package final class OwnFactors: Sendable {
         return (factor.id, shown)
     }
 
-    /// Removes a factor from the user of a session, and tells the user by mail.
+    /// Removes a factor of the user of a session.
     ///
-    /// - Throws: As `begin`; `not_found`, `last_factor`.
+    /// A mail tells the user.
+    ///
+    /// - Throws: The errors of `begin`; `not_found`, `last_factor`.
     package func remove(
         _ id: ObjectID,
         of token: SessionToken?,
@@ -234,13 +241,13 @@ package final class OwnFactors: Sendable {
         by claim: FactorHolderClaim,
         keyLabel: String?,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> (FactorOwnership, PendingSignIn?) {
+    ) async throws(Failure) -> (FactorOwnership, PendingLogin?) {
         let application = loaded.application
         switch claim {
         case .session(let token):
             let (user, token) = try await sessions.session(of: token, in: loaded)
             guard user.status != .guest else {
-                throw Failure(.factorNotOffered, "A guest has nothing to protect yet. Register or log in first.")
+                throw Failure(.factorNotOffered, "A guest cannot enroll a second factor. Register or log in first.")
             }
             let owner = FactorOwnership(
                 id: user.objectID,
@@ -257,20 +264,20 @@ package final class OwnFactors: Sendable {
         }
     }
 
-    /// Returns the user who enrols a factor to finish a pending login.
+    /// Returns the user who must enrol a factor to finish a pending login.
     ///
-    /// - Throws: `pending_sign_in_invalid`.
+    /// - Throws: `pending_login_invalid`.
     func owner(
         by text: String,
         keyLabel: String?,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> (FactorOwnership, PendingSignIn) {
+    ) async throws(Failure) -> (FactorOwnership, PendingLogin) {
         let application = loaded.application
         let pending = try pendings.opened(text, by: keyLabel, in: application)
         guard pending.enrols, let id = pending.user else { throw .pendingInvalid }
         let owner = FactorOwnership(
             id: id,
-            user: pending.isUserThere ? try await store.person(id, of: application)?.user : nil,
+            user: pending.isUserThere ? try await store.storedUser(id, of: application)?.user : nil,
             owner: pending.hash,
             account: pending.login,
             finishesLogin: true,
@@ -279,7 +286,7 @@ package final class OwnFactors: Sendable {
         return (owner, pending)
     }
 
-    /// Returns recovery codes for a user who enrols a factor; nil if the application has none.
+    /// Returns recovery codes for a user who enrols a factor; nil if the application does not allow recovery codes.
     func recoveryCodes(of user: ObjectID, in loaded: LoadedApplication) -> (shown: [Secret], factor: NewFactor)? {
         loaded.application.settings.secondFactor.allows(.recoveryCode) ? enrolment.recoveryCodes(of: user) : nil
     }
@@ -306,14 +313,14 @@ package final class OwnFactors: Sendable {
         }
     }
 
-    /// Tells a user by mail about the first factor, enrolled at the end of a login.
+    /// Tells a user by mail about the first factor that the user enrolled at the end of a login.
     func tellOfFirst(_ kind: FactorKind, _ user: User, in loaded: LoadedApplication, logger: Logger) async {
         await tell(.added(kind), user, in: loaded, logger: logger)
     }
 
-    /// Tells a user by mail about a change that is already written.
+    /// Tells a user by mail about a first factor that is already written.
     ///
-    /// The mail has no link: there was no factor before that a link could restore.
+    /// The mail has no link, since the user had no factor that a link could restore.
     private func tell(_ change: Change, _ user: User, in loaded: LoadedApplication, logger: Logger) async {
         let mail = change.mail(link: nil, days: 0, name: user.name)
         await notices.notify(mail, about: user, in: loaded, logger: logger)

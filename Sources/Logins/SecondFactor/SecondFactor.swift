@@ -9,14 +9,16 @@ import Providers
 import Secrets
 package import Store
 
-/// A client's request that finishes a pending login, parsed at the edge.
+/// A client's request that finishes a pending login, already parsed.
 package struct FactorAnswer: Sendable {
     /// The encrypted pending login.
     package let pending: String
-    /// The id of the factor; nil for a passkey, which identifies itself.
+    /// The id of the factor; nil for a passkey, whose response names it.
     package let factor: ObjectID?
     package let response: FactorResponse
-    /// Whether to trust the device, so that its next logins need no second factor for a while.
+    /// Whether the user trusts the device.
+    ///
+    /// Then the next logins on it need no second factor for a while.
     package let trustsDevice: Bool
     package let idempotencyKey: IdempotencyKey?
     package let keyLabel: String?
@@ -41,33 +43,35 @@ package struct FactorAnswer: Sendable {
     }
 }
 
-/// A login finished by a second factor.
-package struct FinishedSignIn: Sendable {
-    package let signedIn: SignedIn
-    /// The token by which the device is trusted from now on; nil without trust.
+/// A login that a second factor has finished.
+package struct FinishedLogin: Sendable {
+    package let signedIn: LoginResult
+    /// The token by which the service trusts the device from now on; nil if the user does not trust the device.
     package let trustedDevice: Secret?
-    /// Recovery codes, shown once, to a user who has just enrolled the first factor.
+    /// The recovery codes of a user who has just enrolled the first factor.
+    ///
+    /// They are shown only once.
     package let recoveryCodes: [Secret]
 }
 
 /// The result of a request with a second factor.
 package enum FactorOutcome: Sendable {
-    case signedIn(FinishedSignIn)
+    case signedIn(FinishedLogin)
     /// The session has a new step-up.
     case reauthenticated
 }
 
-/// The second factors of logins, and the step-up of sessions.
+/// The second factors of logins, and the step-ups of sessions.
 ///
-/// A class, since each function that waits for a provider would have a copy in its frame.
+/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
 package final class SecondFactor: Sendable {
     let store: Store
     let directory: ApplicationDirectory
     let sessions: Sessions
-    let pendings: PendingSignIns
+    let pendings: PendingLogins
     let checks: FactorChecks
     let authenticator: Authenticator
-    let writer: SignInWriter
+    let writer: LoginWriter
     let admission: Admission
     let log: LoginLog
     let limits: Limits
@@ -78,10 +82,10 @@ package final class SecondFactor: Sendable {
         store: Store,
         directory: ApplicationDirectory,
         sessions: Sessions,
-        pendings: PendingSignIns,
+        pendings: PendingLogins,
         checks: FactorChecks,
         authenticator: Authenticator,
-        writer: SignInWriter,
+        writer: LoginWriter,
         admission: Admission,
         log: LoginLog,
         limits: Limits,
@@ -102,9 +106,9 @@ package final class SecondFactor: Sendable {
         self.random = random
     }
 
-    /// Starts the challenge for a factor of a pending login.
+    /// Starts the challenge of a factor that can finish a pending login.
     ///
-    /// - Throws: `pending_sign_in_invalid`, `not_found`, and the errors of sending a code.
+    /// - Throws: `pending_login_invalid`, `not_found`, and the errors of sending a code.
     package func start(
         _ pending: String,
         factor: ObjectID,
@@ -126,7 +130,7 @@ package final class SecondFactor: Sendable {
 
     /// Begins a step-up of a session.
     ///
-    /// - Returns: The same members that the failure of a pending login has in its `errorData`.
+    /// - Returns: The members that `errorData` has in the failure of a pending login.
     /// - Throws: `session_invalid`; `factor_not_offered` if the user has no factor.
     package func startReauthentication(
         of token: SessionToken?,
@@ -136,9 +140,9 @@ package final class SecondFactor: Sendable {
         let (user, token) = try await sessions.session(of: token, in: loaded)
         let factors = try await store.factors(of: user.objectID, in: loaded.application)
         guard !checks.usable(factors, in: loaded.application).isEmpty else {
-            throw Failure(.factorNotOffered, "This user has no second factor to show.")
+            throw Failure(.factorNotOffered, "This user has no second factor.")
         }
-        let pending = PendingSignIn(
+        let pending = PendingLogin(
             occasion: FactorOccasion(random),
             purpose: .reauthentication(token.hash),
             user: user.objectID,
@@ -147,15 +151,17 @@ package final class SecondFactor: Sendable {
             keyLabel: keyLabel,
             previousToken: nil,
             begunAt: StoreMoment(seconds: clock.seconds),
-            endsAt: clock.seconds + PendingSignIn.seconds
+            endsAt: clock.seconds + PendingLogin.seconds
         )
         return pendings.details(of: pending, factors, in: loaded.application)
     }
 
-    /// Begins a login by a passkey, of any user.
+    /// Begins a login by a passkey.
+    ///
+    /// The passkey will name the user.
     ///
     /// - Returns: `pending`, `publicKey` and `expires`.
-    /// - Throws: `factor_not_offered` if the application does not allow passkey logins.
+    /// - Throws: `factor_not_offered` if the application does not allow logins by a passkey.
     package func startPasskeyLogin(
         by client: LoginClient,
         previousToken: SessionToken?,
@@ -165,7 +171,7 @@ package final class SecondFactor: Sendable {
         guard loaded.application.settings.secondFactor.passkeys.isLoginMethod,
             let options = checks.loginOptions(for: occasion, in: loaded.application)
         else { throw .noPasskeyLogin }
-        let pending = PendingSignIn(
+        let pending = PendingLogin(
             occasion: occasion,
             purpose: .passkey,
             user: nil,
@@ -174,17 +180,19 @@ package final class SecondFactor: Sendable {
             keyLabel: client.keyLabel,
             previousToken: previousToken,
             begunAt: StoreMoment(seconds: clock.seconds),
-            endsAt: clock.seconds + PendingSignIn.seconds
+            endsAt: clock.seconds + PendingLogin.seconds
         )
         return [
-            "pending": .string(pendings.sealed(pending, of: loaded.application.id).reveal()),
+            "pending": .string(pendings.encrypted(pending, of: loaded.application.id).reveal()),
             "publicKey": .object(options), "expires": .integer(pending.endsAt * 1000),
         ]
     }
 
-    /// Finishes a pending login, with the response of the login itself, or a step-up of a session.
+    /// Finishes a pending login or a step-up of a session.
     ///
-    /// - Throws: `pending_sign_in_invalid`, `second_factor_invalid`, `too_many_attempts`, and the errors of the login.
+    /// A finished login has the same response as a login without a second factor.
+    ///
+    /// - Throws: `pending_login_invalid`, `second_factor_invalid`, `too_many_attempts`, and the errors of the login.
     package func finish(
         _ answer: FactorAnswer,
         session: SessionToken?,
@@ -202,7 +210,7 @@ package final class SecondFactor: Sendable {
         case .link: throw .pendingInvalid
         case .passkey:
             return .signedIn(try await finishPasskeyLogin(answer, of: pending, in: loaded, logger: logger))
-        case .signIn(let firstFactor):
+        case .login(let firstFactor):
             guard let user = pending.user, !pending.enrols else { throw .pendingInvalid }
             let finished = try await telling(of: firstFactor, in: loaded, logger) { () throws(Failure) in
                 let once = pending.once(by: answer, random)
@@ -223,19 +231,20 @@ package final class SecondFactor: Sendable {
                     by: answer,
                     in: loaded
                 )
-                return FinishedSignIn(signedIn: signedIn, trustedDevice: device?.secret, recoveryCodes: [])
+                return FinishedLogin(signedIn: signedIn, trustedDevice: device?.secret, recoveryCodes: [])
             }
             return .signedIn(finished)
         }
     }
 
-    /// Returns the checked factor of a login.
+    /// Returns the factor that the user has shown, after checking it.
     ///
-    /// A retry whose session exists is not checked again: its first request was checked and used up the factor.
+    /// A retry is not checked again if its session exists: the first request has passed the check and used up the
+    /// factor.
     private func shown(
         by answer: FactorAnswer,
         of user: ObjectID,
-        for pending: PendingSignIn,
+        for pending: PendingLogin,
         once: SingleUse,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (ShownFactor, guess: [UInt8]?) {
@@ -256,7 +265,8 @@ package final class SecondFactor: Sendable {
         return (checked.shown, checked.guess)
     }
 
-    /// Returns whether a request under the same `Idempotency-Key` has finished the login before, with a live session.
+    /// Returns whether an earlier request under the same `Idempotency-Key` has finished the login, and its session is
+    /// live.
     ///
     /// - Throws: `idempotency_key_reused` if a different request under that key has finished the login.
     func isRepetition(
@@ -265,7 +275,7 @@ package final class SecondFactor: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> Bool {
         guard let key = answer.idempotencyKey,
-            let owner = try await store.owner(of: .pendingSignIn, hash: once.hash, in: loaded.application)
+            let owner = try await store.owner(of: .pendingLogin, hash: once.hash, in: loaded.application)
         else { return false }
         try key.requireSameRequest(as: owner)
         let token = writer.sessionToken(of: once, isRepeatable: true, in: loaded)
@@ -275,7 +285,7 @@ package final class SecondFactor: Sendable {
     private func reauthenticate(
         _ user: ObjectID,
         by answer: FactorAnswer,
-        of pending: PendingSignIn,
+        of pending: PendingLogin,
         session: SessionToken,
         in loaded: LoadedApplication
     ) async throws(Failure) {
@@ -290,9 +300,9 @@ package final class SecondFactor: Sendable {
         )
         let application = loaded.application
         let isFirst = try await store.use(
-            .pendingSignIn,
+            .pendingLogin,
             hash: pending.hash,
-            seconds: PendingSignIn.enrolmentSeconds,
+            seconds: PendingLogin.enrolmentSeconds,
             of: application
         )
         guard isFirst else { throw .pendingInvalid }
@@ -309,15 +319,18 @@ package final class SecondFactor: Sendable {
 
     private func finishPasskeyLogin(
         _ answer: FactorAnswer,
-        of pending: PendingSignIn,
+        of pending: PendingLogin,
         in loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> FinishedSignIn {
+    ) async throws(Failure) -> FinishedLogin {
         try await log.telling(of: "passkey login", by: .passkey, in: loaded, logger, signedIn: \.signedIn) {
             () throws(Failure) in
             guard loaded.application.settings.secondFactor.passkeys.isLoginMethod else { throw .noPasskeyLogin }
             guard case .credential(let credential) = answer.response else {
-                throw Failure(.malformedRequest, "A passkey is shown by \"credential\", as the browser gave it.")
+                throw Failure(
+                    .malformedRequest,
+                    "Send the response of the passkey as \"credential\", as the browser returned it."
+                )
             }
             let once = pending.once(by: answer, random)
             let (user, shown) = try await checks.checkLogin(
@@ -337,7 +350,7 @@ package final class SecondFactor: Sendable {
                 finish: .init(factor: proof, once: once)
             )
             let signedIn = try await open(opening, token: token, in: loaded)
-            return FinishedSignIn(signedIn: signedIn, trustedDevice: nil, recoveryCodes: [])
+            return FinishedLogin(signedIn: signedIn, trustedDevice: nil, recoveryCodes: [])
         }
     }
 
@@ -345,10 +358,10 @@ package final class SecondFactor: Sendable {
         _ firstFactor: FirstFactor,
         with proof: FactorProof,
         once: SingleUse,
-        of pending: PendingSignIn,
+        of pending: PendingLogin,
         by answer: FactorAnswer,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> LoginResult {
         switch firstFactor {
         case .password(let password):
             let token = writer.sessionToken(of: once, isRepeatable: answer.idempotencyKey != nil, in: loaded)
@@ -361,12 +374,12 @@ package final class SecondFactor: Sendable {
                 finish: .init(factor: proof, once: once)
             )
             return try await open(opening, token: token, in: loaded)
-        case .provider(let vouched, let guest):
+        case .provider(let verified, let guest):
             let attempt = LoginAttempt(
                 request: LoginRequest(
-                    provider: vouched.result.person.identity.provider,
+                    provider: verified.result.verified.identity.provider,
                     credential: CredentialFields(),
-                    mapping: vouched.mapping,
+                    mapping: verified.mapping,
                     appID: nil,
                     previousToken: pending.previousToken,
                     client: LoginClient(keyLabel: answer.keyLabel, trustedDevice: nil),
@@ -378,12 +391,12 @@ package final class SecondFactor: Sendable {
                 limits: limits
             )
             let login = AuthenticatedLogin(
-                vouched.result,
-                mapping: vouched.mapping,
+                verified.result,
+                mapping: verified.mapping,
                 once: once,
                 factor: proof,
                 freshID: pending.isUserThere ? nil : pending.user,
-                invitation: vouched.invitation
+                invitation: verified.invitation
             )
             return try await admission.admit(loaded.application.id) { () throws(Failure) in
                 try await authenticator.withAuthentication(login, in: attempt) {
@@ -398,7 +411,7 @@ package final class SecondFactor: Sendable {
         _ opening: SessionOpening,
         token: SessionToken,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> LoginResult {
         let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
             try await admission.write(of: loaded.application) {
                 () throws(Failure) in
@@ -406,21 +419,23 @@ package final class SecondFactor: Sendable {
             }
         }
         guard let user else { throw .pendingInvalid }
-        return SignedIn(user: user, token: token, created: false)
+        return LoginResult(user: user, token: token, created: false)
     }
 
-    /// Performs the second-factor request of a login and reports its outcome as that of the login.
+    /// Performs the request that finishes a login with a second factor.
+    ///
+    /// Reports the outcome as the outcome of the login.
     func telling(
         of firstFactor: FirstFactor,
         in loaded: LoadedApplication,
         _ logger: Logger,
-        _ body: () async throws(Failure) -> FinishedSignIn
-    ) async throws(Failure) -> FinishedSignIn {
+        _ body: () async throws(Failure) -> FinishedLogin
+    ) async throws(Failure) -> FinishedLogin {
         let started = ContinuousClock.now
         let (subject, provider): (LoginLog.Subject, ProviderName) =
             switch firstFactor {
             case .password(let password): (.login(password.login), .password)
-            case .provider(let login, _): (.code(nil), login.result.person.identity.provider)
+            case .provider(let login, _): (.code(nil), login.result.verified.identity.provider)
             }
         do throws(Failure) {
             let finished = try await body()
@@ -433,32 +448,32 @@ package final class SecondFactor: Sendable {
     }
 }
 
-extension PendingSignIn {
-    /// The login name that the user typed for a login by password.
+extension PendingLogin {
+    /// The login name that the user typed, if the first factor is a password.
     var login: String? {
-        guard case .signIn(.password(let password)) = purpose else { return nil }
+        guard case .login(.password(let password)) = purpose else { return nil }
         return password.login
     }
 
-    /// The hash that uses up the pending login.
-    var hash: [UInt8] { Digest.sha256("pending sign-in " + Base64URL.encode(occasion.bytes)) }
+    /// The hash by which the pending login is used up.
+    var hash: [UInt8] { Digest.sha256("pending login " + Base64URL.encode(occasion.bytes)) }
 
-    /// Returns the single-use record of the pending login.
+    /// Returns the record by which the write uses up the pending login.
     ///
-    /// If our access to the identity has ended since the pending login began, the pending login is invalid, too.
+    /// The pending login becomes invalid if our access to the identity ends after the login became pending.
     func once(by answer: FactorAnswer, _ random: RandomSource) -> SingleUse {
-        .pendingSignIn(hash, begunAt: begunAt, owner: answer.idempotencyKey?.owner ?? random.bytes(16))
+        .pendingLogin(hash, begunAt: begunAt, owner: answer.idempotencyKey?.owner ?? random.bytes(16))
     }
 }
 
 extension SingleUse {
-    static func pendingSignIn(_ hash: [UInt8], begunAt: StoreMoment, owner: [UInt8]) -> SingleUse {
+    static func pendingLogin(_ hash: [UInt8], begunAt: StoreMoment, owner: [UInt8]) -> SingleUse {
         SingleUse(
             hash: hash,
-            // `SingleUse` allows a second more, since providers give whole seconds. This time is exact, so the second
-            // is subtracted.
+            // `SingleUse` adds a second, since providers give whole seconds. This time is exact, so one second is
+            // subtracted here.
             issuedAt: begunAt.earlierBySecond,
-            seconds: PendingSignIn.enrolmentSeconds + 3600,
+            seconds: PendingLogin.enrolmentSeconds + 3600,
             owner: owner,
             nonceHash: nil
         )
@@ -468,6 +483,6 @@ extension SingleUse {
 extension Failure {
     static let noPasskeyLogin = Failure(
         .factorNotOffered,
-        "Nobody logs in to this app by a passkey alone. Log in in another way."
+        "This app does not allow logins with a passkey alone. Use another login method."
     )
 }

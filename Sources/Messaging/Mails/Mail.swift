@@ -1,36 +1,50 @@
 package import Domain
 
-/// A mail by its subject matter, with the values for its template.
+/// The subject matter of a mail, with the values for the mail's template.
 ///
-/// Users choose `name` themselves, so it is left out if a mail program would make a link of it.
+/// Users choose `name` themselves. So a mail omits the name if a mail program would turn the name into a link.
 package enum Mail: Sendable {
     /// A link to set a new password, and its lifetime.
     case passwordReset(link: Secret, minutes: Int, name: String?)
     /// A link to confirm the address, and its lifetime.
     case emailConfirmation(link: Secret, hours: Int, name: String?)
-    /// The password has changed; a reader who did not do that has to act.
+    /// The password has changed.
+    ///
+    /// A reader who has not changed it must act.
     case passwordChanged(name: String?)
-    /// An identity was linked, which can now log in; a reader who did not do that has to act.
+    /// An identity was linked, and can now log in.
+    ///
+    /// A reader who has not linked it must act.
     case identityLinked(provider: String, name: String?)
-    /// The address has changed; the link, if there is one, undoes this change and all later ones.
+    /// The address has changed.
+    ///
+    /// The link, if there is one, undoes this change and all later changes.
     case emailChanged(link: Secret?, days: Int, name: String?)
-    /// The login has changed; the link works likewise.
+    /// The login name has changed.
+    ///
+    /// The link, if there is one, undoes this change and all later changes.
     case loginChanged(link: Secret?, days: Int, name: String?)
-    /// An identity of the provider was unlinked, or the password if there is no provider; the link works likewise.
+    /// An identity of the provider was unlinked; without a provider, the password was removed.
+    ///
+    /// The link, if there is one, undoes this change and all later changes.
     case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
     /// A one-time code, and its lifetime.
     case factorCode(code: Secret, minutes: Int, enrols: Bool, name: String?)
-    /// A second factor was added or removed; the link undoes that.
+    /// A second factor was added or removed.
+    ///
+    /// The link, if there is one, undoes this change and all later changes.
     case factorAdded(kind: FactorKind, link: Secret?, days: Int, name: String?)
     case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
     /// A link to register, and its lifetime in seconds.
     case invitation(link: Secret, seconds: Int64)
-    /// The account was deleted, or will be in this number of days.
+    /// The account was deleted, or will be deleted in this number of days.
     case accountDeleted(days: Int64, name: String?)
     /// A test of the mail configuration.
     case test
 
-    /// The names of the templates, which operators may replace by files of their own.
+    /// The names of the templates.
+    ///
+    /// Operators may replace each template by files of their own.
     package enum Template: String, Sendable, CaseIterable {
         case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
             factorCode, factorAdded, factorRemoved, invitation, accountDeleted, test
@@ -73,7 +87,7 @@ package enum Mail: Sendable {
         }
     }
 
-    /// Seconds after which the mail is useless to its reader.
+    /// Seconds after which the mail is of no use to its reader.
     var usefulSeconds: Int64 {
         switch self {
         case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60
@@ -102,17 +116,17 @@ package enum Mail: Sendable {
         case .loginMethodRemoved(let provider, let link, let days, let name):
             Self.values(name: name, ["provider": provider, "link": link?.reveal(), "days": String(days)])
         case .factorCode(let code, let minutes, let enrols, let name):
-            // Templates name the purpose in their own words.
+            // Templates have words of their own for the two purposes.
             Self.values(
                 name: name,
                 ["code": code.reveal(), "minutes": String(minutes), enrols ? "enrolment" : "login": "yes"]
             )
         case .factorAdded(let kind, let link, let days, let name),
             .factorRemoved(let kind, let link, let days, let name):
-            // Templates name the kinds in their own words.
+            // Templates have words of their own for each kind.
             Self.values(name: name, ["link": link?.reveal(), "days": String(days), kind.rawValue: kind.rawValue])
         case .invitation(let link, let seconds):
-            // Whole hours below two days, so that a mail never promises an incomplete day.
+            // Below two days, the lifetime is in hours. A lifetime in days could promise a day that is not complete.
             seconds < 172_800
                 ? ["link": link.reveal(), "hours": String(seconds / 3600)]
                 : ["link": link.reveal(), "days": String(seconds / 86_400)]

@@ -1,13 +1,13 @@
 /// An e-mail address that is safe in a header and in an SMTP command without quoting.
 ///
-/// It is narrower than RFC 5321: printable ASCII, neither quotes nor brackets nor a second `@`. No character can end
-/// the address, begin another one or add a line.
+/// The syntax is narrower than RFC 5321: printable ASCII, without quotes and brackets, and with one `@`. So no
+/// character can end the address, begin another address or add a line.
 package struct MailAddress: Sendable, Equatable {
     package let text: String
     /// The part after the `@`.
     let domain: String
 
-    /// Returns nil for any other text.
+    /// Creates an address; nil for a text that is not a safe address.
     package init?(_ text: String) {
         let bytes = Array(text.utf8.prefix(255))
         guard bytes.count <= 254, let at = bytes.firstIndex(of: UInt8(ascii: "@")) else { return nil }

@@ -1,7 +1,7 @@
-/// A body of lines that every mail server accepts.
+/// A body whose lines every mail server accepts.
 ///
-/// Plain ASCII stays unencoded, so that a simple tool can read a mail in a developer's folder and find its links. Any
-/// other text becomes quoted-printable (RFC 2045 §6.7).
+/// Plain ASCII stays unencoded. So a simple tool can find the links of a mail in a developer's folder. Any other text
+/// becomes quoted-printable (RFC 2045 §6.7).
 struct MailBody {
     let encoding: String
     let lines: [String]
@@ -11,7 +11,7 @@ struct MailBody {
             line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         }
         let isPlain = lines.allSatisfy { line in
-            // RFC 5321 §4.5.3.1.6 allows 1000 with CRLF and a stuffed dot.
+            // RFC 5321 §4.5.3.1.6 allows 1000 bytes, including CRLF and a doubled dot.
             line.count <= 900 && line.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
         }
         encoding = isPlain ? "7bit" : "quoted-printable"
@@ -31,7 +31,7 @@ struct MailBody {
             let sign =
                 switch byte {
                 case UInt8(ascii: "="): "=3D"
-                // A mail server may strip a space at the end of a line.
+                // A mail server may remove a space at the end of a line.
                 case 0x20, 0x09: isLast ? hexadecimal(byte) : String(UnicodeScalar(byte))
                 case 0x21...0x7E: String(UnicodeScalar(byte))
                 default: hexadecimal(byte)

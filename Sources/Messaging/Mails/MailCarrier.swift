@@ -4,9 +4,11 @@ import FoundationEssentials
 
 /// A way to deliver mails.
 package enum MailCarrier: Sendable {
-    /// By a mail server, which delivers them.
+    /// By a mail server, which passes them on.
     case server(SMTPServer, client: CurlClient, limits: MailLimits)
-    /// Into a folder, one `….eml` file each, for development.
+    /// Into a folder, for development.
+    ///
+    /// Each mail is a file with the ending `.eml`.
     case folder(MailFolder)
 
     func carry(_ mail: ComposedMail) async -> MailOutcome {
@@ -43,14 +45,14 @@ package enum MailCarrier: Sendable {
     }
 }
 
-/// The timeouts of a mail server.
+/// The timeouts of requests to a mail server.
 package struct MailLimits: Sendable {
-    /// The timeout of a whole mail.
+    /// The timeout of sending one mail.
     ///
-    /// It is generous: after a timeout while the server examines a mail, nobody knows whether the server has accepted
-    /// it.
+    /// The timeout is long. If it passed while the server examines a mail, it would be unknown whether the server has
+    /// accepted the mail.
     package var call: Duration
-    /// The timeout until the server's greeting.
+    /// The timeout until the server sends its greeting.
     package var connect: Duration
 
     package init(call: Duration = .seconds(120), connect: Duration = .seconds(15)) {
@@ -66,8 +68,8 @@ extension MailOutcome {
             switch failure {
             case .notSent: .postponed(problem: "\(failure)", answer: nil)
             case .refused(let reply): .postponed(problem: "\(failure)", answer: reply.text)
-            // 4xx codes (RFC 5321 §4.2.1), and codes of a server that requires a login or TLS, which the operator can
-            // fix (RFC 4954 §6).
+            // 4xx codes (RFC 5321 §4.2.1), and the codes of a server that requires a login or TLS (RFC 4954 §6). The
+            // operator can fix the latter.
             case .mailRefused(let reply) where reply.code < 500 || [530, 534, 535, 538].contains(reply.code):
                 .postponed(problem: "\(failure)", answer: reply.text)
             case .mailRefused(let reply): .refused(problem: "\(failure)", answer: reply.text)
@@ -81,7 +83,9 @@ extension SMTPReply {
     fileprivate var text: String { "\(code) \(words)" }
 }
 
-/// A folder that receives mails in place of a server; every reader of the folder can read the mails.
+/// A folder that receives mails in place of a server.
+///
+/// Every reader of the folder can read the mails.
 package struct MailFolder: Sendable {
     package let path: String
     let clock: WallClock
@@ -93,12 +97,15 @@ package struct MailFolder: Sendable {
         self.random = random
     }
 
-    /// Whether the folder is writable or can be created; the check creates nothing.
+    /// Whether the folder is writable or can be created.
+    ///
+    /// The check itself creates nothing.
     package var isWritable: Bool {
         var place = path
         while true {
             if let facts = try? FileManager.default.attributesOfItem(atPath: place) {
-                // A symbolic link has a type of its own; the first mail shows whether its target is writable.
+                // A symbolic link has a file type of its own. Whether its target is writable shows when the first mail
+                // is written.
                 return facts[.type] as? FileAttributeType != .typeRegular
                     && FileManager.default.isWritableFile(atPath: place)
             }
@@ -107,7 +114,9 @@ package struct MailFolder: Sendable {
         }
     }
 
-    /// Writes a mail atomically to a file of its own; the file names are in chronological order.
+    /// Writes a mail atomically to a file of its own.
+    ///
+    /// The names of the files are in chronological order.
     func keep(_ mail: ComposedMail) -> MailOutcome {
         let name = "\(clock.milliseconds)-\(random.objectID().description.prefix(8)).eml"
         do {

@@ -1,20 +1,22 @@
 import FoundationEssentials
 
-/// A mail in the form for a server.
+/// A mail that is ready to be sent to a server.
 package struct ComposedMail: Sendable {
     package let sender: MailAddress
     package let recipient: MailAddress
-    /// Headers and body, each line with CRLF at its end.
+    /// The headers and the body.
+    ///
+    /// Each line ends with CRLF.
     package let message: String
 }
 
 extension ComposedMail: CustomStringConvertible, CustomReflectable {
-    /// A placeholder without addresses and content.
+    /// A placeholder that contains no address and no text of the mail.
     package var description: String { "a mail" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The texts of a mail, in the language of its templates.
+/// The texts of a mail, in one language.
 package struct WrittenMail: Sendable {
     package let language: String
     package let subject: String
@@ -22,7 +24,9 @@ package struct WrittenMail: Sendable {
     package let html: String
 }
 
-/// A composer of mails: headers, and the same text as plain text and HTML (RFC 5322, RFC 2045–2047).
+/// A composer of mails (RFC 5322, RFC 2045–2047).
+///
+/// A mail has headers, and the same text twice: as plain text and as HTML.
 struct MailComposer: Sendable {
     let templates: MailTemplates
     let sender: Mailbox
@@ -36,9 +40,10 @@ struct MailComposer: Sendable {
     ///   - recipient: The address of the recipient.
     ///   - locale: The locale of the recipient; nil if unknown.
     ///   - application: The name of the application.
-    ///   - id: The id of the mail, the same for every attempt to send it, so that servers recognise a second copy.
+    ///   - id: The id of the mail. Every attempt to send the mail has the same id, so that servers recognize a second
+    ///     copy.
     ///   - now: Seconds since 1970.
-    /// - Returns: The mail; nil without templates for it.
+    /// - Returns: The mail; nil if there are no templates for it.
     func compose(
         _ mail: Mail,
         to recipient: MailAddress,
@@ -56,7 +61,7 @@ struct MailComposer: Sendable {
                 "Subject: \(MailHeader.text(written.subject))",
                 "Date: \(MailHeader.date(now))",
                 "Message-ID: <\(id.uuidString)@\(sender.address.domain)>",
-                // No vacation notice answers the mail (RFC 3834).
+                // This header keeps automatic responders, such as vacation notices, from answering (RFC 3834).
                 "Auto-Submitted: auto-generated",
                 "Content-Language: \(written.language)",
                 "MIME-Version: 1.0",
@@ -73,7 +78,7 @@ struct MailComposer: Sendable {
         )
     }
 
-    /// Returns the texts of a mail with its values; nil without templates for it.
+    /// Returns the texts of a mail with its values; nil if there are no templates for the mail.
     func written(_ mail: Mail, locale: String?, application: String) -> WrittenMail? {
         guard let (texts, language) = templates.texts(of: mail.template, locale: locale, otherwise: language) else {
             return nil

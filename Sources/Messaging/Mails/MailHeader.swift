@@ -3,12 +3,16 @@ import FoundationEssentials
 
 /// The encoding of header values.
 ///
-/// No text can add a header: line breaks and other control characters become spaces first.
+/// Line breaks and other control characters first become spaces. So no text can add a header.
 enum MailHeader {
-    /// The maximum number of Unicode scalars of a text; the rest is cut off.
+    /// The maximum number of Unicode scalars in a text.
+    ///
+    /// The rest of a longer text is cut off.
     private static let longest = 200
 
-    /// Encodes a text: short ASCII stays unchanged, other text becomes encoded words (RFC 2047).
+    /// Encodes a text.
+    ///
+    /// Short ASCII stays unchanged; any other text becomes encoded words (RFC 2047).
     static func text(_ text: String) -> String {
         let clean = trimmed(text)
         return isShortASCII(clean) && !clean.utf8.contains(where: { "=".utf8.contains($0) }) ? clean : encoded(clean)

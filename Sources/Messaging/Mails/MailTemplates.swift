@@ -3,10 +3,12 @@
 /// A template consists of three files: `passwordReset.en.subject`, `.txt` and `.html`. A file in the deployment's
 /// folder replaces the shipped file of the same name.
 package struct MailTemplates: Sendable {
-    /// The maximum size of a file; a larger one does not fit into a mail.
+    /// The maximum number of bytes in a file.
+    ///
+    /// A larger text does not fit into a mail.
     package static let maxFileBytes = 65_536
 
-    /// The errors in a folder of templates, one per line.
+    /// The errors in a folder of templates, each on a line of its own.
     package struct Problems: Error {
         package let texts: [String]
     }
@@ -29,8 +31,9 @@ package struct MailTemplates: Sendable {
 
     /// Reads the shipped templates and the files that replace them.
     ///
-    /// - Parameter files: The contents of the files, by name.
-    /// - Throws: Every error: a file that is not a template, or a template without one of its three files.
+    /// - Parameter files: The contents of the files, by file name.
+    /// - Throws: All errors. An error is a file that belongs to no template, or a template without one of its three
+    ///   files.
     package init(files: [String: String]) throws(Problems) {
         var problems: [String] = []
         var parts: [Key: [Part: TemplateText]] = [:]
@@ -67,7 +70,7 @@ package struct MailTemplates: Sendable {
         Mail.Template.allCases.allSatisfy { texts[Key(template: $0, language: language)] != nil }
     }
 
-    /// The languages with templates for all mails, in the order of their codes.
+    /// The languages in which all mails have templates, in the order of their codes.
     package var languages: [String] { Set(texts.keys.map(\.language)).filter(isComplete).sorted() }
 
     /// Returns the texts of a mail in the first available language.

@@ -6,11 +6,11 @@ package struct Mailbox: Sendable {
     /// The display name, if there is one.
     package let name: String?
 
-    private static let mostNameBytes = 200
+    private static let maxNameBytes = 200
 
     /// Parses `no-reply@shop.example`, `The Shop <no-reply@shop.example>` or `"Shop, The" <no-reply@shop.example>`.
     ///
-    /// Comments in parentheses are ignored. A list or a group is more than one mailbox and is refused.
+    /// Comments in parentheses are ignored. A list or a group has more than one mailbox and is refused.
     ///
     /// - Throws: The error in the text.
     package init(_ text: String) throws(MailboxProblem) {
@@ -19,7 +19,7 @@ package struct Mailbox: Sendable {
         let (words, written) = try parser.read()
         guard let address = MailAddress(written) else { throw .noAddress }
         let name = words.joined(separator: " ")
-        guard name.utf8.count <= Self.mostNameBytes else { throw .tooLong }
+        guard name.utf8.count <= Self.maxNameBytes else { throw .tooLong }
         guard !name.unicodeScalars.contains(where: \.isControlOrFormat) else { throw .control }
         self.address = address
         self.name = name.isEmpty ? nil : name
@@ -28,7 +28,7 @@ package struct Mailbox: Sendable {
 
 /// An error in the text of a mailbox.
 ///
-/// Its description is a part of a sentence and repeats nothing of the text.
+/// The description is a part of a sentence. It contains nothing of the text.
 package enum MailboxProblem: String, Error, CustomStringConvertible {
     case noAddress = "must be an address, or a name and an address: The Shop <no-reply@shop.example>"
     case several =
@@ -55,7 +55,7 @@ private struct MailboxParser {
     /// Parses the words of the name, and the address.
     mutating func read() throws(MailboxProblem) -> (words: [String], address: String) {
         var words: [String] = []
-        // A word with `@` may be the whole address, and is not part of a name.
+        // A word with `@` may be the whole address. It cannot be a part of the name.
         var hasAt = false
         var hasQuotes = false
         try skip()
@@ -85,7 +85,8 @@ private struct MailboxParser {
     private mutating func angleAddress() throws(MailboxProblem) -> String {
         position += 1
         try skip()
-        // The address must be one atom: parsers differ on what may stand between its parts (T-39).
+        // The address must be a single atom, since parsers disagree on what may stand between the parts of an address
+        // (T-39).
         let address = try atom()
         try skip()
         guard peek == ">" else { throw .noAddress }

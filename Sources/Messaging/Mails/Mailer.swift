@@ -1,6 +1,8 @@
 package import FoundationEssentials
 
-/// A composer and sender of mails, by an SMTP server or into a folder.
+/// A composer and sender of mails.
+///
+/// It sends them by an SMTP server, or writes them into a folder.
 package struct Mailer: Sendable {
     private let composer: MailComposer
     private let carrier: MailCarrier
@@ -10,14 +12,15 @@ package struct Mailer: Sendable {
     /// - Parameters:
     ///   - templates: The texts of mails.
     ///   - sender: The sender of all mails.
-    ///   - language: The language for readers whose own language has no templates; `templates` must be complete in it.
-    ///   - carrier: The way of delivery.
+    ///   - language: The language for readers in whose own language there are no templates. All mails must have
+    ///     templates in this language.
+    ///   - carrier: The way to deliver mails.
     package init(templates: MailTemplates, sender: Mailbox, language: String, carrier: MailCarrier) {
         composer = MailComposer(templates: templates, sender: sender, language: language)
         self.carrier = carrier
     }
 
-    /// Composes a mail, and returns it with the time after which it is useless.
+    /// Composes a mail, and returns it with the time after which it is of no use.
     ///
     /// Later changes of the templates do not affect the mail.
     ///
@@ -28,7 +31,7 @@ package struct Mailer: Sendable {
     ///   - application: The name of the application.
     ///   - id: The id of the mail.
     ///   - now: Seconds since 1970.
-    /// - Returns: Nil without templates for the mail, which a check of `MailTemplates.isComplete` rules out.
+    /// - Returns: The mail; nil if there are no templates for it. A check with `MailTemplates.isComplete` excludes nil.
     package func compose(
         _ mail: Mail,
         to recipient: MailAddress,
@@ -42,18 +45,19 @@ package struct Mailer: Sendable {
         }
     }
 
-    /// The languages with templates for all mails.
+    /// The languages in which all mails have templates.
     package var languages: [String] { composer.templates.languages }
 
     /// The name of the sender, for mails without an application.
     package var senderName: String { composer.sender.name ?? "Federation" }
 
-    /// Returns the texts of an example mail of a template, about a fictitious user.
+    /// Returns the texts of an example mail about a fictitious user.
     ///
     /// - Parameters:
-    ///   - template: The template.
-    ///   - locale: The language; a language without templates falls back to the default.
-    /// - Returns: Nil without templates for the mail.
+    ///   - template: The template of the mail.
+    ///   - locale: The language of the mail; the default language if nil, or if there are no templates in this
+    ///     language.
+    /// - Returns: The texts; nil if there are no templates for the mail.
     package func example(of template: Mail.Template, locale: String?) -> WrittenMail? {
         composer.written(.example(of: template), locale: locale, application: "Example")
     }
@@ -65,14 +69,18 @@ package struct Mailer: Sendable {
 /// The outcome of sending a mail.
 ///
 /// `problem` is for logs: it contains no address and no words of the server. `answer` is the server's reply, for a
-/// human at a terminal; it may repeat the address.
+/// human at a terminal. The reply may contain the address.
 package enum MailOutcome: Sendable {
     /// The server has accepted the mail, with this reply.
     case accepted(answer: String)
-    /// The mail was not accepted; a retry may succeed.
+    /// The mail was not accepted.
+    ///
+    /// A retry may succeed.
     case postponed(problem: String, answer: String?)
     /// The server will never accept this mail.
     case refused(problem: String, answer: String?)
-    /// The server may have accepted the mail, so there must be no retry.
+    /// The server may have accepted the mail.
+    ///
+    /// There must be no retry, since the recipient could get the mail twice.
     case uncertain(problem: String)
 }

@@ -1,14 +1,16 @@
-/// A user's name that is safe in a mail: one short line that no mail program makes a link of.
+/// A user's name that is safe in a mail: one short line that no mail program turns into a link.
 ///
-/// Users choose their names, and an unconfirmed address may belong to someone else. So a name such as `Win at
-/// evil.example` must not reach that address in our mail.
+/// Users choose their names, and an unconfirmed address may belong to another human. So the service must not mail a
+/// name such as `Win at evil.example` to that address.
 struct ShownName {
     let text: String
 
-    /// The maximum number of Unicode scalars of a name; a longer name is not shown.
+    /// The maximum number of Unicode scalars in a name.
+    ///
+    /// A longer name is not shown.
     private static let longest = 60
 
-    /// Returns nil for a name that must not be shown.
+    /// Creates a name that is safe to show; nil for any other name.
     init?(_ name: String) {
         guard !name.utf8.isEmpty, name.utf8.count <= 4 * Self.longest else { return nil }
         let scalars = Array(name.unicodeScalars)
@@ -16,7 +18,7 @@ struct ShownName {
         for (index, scalar) in scalars.enumerated() {
             switch scalar {
             case "/", "\\", "@", ":": return nil
-            // A full stop within a word is refused; one after an initial is allowed.
+            // A full stop is allowed only at the end of a word, as in an initial.
             case ".", "\u{3002}", "\u{FF0E}", "\u{FF61}":
                 guard index + 1 == scalars.count || scalars[index + 1] == " " else { return nil }
             default:
@@ -28,7 +30,7 @@ struct ShownName {
 }
 
 extension Unicode.Scalar {
-    /// Whether the scalar is not a visible character: a line break, a direction mark or another invisible scalar.
+    /// Whether the scalar is invisible: a line break, a control character, a direction mark or the like.
     var isControlOrFormat: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true

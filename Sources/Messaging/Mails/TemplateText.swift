@@ -1,8 +1,8 @@
 /// A text of a template, with a subset of Mustache: variables and sections.
 ///
-/// `{{link}}` shows a value, `{{#name}}…{{/name}}` appears only with the value, `{{^name}}…{{/name}}` only without it.
-/// The parser checks all names, so that no mail has a missing value. A Mustache library has more features, each of
-/// which would have to be refused, and costs too much: it links all of Foundation, 40 MB.
+/// `{{link}}` shows a value. `{{#name}}…{{/name}}` appears only if there is a value, `{{^name}}…{{/name}}` only if
+/// there is none. The parser checks all names, so no mail lacks a value. A Mustache library has further features, and
+/// each would have to be refused. It would also link all of Foundation, which has 40 MB.
 struct TemplateText: Sendable {
     private let parts: [Part]
 
@@ -19,7 +19,7 @@ struct TemplateText: Sendable {
 
     /// Parses a template.
     ///
-    /// - Throws: The error, for the author of the template.
+    /// - Throws: The error in the template, for its author.
     init(_ text: String, variables: Set<String>) throws(Problem) {
         var reader = Reader(variables: variables)
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -30,7 +30,9 @@ struct TemplateText: Sendable {
         parts = try reader.end()
     }
 
-    /// Returns the text with the values, each written by `escape`.
+    /// Returns the text with its values.
+    ///
+    /// `escape` escapes each value for the format of the text.
     func filled(with values: [String: String], escape: (String) -> String) -> String {
         func fill(_ parts: [Part], into filled: inout String) {
             for part in parts {
@@ -76,7 +78,9 @@ extension TemplateText {
         var line = 0
         /// The parts since the beginning of the innermost open section.
         private var parts: [Part] = []
-        /// The open sections, each with the parts before it in its parent.
+        /// The open sections.
+        ///
+        /// With each section are the parts that precede it in its parent.
         private var open: [(tag: Tag, before: [Part])] = []
 
         /// The maximum depth of nested sections.
@@ -91,7 +95,7 @@ extension TemplateText {
                 guard let end = piece.firstRange(of: "}}".utf8) else { throw problem("a {{ has no }} on its line") }
                 tags.append((Tag(piece[..<end.lowerBound]), piece[end.upperBound...]))
             }
-            // A line with only the tag of a section is not a line of the text.
+            // A line that has only the tag of a section adds no line to the text.
             if tags.count == 1, let (tag, text) = tags.first, tag.kind != .value, text.trimmed.isEmpty,
                 pieces[0].trimmed.isEmpty
             {
@@ -139,7 +143,7 @@ extension TemplateText {
 }
 
 extension Substring.UTF8View {
-    /// The bytes without spaces and tabs at the ends.
+    /// The bytes without spaces and tabs at both ends.
     fileprivate var trimmed: Self {
         func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D].contains(byte) }
         let rest = drop(while: isBlank)
@@ -149,12 +153,12 @@ extension Substring.UTF8View {
 
 /// The escaping of values for their context.
 enum Escaping {
-    /// Escapes for plain text: the value stays on its line.
+    /// Escapes a value for plain text: each line break and other control character becomes a space.
     static func plain(_ value: String) -> String {
         String(String.UnicodeScalarView(value.unicodeScalars.map { $0.isControlOrFormat ? " " : $0 }))
     }
 
-    /// Escapes for HTML, between tags and in quoted attributes.
+    /// Escapes a value for HTML, between tags and in quoted attributes.
     static func html(_ value: String) -> String {
         var escaped = ""
         for scalar in plain(value).unicodeScalars {

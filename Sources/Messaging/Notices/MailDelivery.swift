@@ -7,9 +7,9 @@ package import Store
 
 /// The delivery of the mails in the queue, soon after they are enqueued.
 ///
-/// Any number of instances run it concurrently. A mail is marked before it is sent, so no event causes two mails. A
-/// certain failure is retried with a growing backoff; an uncertain outcome is never retried
-/// (docs/operations/install.md#mail).
+/// Any number of instances deliver concurrently. A mail is marked before it is sent, so no event causes two mails. A
+/// failure that certainly left the mail unsent is retried with a growing backoff. If the outcome is uncertain, there is
+/// no retry (docs/operations/install.md#mail).
 package struct MailDelivery: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -21,11 +21,13 @@ package struct MailDelivery: Sendable {
 
     /// The intervals of the delivery.
     package struct Settings: Sendable {
-        /// The interval between two looks at the queue without an announcement.
+        /// The interval between two looks at the queue, if no new mail is announced.
         package var interval: Duration
-        /// The time after which an unfinished mail is given up; longer than any sending takes.
+        /// The time after which a claimed mail without an outcome is given up.
+        ///
+        /// It must be longer than any sending takes.
         package var lostAfter: Duration
-        /// The time that one application may send before the next one.
+        /// How long one application may send before the next application's turn.
         package var turn: Duration
 
         package init(
@@ -42,7 +44,7 @@ package struct MailDelivery: Sendable {
     /// The maximum number of concurrent mails of one instance.
     private static let concurrentMails = 4
     /// Seconds after which an unsent mail is given up.
-    private static let patience: Double = 86_400
+    private static let timeout: Double = 86_400
     private static let longestPause: Int64 = 6 * 3600
     /// The time that sent mails have spent in the queue.
     private static let waits = Timer(label: "federation_mail_wait_seconds")
@@ -65,9 +67,9 @@ package struct MailDelivery: Sendable {
         self.logger = logger
     }
 
-    /// Runs until the task is cancelled, and then finishes the mails that are being sent.
+    /// Delivers mails until the task is cancelled, and then finishes the mails whose sending has begun.
     package func run() async {
-        // An announcement during sending causes one more look at the queue.
+        // An announcement that arrives while mails are sent causes one more look at the queue.
         let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -90,7 +92,9 @@ package struct MailDelivery: Sendable {
         while await deliverInTurn(), !Task.isCancelled {}
     }
 
-    /// Lets each application send for a limited time, so that no mail waits for all mails of another application.
+    /// Lets each application in turn send for a limited time.
+    ///
+    /// So no mail waits until all mails of another application are sent.
     ///
     /// - Returns: Whether more mails may be due now.
     private func deliverInTurn() async -> Bool {
@@ -122,8 +126,8 @@ package struct MailDelivery: Sendable {
     }
 
     private func send(_ mails: [ClaimedMail], of application: Application) async -> [MailEnd] {
-        // Each mail has a task of its own, which the cancellation of this task does not cancel: an interrupted mail may
-        // have been sent.
+        // Each mail has a task of its own. The cancellation of this task does not cancel it, since an interrupted mail
+        // may have been sent.
         let tasks = mails.map { mail in Task { await send(mail, of: application) } }
         var ends: [MailEnd] = []
         for task in tasks { ends.append(await task.value) }
@@ -132,7 +136,7 @@ package struct MailDelivery: Sendable {
 
     private func send(_ claimed: ClaimedMail, of application: Application) async -> MailEnd {
         let end = await end(of: claimed, of: application)
-        // Without this write, the mail would be given up as lost, whatever its outcome.
+        // Without this write, the mail would later be given up as lost, whatever its outcome.
         for attempt in 1...5 {
             if (try? await store.settle(claimed.id, as: end, of: application)) != nil { break }
             try? await Task.sleep(for: .seconds(attempt))
@@ -152,14 +156,14 @@ package struct MailDelivery: Sendable {
         case .accepted:
             Self.waits.record(duration: .seconds(claimed.age))
             return .sent
-        case .postponed(let problem, _) where claimed.age < Self.patience:
+        case .postponed(let problem, _) where claimed.age < Self.timeout:
             return .waiting(seconds: Self.pause(after: claimed.attempts), problem: problem)
         case .postponed(let problem, _), .refused(let problem, _): return .failed(problem: problem)
         case .uncertain(let problem): return .uncertain(problem: problem)
         }
     }
 
-    /// Returns the backoff in seconds: a minute, two, four, … six hours.
+    /// Returns the backoff in seconds: one minute after the first attempt, then twice the former, at most six hours.
     package static func pause(after attempts: Int) -> Int64 {
         min(60 << Int64(max(0, min(attempts, 12) - 1)), longestPause)
     }

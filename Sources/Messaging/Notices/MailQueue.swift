@@ -31,15 +31,15 @@ package struct MailQueue: Sendable {
 
     package var canSendMail: Bool { mailer != nil }
 
-    /// Enqueues a mail, which is delivered in the background, moments later if the mail server answers.
+    /// Enqueues a mail for delivery in the background, which usually follows within moments.
     ///
     /// - Parameters:
     ///   - mail: The subject matter.
-    ///   - event: The cause, such as `passwordReset/` and the hash of its token: the same event never causes a second
-    ///     mail.
+    ///   - event: The cause of the mail, such as `passwordReset/` and the hash of its token. The same event never
+    ///     causes a second mail.
     ///   - address: The address of the recipient, as stored with the user.
     ///   - locale: The user's `blUserLocale`.
-    ///   - user: The user of the mail, whose erasure cancels it. Nil before the user exists.
+    ///   - user: The user whom the mail is about. The erasure of the user cancels the mail. Nil before the user exists.
     ///   - loaded: The application.
     /// - Throws: `mail_off` without a mail server; `email_invalid` for an address that no mail server accepts;
     ///   `store_unavailable` and similar errors.
@@ -52,23 +52,23 @@ package struct MailQueue: Sendable {
         of loaded: LoadedApplication
     ) async throws(Failure) {
         let id = random.objectID()
-        let content = try sealed(mail, as: id, to: address, locale: locale, of: loaded)
+        let content = try encrypted(mail, as: id, to: address, locale: locale, of: loaded)
         _ = try await store.enqueueMail(id, event: event, content: content, user: user, of: loaded.application)
     }
 
     /// Composes and encrypts a mail for the queue.
-    package func sealed(
+    package func encrypted(
         _ mail: Mail,
         as id: ObjectID,
         to address: String,
         locale: String?,
         of loaded: LoadedApplication
-    ) throws(Failure) -> SealedSecret {
+    ) throws(Failure) -> EncryptedSecret {
         guard let mailer else { throw .mailOff }
         guard let recipient = MailAddress(address) else {
             throw Failure(
                 .emailInvalid,
-                "No mail can be sent to the address of this user; it is not an e-mail address."
+                "No mail can be sent to this user, because the address is not an e-mail address."
             )
         }
         let application = loaded.application
@@ -84,19 +84,19 @@ package struct MailQueue: Sendable {
         else {
             throw Failure(
                 .internal,
-                "The service could not write a mail.",
+                "The service could not compose a mail.",
                 cause: "no template \(mail.template.rawValue)"
             )
         }
         Self.queued.increment()
         let queued = QueuedMail(mail: composed.mail, usefulUntil: composed.usefulUntil)
-        return masterKeys.seal(queued.text, for: .mail(application: application.id, id: id))
+        return masterKeys.encrypt(queued.text, for: .mail(application: application.id, id: id))
     }
 }
 
 extension Failure {
     package static let mailOff = Failure(
         .mailOff,
-        "This service does not send mails. Its operator can name a mail server (FEDERATION_SMTP_URL)."
+        "This service cannot send mails. The operator can set a mail server with FEDERATION_SMTP_URL."
     )
 }

@@ -5,9 +5,9 @@ import Store
 
 /// The results of one look at the queue of an application: numbers and errors.
 ///
-/// It names no recipient, since no reader of a log may learn whom the mails were for.
+/// The report names no recipient. A reader of the log must not learn to whom the mails were sent.
 struct MailReport {
-    /// Mails that were claimed and never finished.
+    /// The number of mails that were claimed and have no outcome.
     var lost = 0
     private var counts: [String: Int] = [:]
     private var problem: String?
@@ -39,7 +39,7 @@ struct MailReport {
         }
     }
 
-    /// Logs one line, unless there was nothing to do.
+    /// Logs the results in one line; nothing if there are none.
     func log(of application: ApplicationID, to logger: Logger) {
         var metadata: Logger.Metadata = counts.mapValues { "\($0)" }
         if lost > 0 { metadata["lost"] = "\(lost)" }

@@ -6,14 +6,16 @@ package import Logging
 package import Secrets
 package import Store
 
-/// A single-use link in a mail, to a page of this service.
+/// A single-use link in a mail.
+///
+/// It leads to a page of this service.
 package struct MailedLink: Sendable {
     package let purpose: EmailTokenPurpose
     package let token: OneTimeToken
 
-    /// Returns the address of the page.
+    /// Returns the address of the page to which the link leads.
     ///
-    /// It contains nothing of a request and no API key, since anyone may read the mail (T-71).
+    /// The address has no part of a request and no API key, since anyone may read the mail (T-71).
     package func address(at publicURL: String, of application: ApplicationID) -> Secret {
         Self.address(of: purpose.page, token, at: publicURL, of: application)
     }
@@ -35,12 +37,14 @@ package struct MailedLinks: Sendable {
     let attempts: AttemptCounter
     let address: PublicAddress
     let pseudonyms: Pseudonyms
-    /// Limits the work that continues after the response to its request.
+    /// A limit on the work that continues after the response to its request.
     let afterReplies = ConcurrencyLimit<ApplicationID>(limit: Self.askedForAtOnce)
     let limits: Limits
     let random: RandomSource
 
-    /// The maximum number of requested mails at once; the client does not wait for them.
+    /// The maximum number of requested mails in progress.
+    ///
+    /// Their clients have their responses already.
     private static let askedForAtOnce = 256
 
     package init(
@@ -61,14 +65,17 @@ package struct MailedLinks: Sendable {
         self.random = random
     }
 
-    /// Returns the public address in mailed links.
+    /// Returns the public address of the service, with which mailed links begin.
     ///
-    /// - Throws: `mail_off` if the deployment does not set it.
+    /// - Throws: `mail_off` if the deployment sets no public address.
     package func base() throws(Failure) -> String {
         guard let url = address.url else {
             throw Failure(
                 .mailOff,
-                "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL), so it sends no links."
+                """
+                This service cannot send links, because it has no public URL. The operator must set \
+                FEDERATION_PUBLIC_URL.
+                """
             )
         }
         return url
@@ -78,9 +85,10 @@ package struct MailedLinks: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the link.
-    ///   - user: The user of the address.
+    ///   - user: The user to whom the address belongs.
     ///   - email: The address as it is stored.
-    ///   - onlyConfirms: Whether the link sets no password, since its receiver need not read the mail.
+    ///   - onlyConfirms: Whether the link can only confirm the address and cannot set a password. The receiver of such
+    ///     a link need not be able to read mails to the address.
     ///   - loaded: The application.
     /// - Returns: The link, and the address of its page.
     /// - Throws: `mail_off`, `store_unavailable` and similar errors.
@@ -105,14 +113,16 @@ package struct MailedLinks: Sendable {
     /// The last path segment of the invitation page.
     package static let invitationPage = "invitation"
 
-    /// Returns the address of an invitation's page.
+    /// Returns the address of the page for an invitation.
     ///
-    /// - Throws: `mail_off` if the deployment does not set its public address.
+    /// - Throws: `mail_off` if the deployment sets no public address.
     package func invitation(by token: OneTimeToken, to application: ApplicationID) throws(Failure) -> Secret {
         MailedLink.address(of: Self.invitationPage, token, at: try base(), of: application)
     }
 
-    /// Returns the mail of an invitation, to be enqueued together with the invitation; it is counted for its mailbox.
+    /// Returns the mail of an invitation, to be enqueued together with the invitation.
+    ///
+    /// The mail is counted for its mailbox.
     ///
     /// - Throws: `mail_off`, `email_invalid`.
     package func invitation(
@@ -126,7 +136,7 @@ package struct MailedLinks: Sendable {
         return Notice(
             id: id,
             event: "\(mail.template.rawValue)/\(id)",
-            content: try queue.sealed(mail, as: id, to: email.text, locale: locale, of: loaded),
+            content: try queue.encrypted(mail, as: id, to: email.text, locale: locale, of: loaded),
             counts: AttemptCount.mails(mail.template.rawValue, to: email, from: nil),
             reversalHash: nil
         )
@@ -151,7 +161,7 @@ package struct MailedLinks: Sendable {
         switch purpose {
         case .passwordReset: mail = { .passwordReset(link: $0, minutes: purpose.seconds / 60, name: user.name) }
         case .confirmation: mail = { .emailConfirmation(link: $0, hours: purpose.seconds / 3600, name: user.name) }
-        // Nobody requests this link: a notice about a change contains it.
+        // No client requests a link of this purpose: a notice about a change contains it.
         case .reversal: return
         }
         let (link, address) = try await makeLink(purpose, for: user.objectID, at: email, in: loaded)
@@ -165,19 +175,19 @@ package struct MailedLinks: Sendable {
         )
     }
 
-    /// Sends a link to the user of a login, after the response to the client.
+    /// Sends a link to the user who has a login name, after the response to the client.
     ///
-    /// So neither the response nor its duration shows whether the login exists (T-83), unless the application allows
-    /// that.
+    /// So neither the response nor its duration shows whether a user has the login name (T-83). The application may
+    /// allow the response to show it.
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the link.
-    ///   - identity: The login that the client sent.
+    ///   - identity: The login name that the client sent.
     ///   - source: The source of the request.
     ///   - loaded: The application.
-    ///   - logger: Gets a line if no link is sent, with the pseudonym of the login.
-    ///   - tellsUnknown: Whether the response shows that the login does not exist.
-    ///   - concerns: Returns whether the link is for a user.
+    ///   - logger: Gets a line with the pseudonym of the login name if no link is sent.
+    ///   - tellsUnknown: Whether the response shows that no user has the login name.
+    ///   - concerns: Returns whether the link is for the given user.
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
     package func mailLink(
         _ purpose: EmailTokenPurpose,
@@ -198,9 +208,9 @@ package struct MailedLinks: Sendable {
         }
         func findsNobody() throws(Failure) {
             nothingComes(of: "nobody")
-            if tellsUnknown { throw Failure(.loginUnknown, "There is no account with this login.").logged }
+            if tellsUnknown { throw Failure(.loginUnknown, "No account has this login name.").logged }
         }
-        // No user can log in with such a text, so the response reveals nothing.
+        // No user can have this login name, so the response reveals nothing.
         guard let login = loaded.application.login(identity) else { return try findsNobody() }
         do throws(Failure) {
             try await counted(AttemptCount.mails(purpose.rawValue, to: login, from: source.name), in: loaded)
@@ -215,16 +225,16 @@ package struct MailedLinks: Sendable {
             let hasIdentities = try await store.hasIdentities(user.objectID, in: loaded.application)
             return Self.goes(to: user, by: login, whoHasIdentities: hasIdentities) ? user : nil
         }
-        // The request is counted already, which limits queries for many logins.
+        // The request is counted already. The counts limit how many login names a client can try.
         if tellsUnknown, try await addressee() == nil { return try findsNobody() }
         guard afterReplies.enter(loaded.application.id) else {
-            throw Failure(.overloaded, "Too many mails are being asked for. Try again shortly.", retryAfter: 1)
+            throw Failure(.overloaded, "Too many mails are being requested. Try again shortly.", retryAfter: 1)
         }
         Task {
             defer { afterReplies.leave(loaded.application.id) }
             do throws(Failure) {
                 guard let user = try await addressee() else { return nothingComes(of: "nobody") }
-                // Several logins may share one mailbox.
+                // Several login names may have the same mailbox, so the mailbox is counted, too.
                 if login.email == nil, let address = user.email.flatMap({ EmailAddress($0) }) {
                     try await counted(AttemptCount.mails(purpose.rawValue, to: address, from: nil), in: loaded)
                 }
@@ -240,14 +250,17 @@ package struct MailedLinks: Sendable {
 
     /// Returns whether a link may be sent to the user's stored address.
     ///
-    /// The address must be the login (T-38). With another login name, it must not come from a provider (decision D6).
+    /// If the login name is an address, it must be the stored address (T-38). With another login name, the stored
+    /// address must be confirmed, or the user must have no identities: it could come from a provider (decision D6).
     package static func goes(to user: User, by login: Login, whoHasIdentities hasIdentities: Bool) -> Bool {
         guard user.status != .disabled, let address = user.email.flatMap({ EmailAddress($0) }) else { return false }
         guard login.email == nil else { return address.login.hasSameBytes(as: login.key) }
         return user.emailVerified || !hasIdentities
     }
 
-    /// Counts a link that a client requests; for an operator, for its mailbox alone.
+    /// Counts a requested link for its source and its mailbox.
+    ///
+    /// A link that an operator requests has no source and is counted only for its mailbox.
     ///
     /// - Returns: The counts, which can be taken back if no link is sent.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
@@ -263,9 +276,9 @@ package struct MailedLinks: Sendable {
         return counts
     }
 
-    /// Counts the link that confirms the address of a registration.
+    /// Counts the link that confirms the address of a registration, for its mailbox.
     ///
-    /// The source is counted with the registration.
+    /// The registration itself is counted for the source.
     ///
     /// - Returns: The counts, which can be taken back if the registration fails.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
@@ -281,14 +294,14 @@ package struct MailedLinks: Sendable {
         guard let refusal else { return }
         throw Failure(
             .tooManyAttempts,
-            "Too many mails to this address have been asked for. Look into the mailbox, or try again later.",
+            "Too many mails to this address were requested. Check the mailbox, or try again later.",
             retryAfter: refusal.seconds
         )
     }
 
     package var canSend: Bool { address.url != nil && queue.canSendMail }
 
-    /// Requires that the deployment can send links.
+    /// Checks that the deployment can send links.
     ///
     /// - Throws: `mail_off`.
     package func requireMail() throws(Failure) {
@@ -300,7 +313,8 @@ package struct MailedLinks: Sendable {
 extension AttemptCount {
     /// Returns the counts of a requested mail: for its source, if there is one, and for the mailbox.
     ///
-    /// Each kind has counts of its own: requests of another kind cannot keep the link of a reset from its owner.
+    /// Each kind of mail has its own count for the mailbox. So requests of another kind cannot keep the owner of the
+    /// mailbox from getting a link to reset the password.
     package static func mails(_ kind: String, to email: EmailAddress, from source: String?) -> [AttemptCount] {
         let sources = source.map { [AttemptCount(for: Digest.sha256("mails " + $0), by: .mailsFromSource)] } ?? []
         return sources + [AttemptCount(for: Digest.sha256("mails \(kind) to \(email.mailbox)"), by: .mailsToMailbox)]
@@ -311,12 +325,14 @@ extension AttemptCount {
         [mails(from: source), AttemptCount(for: Digest.sha256("codes to \(email.mailbox)"), by: .codesToMailbox)]
     }
 
-    /// Returns the count of any mail for its source.
+    /// Returns the count of a mail of any kind for its source.
     package static func mails(from source: RequestSource) -> AttemptCount {
         AttemptCount(for: Digest.sha256("mails " + source.name), by: .mailsFromSource)
     }
 
-    /// Returns the counts of a requested mail to a login, which may have a mailbox.
+    /// Returns the counts of a mail that is requested for a login name.
+    ///
+    /// The login name may be an address.
     static func mails(_ kind: String, to login: Login, from source: String) -> [AttemptCount] {
         if let email = login.email { return mails(kind, to: email, from: source) }
         return [

@@ -12,7 +12,7 @@ package struct NoticeAddress: Sendable {
     let isConfirmed: Bool
 }
 
-/// Notices to users about changes of their accounts, at every relevant address.
+/// Notices to users about changes of their accounts, sent to every address that should receive them.
 package struct Notices: Sendable {
     let store: Store
     let queue: MailQueue
@@ -38,14 +38,14 @@ package struct Notices: Sendable {
         self.random = random
     }
 
-    /// Notifies a user by mail about a change of the account.
+    /// Mails a notice about a change of an account to its user.
     ///
-    /// Without a mail server it does nothing, and no failure affects the change.
+    /// Without a mail server, this does nothing. No failure affects the change.
     ///
     /// - Parameters:
     ///   - mail: The mail about the change.
-    ///   - user: The user before the change, which may have changed the address as well.
-    ///   - others: Further addresses.
+    ///   - user: The user before the change. The change may have replaced the address.
+    ///   - others: Further addresses that receive the notice.
     ///   - loaded: The application.
     ///   - logger: Gets a line if the mail could not be enqueued.
     package func notify(
@@ -74,9 +74,9 @@ package struct Notices: Sendable {
         }
     }
 
-    /// Returns the notices of a change, to be enqueued together with the change.
+    /// Returns the notices about a change, to be enqueued together with the change.
     ///
-    /// - Returns: A notice to every relevant address; empty if the deployment sends no mails.
+    /// - Returns: A notice to every address that should receive one; empty if the deployment sends no mails.
     /// - Throws: `store_unavailable` and similar errors.
     package func notices(
         of mail: Mail,
@@ -92,16 +92,16 @@ package struct Notices: Sendable {
         return notices
     }
 
-    /// Returns the announcement of a future change, with a link that undoes it.
+    /// Returns the notices about a change that is about to be made, with a link that undoes the change.
     ///
-    /// Only the notice to the user's confirmed address before the change has the link: no other reader can be trusted
-    /// with it.
+    /// Only the notice to the address that the user had confirmed before the change contains the link. Readers of other
+    /// addresses cannot be trusted with the link.
     ///
     /// - Parameters:
     ///   - user: The user before the change.
     ///   - loaded: The application.
-    ///   - mail: Returns the mail about the change, with that link and its lifetime in days.
-    /// - Returns: Nil if the deployment sends no mails.
+    ///   - mail: Returns the mail about the change for a link and its lifetime in days.
+    /// - Returns: The notices; nil if the deployment sends no mails.
     /// - Throws: `store_unavailable` and similar errors.
     package func announcement(
         to user: User,
@@ -123,7 +123,7 @@ package struct Notices: Sendable {
         return Announcement(email: user.email, isVerified: user.emailVerified, notices: notices)
     }
 
-    /// Returns the addresses for an account's notices: the present one, and for three days the former ones.
+    /// Returns the addresses that receive an account's notices: the present one, and for three days the former ones.
     ///
     /// An unconfirmed address may belong to anyone. It receives notices only if the account has a password.
     package func noticeAddresses(
@@ -148,9 +148,10 @@ package struct Notices: Sendable {
 
     /// Returns a notice, counted for its mailbox.
     ///
-    /// Without the count, a user could flood a mailbox that may belong to someone else. A notice to a confirmed address
-    /// is counted for the account alone, so that no other account with that address uses up the count. A user who uses
-    /// it up through the account itself has also sent the owner links that undo all later changes.
+    /// Without the count, a user could flood a mailbox that may belong to another human. A notice to a confirmed
+    /// address is counted for this account alone. So no other account with the same address can use up the count. A
+    /// thief who uses up the count through this account has sent the owner notices already, and their links undo all
+    /// later changes.
     private func notice(
         _ mail: Mail,
         to address: NoticeAddress,
@@ -163,7 +164,7 @@ package struct Notices: Sendable {
         return Notice(
             id: id,
             event: "\(kind)/\(id)",
-            content: try queue.sealed(mail, as: id, to: address.text, locale: user.locale, of: loaded),
+            content: try queue.encrypted(mail, as: id, to: address.text, locale: user.locale, of: loaded),
             counts: address.isConfirmed
                 ? AttemptCount.mails("\(kind) of \(user.objectID)", to: email, from: nil)
                 : AttemptCount.mails(kind, to: email, from: "\(user.objectID)"),

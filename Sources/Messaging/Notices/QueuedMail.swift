@@ -1,14 +1,14 @@
 import Domain
 import Encodings
 
-/// A mail in the queue, ready to be sent.
+/// A mail in the queue, already composed.
 struct QueuedMail {
     let mail: ComposedMail
-    /// The time after which the mail is useless, in seconds since 1970.
+    /// The time after which the mail is of no use, in seconds since 1970.
     let usefulUntil: Int64
 }
 
-// Encoding for encryption.
+// The text form of a mail, which is encrypted before it is stored.
 extension QueuedMail {
     private enum Key {
         static let (sender, recipient, message, until) = ("from", "to", "message", "until")
@@ -23,7 +23,7 @@ extension QueuedMail {
         )
     }
 
-    /// Returns nil for a text of another version.
+    /// Parses the text form; nil for a text of another version of the service.
     init?(_ text: Secret) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             let sender = object[Key.sender]?.string.flatMap(MailAddress.init),

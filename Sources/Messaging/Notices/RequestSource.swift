@@ -1,6 +1,8 @@
 import Secrets
 
-/// The source of a request, for counts of attempts: a text of bounded length that names a network.
+/// The source of a request, for which attempts are counted.
+///
+/// Its name has a bounded length and stands for a network.
 package struct RequestSource: Sendable {
     package let name: String
 
@@ -8,6 +10,6 @@ package struct RequestSource: Sendable {
         self.name = name
     }
 
-    /// The key for which guesses of the source are counted.
+    /// The key under which the source's guesses of passwords and codes are counted.
     package var attemptKey: [UInt8] { Digest.sha256("source " + name) }
 }

@@ -1,16 +1,18 @@
 import Encodings
 
-/// A telephone number in the form of ITU-T E.164: `+`, the country code and the rest, 7 to 15 digits in all.
+/// A telephone number in the form of ITU-T E.164: `+`, the country code and the rest, 7 to 15 digits in total.
 package struct PhoneNumber: Sendable, Hashable {
     /// The number, such as `+41791234567`.
     package let text: String
 
-    /// Parses a typed number; spaces, hyphens and parentheses are ignored.
+    /// Parses a number as a user typed it.
     ///
-    /// - Throws: The error for the user; it does not repeat the text.
+    /// Spaces, hyphens and parentheses are ignored.
+    ///
+    /// - Throws: The error, for the user. It does not contain the text.
     package init(_ text: some StringProtocol) throws(InvalidPhoneNumber) {
         guard text.utf8.count <= 40 else { throw .tooLong }
-        // A zero in parentheses after the country code is a trunk prefix, which is omitted after `+`.
+        // A zero in parentheses after the country code is a trunk prefix. It must be omitted after `+`.
         guard !text.utf8.filter({ $0 != UInt8(ascii: " ") }).contains("(0)".utf8) else { throw .trunkPrefix }
         let bytes = text.utf8.filter { !$0.isOne(of: " -()") }
         guard !bytes.starts(with: "00".utf8) else { throw .internationalPrefix }
@@ -23,14 +25,16 @@ package struct PhoneNumber: Sendable, Hashable {
         self.text = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The masked number, which only its owner recognizes.
+    /// The masked number.
     ///
-    /// It has the first two digits, whether the country code ends there or not, and the last two.
+    /// Only the owner of the number recognizes it.
+    ///
+    /// It has the first two digits and the last two. The first two need not be the whole country code.
     package var masked: String { "\(text.prefix(3)) •••• \(text.suffix(2))" }
 
     /// Returns whether the number begins with one of the prefixes; an empty list allows no number.
     ///
-    /// - Parameter prefixes: Prefixes such as `+41`, or longer ones such as `+4179`. An invalid prefix
+    /// - Parameter prefixes: Prefixes such as `+41`, or longer ones such as `+4179`. A text that is not a prefix
     ///   (``isPrefix(_:)``) allows no number.
     /// - Returns: Whether any prefix matches.
     package func isAllowed(by prefixes: [String]) -> Bool {
@@ -63,11 +67,11 @@ package enum InvalidPhoneNumber: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .noCountryCode: "A phone number begins with + and the country code, like +41."
-        case .internationalPrefix: "A phone number begins with + in place of 00."
-        case .trunkPrefix: "A phone number has no (0) behind the country code."
-        case .character: "A phone number has digits behind the +, and nothing else."
-        case .tooShort: "A phone number has at least seven digits behind the +."
-        case .tooLong: "A phone number has at most fifteen digits behind the +."
+        case .internationalPrefix: "A phone number begins with + instead of 00."
+        case .trunkPrefix: "A phone number has no (0) after the country code."
+        case .character: "A phone number has only digits after the +."
+        case .tooShort: "A phone number has at least seven digits after the +."
+        case .tooLong: "A phone number has at most fifteen digits after the +."
         }
     }
 }

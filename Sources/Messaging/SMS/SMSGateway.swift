@@ -4,7 +4,7 @@ import Encodings
 
 /// The operator's SMS gateway, which passes messages to a vendor.
 ///
-/// The gateway gets one signed POST per message, with `{"id", "application", "to", "text", "code" | "link",
+/// The gateway gets one signed POST for each message. The body is `{"id", "application", "to", "text", "code" | "link",
 /// "language"}`.
 package struct SMSGateway: Sendable {
     private let url: HTTPURL
@@ -13,17 +13,19 @@ package struct SMSGateway: Sendable {
     private let limits: SMSLimits
     private let clock: WallClock
 
-    /// The maximum size, in bytes, of a response; only its status is read.
+    /// The maximum number of bytes in a response.
+    ///
+    /// Only the status of the response is read.
     private static let maxReplyBytes = 65_536
 
-    /// Creates a gateway; nothing is sent.
+    /// Creates a gateway, without a request.
     ///
     /// - Parameters:
     ///   - url: The address of the gateway.
     ///   - secret: The secret that signs requests.
     ///   - client: The HTTP client.
     ///   - limits: The timeouts.
-    ///   - clock: The time in the signature of a request.
+    ///   - clock: The clock for the time in a request's signature.
     package init(url: HTTPURL, secret: SigningSecret, client: CurlClient, limits: SMSLimits, clock: WallClock) {
         self.url = url
         self.secret = secret
@@ -32,7 +34,9 @@ package struct SMSGateway: Sendable {
         self.clock = clock
     }
 
-    /// Sends a message, without a retry: each SMS costs money, and the user can request another code.
+    /// Sends a message, without a retry.
+    ///
+    /// Each SMS costs money, and the user can request another code.
     package func send(_ message: TextMessage) async -> SMSOutcome {
         let body = Self.body(of: message)
         let (id, now) = (message.id.description, clock.seconds)
@@ -74,11 +78,11 @@ package struct SMSGateway: Sendable {
 }
 
 extension SMSGateway: CustomStringConvertible {
-    /// Scheme, host and port.
+    /// The URL of the gateway, with scheme, host and port alone.
     package var description: String { "\(url)" }
 }
 
-/// The timeouts of a gateway.
+/// The timeouts of requests to a gateway.
 package struct SMSLimits: Sendable {
     /// The timeout of a whole request.
     package var call: Duration
@@ -91,13 +95,17 @@ package struct SMSLimits: Sendable {
     }
 }
 
-/// The outcome of a message; `problem` is for logs, and contains no words of the gateway.
+/// The outcome of sending a message.
+///
+/// `problem` is for logs, and contains no words of the gateway.
 package enum SMSOutcome: Sendable, Equatable {
     /// The gateway has accepted the message.
     case taken
     /// The gateway will never accept this message.
     case refused(problem: String)
-    /// The gateway has not confirmed the message, but may have accepted it.
+    /// The gateway has not confirmed the message.
+    ///
+    /// It may have accepted the message.
     case unreachable(problem: String)
 
     fileprivate init(status: Int) {

@@ -1,13 +1,13 @@
 import Crypto
 import FoundationEssentials
 
-/// The secret shared with a gateway, which signs requests.
+/// The secret that the service shares with a gateway, and with which it signs requests.
 ///
 /// The signature follows Standard Webhooks 1.0 (https://www.standardwebhooks.com).
 package struct SigningSecret: Sendable {
     private let key: SymmetricKey
 
-    /// Parses `whsec_` and the base64 of 24 to 64 bytes; returns nil for any other text.
+    /// Parses `whsec_` and the base64 of 24 to 64 bytes; nil for any other text.
     package init?(_ text: String) {
         let prefix = "whsec_"
         guard text.utf8.starts(with: prefix.utf8),
@@ -16,7 +16,7 @@ package struct SigningSecret: Sendable {
         key = SymmetricKey(data: bytes)
     }
 
-    /// Returns the value of `webhook-signature`, over the exact bytes of the body.
+    /// Returns the value of the header `webhook-signature`, for exactly these bytes of the body.
     func signature(id: String, timestamp: Int64, body: [UInt8]) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array("\(id).\(timestamp).".utf8) + body, using: key)
         return "v1," + Data(code).base64EncodedString()

@@ -2,18 +2,18 @@ package import Domain
 
 /// A text message with a code or a link.
 package struct TextMessage: Sendable {
-    /// The secret that the message carries.
+    /// The secret in the message.
     enum Content {
         case code(Secret)
         case link(Secret)
     }
 
-    /// The id of the message; a gateway can recognize a repeated message by it.
+    /// The id of the message, by which a gateway can recognize a repeated message.
     let id: ObjectID
     let application: ApplicationID
     let recipient: PhoneNumber
     let content: Content
-    /// The language of the text, in two letters.
+    /// The language of the text, as a code of two letters.
     let language: String
     /// The text that the telephone displays.
     let text: Secret
@@ -26,8 +26,8 @@ package struct TextMessage: Sendable {
     ///   - id: The id of the message.
     ///   - application: The application that requests the code.
     ///   - name: The application's display name.
-    ///   - host: The host of the page that requests the code, in ASCII; browsers fill in the code there and nowhere
-    ///     else. Nil without a page.
+    ///   - host: The host of the page that requests the code, in ASCII. Browsers fill in the code only on this host.
+    ///     Nil without a page.
     ///   - locale: The locale of the reader, such as `de` or `de_AT`; nil if unknown.
     package init(
         _ code: Secret,
@@ -38,7 +38,7 @@ package struct TextMessage: Sendable {
         host: String?,
         locale: String?
     ) {
-        // The code comes first, where a notification shows it. The last line binds the code to a host
+        // The code comes first, so that a notification shows it. The last line binds the code to a host
         // (https://wicg.github.io/sms-one-time-codes/).
         let end = host.map { "\n\n@\($0) #\(code.reveal())" } ?? ""
         self.init(
@@ -47,18 +47,18 @@ package struct TextMessage: Sendable {
             id: id,
             application: application,
             locale: locale,
-            english: "\(code.reveal()) is your code for \(Self.shown(name)). Do not give it to anybody.\(end)",
-            german: "\(code.reveal()) ist Ihr Code für \(Self.shown(name)). Geben Sie ihn niemandem weiter.\(end)"
+            english: "\(code.reveal()) is your code for \(Self.shown(name)). Do not share it with anyone.\(end)",
+            german: "\(code.reveal()) ist Ihr Code für \(Self.shown(name)). Geben Sie ihn nicht weiter.\(end)"
         )
     }
 
     /// Creates a message with the link of an invitation.
     ///
     /// - Parameters:
-    ///   - link: The address of the page.
+    ///   - link: The address of the page to which the link leads.
     ///   - recipient: The number of the recipient.
     ///   - id: The id of the message.
-    ///   - application: The inviting application.
+    ///   - application: The application that sends the invitation.
     ///   - name: The application's display name.
     ///   - locale: The locale of the reader; nil if unknown.
     package init(
@@ -75,8 +75,8 @@ package struct TextMessage: Sendable {
             id: id,
             application: application,
             locale: locale,
-            english: "\(Self.shown(name)) invites you to open an account: \(link.reveal())",
-            german: "\(Self.shown(name)) lädt Sie ein, ein Konto zu eröffnen: \(link.reveal())"
+            english: "\(Self.shown(name)) invites you to create an account: \(link.reveal())",
+            german: "\(Self.shown(name)) lädt Sie ein, ein Konto zu erstellen: \(link.reveal())"
         )
     }
 
@@ -97,7 +97,9 @@ package struct TextMessage: Sendable {
         text = Secret(language == "de" ? german : english)
     }
 
-    /// Returns the name on one line, cut so that a message is a single SMS in most cases.
+    /// Returns the name on one line.
+    ///
+    /// It is cut, so that most messages fit into a single SMS.
     private static func shown(_ name: String) -> String {
         let scalars = name.unicodeScalars.prefix(40).map { $0.properties.generalCategory == .control ? " " : $0 }
         return String(String.UnicodeScalarView(scalars))

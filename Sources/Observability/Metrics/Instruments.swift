@@ -2,12 +2,16 @@ import Metrics
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// A value of a family that is updated by the code that measures it.
+/// A value of a metric family.
+///
+/// The code that measures the value updates it.
 protocol Instrument: Sendable {
     var value: MetricSample.Value { get }
 }
 
-/// A counter, which ignores decrements.
+/// A counter.
+///
+/// It ignores decrements.
 final class CounterInstrument: Instrument, CounterHandler {
     private let count = Synchronization.Atomic<Int>(0)
 
@@ -18,7 +22,9 @@ final class CounterInstrument: Instrument, CounterHandler {
         count.wrappingAdd(Int(amount), ordering: .relaxed)
     }
 
-    /// In the text format a counter may start again from 0, which a scraper takes for a restart.
+    /// A counter may start again from 0.
+    ///
+    /// A scraper takes this for a restart of the process.
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
@@ -46,7 +52,9 @@ final class GaugeInstrument: Instrument, RecorderHandler, MeterHandler {
     }
 }
 
-/// A histogram; durations are recorded in seconds.
+/// A histogram.
+///
+/// It records durations in seconds.
 final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     private struct State {
         var counts: [Int]
@@ -54,7 +62,9 @@ final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     }
 
     private let bounds: [Double]
-    /// A lock of its own keeps count and sum consistent; it is held for some nanoseconds.
+    /// One lock keeps the counts and the sum consistent.
+    ///
+    /// It is held for some nanoseconds.
     private let state: NIOLockedValueBox<State>
 
     init(bounds: [Double]) {

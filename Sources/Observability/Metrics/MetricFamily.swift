@@ -1,10 +1,12 @@
 /// The declaration of a metric: its name, its help text, and the labels that distinguish its values.
 package struct MetricFamily: Sendable {
     package enum Kind: Sendable, Equatable {
-        /// Only rises, from 0 at the start of the process.
+        /// A number that only increases, from 0 at the start of the process.
         case counter
         case gauge
-        /// The number of observations up to each of these bounds, which are in ascending order.
+        /// The numbers of observations up to each of these bounds.
+        ///
+        /// The bounds are in ascending order.
         case histogram([Double])
     }
 
@@ -14,9 +16,11 @@ package struct MetricFamily: Sendable {
     package let help: String
     /// The names of the labels, in the order of the output.
     package let labels: [String]
-    /// The most label sets; observations of further ones are counted together.
-    package let most: Int
-    /// Whether the values are read when the page is requested, and not kept in instruments.
+    /// The maximum number of label sets.
+    ///
+    /// Observations with further label sets are counted together.
+    package let max: Int
+    /// Whether the values have no instruments and are read when the page is requested.
     package let isRead: Bool
 
     package init(
@@ -24,14 +28,14 @@ package struct MetricFamily: Sendable {
         _ kind: Kind,
         _ help: String,
         labels: [String] = [],
-        most: Int = 1000,
+        max: Int = 1000,
         isRead: Bool = false
     ) {
         self.name = name
         self.kind = kind
         self.help = help
         self.labels = labels
-        self.most = max(most, 1)
+        self.max = Swift.max(max, 1)
         self.isRead = isRead
     }
 
@@ -45,12 +49,14 @@ package struct MetricFamily: Sendable {
     }
 }
 
-/// A value of a family at one time.
+/// A value of a family at one moment.
 package struct MetricSample: Sendable {
     package enum Value: Sendable, Equatable {
         case number(Double)
-        /// The number of observations up to each bound and above the one before, with those above all bounds last; and
-        /// the sum of all observations.
+        /// The numbers of observations between the bounds, and the sum of all observations.
+        ///
+        /// Each number counts the observations up to a bound and above the one before. The last one counts those above
+        /// all bounds.
         case histogram(counts: [Int], sum: Double)
     }
 

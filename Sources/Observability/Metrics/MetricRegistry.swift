@@ -3,11 +3,11 @@ import NIOConcurrencyHelpers
 
 /// The metrics of a process, and their export in Prometheus' text format.
 ///
-/// The families are declared on creation. Instruments of other families, such as those that libraries request, are
-/// no-ops, so that the page holds only metrics that were reviewed. The same holds for a request of a family as another
-/// kind than declared.
+/// The families are declared on creation. If code requests an instrument of another family, as libraries may, it gets
+/// an instrument without effect. So the page contains only metrics that were reviewed. The same happens if code
+/// requests a family as another kind than the declared one.
 ///
-/// Code that measures holds an instrument and accesses nothing else; a reader reads one instrument after the other.
+/// Code that measures uses only its own instrument. A reader reads one instrument after the other.
 package final class MetricRegistry: MetricsFactory {
     private let families: [Family]
     private let names: [String: Int]
@@ -69,7 +69,7 @@ package final class MetricRegistry: MetricsFactory {
         instrument(label, dimensions, as: HistogramInstrument.self) ?? NOOPMetricsHandler.instance
     }
 
-    // An instrument stays for the life of the process, so that no counts vanish between two scrapes.
+    // An instrument is never destroyed. Otherwise counts could be lost between two scrapes.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -78,7 +78,7 @@ package final class MetricRegistry: MetricsFactory {
 
 /// The instruments of one family.
 private final class Family: Sendable {
-    /// The value of every label for label sets beyond the limit.
+    /// The value of every label if a label set exceeds the maximum number.
     private static let other = "other"
 
     let description: MetricFamily
@@ -86,22 +86,22 @@ private final class Family: Sendable {
 
     init(_ description: MetricFamily) {
         self.description = description
-        // A family without labels has its instrument from the start, with the value 0.
+        // A family without labels has its instrument from the start. So its value is 0 until the first change.
         let first: [[String]: any Instrument] =
             description.labels.isEmpty && !description.isRead ? [[]: description.makeInstrument()] : [:]
         instruments = NIOLockedValueBox(first)
     }
 
-    /// Returns the instrument of a label set, which is created at the first request.
+    /// Returns the instrument for a label set.
     ///
-    /// Labels that the family does not have are ignored; missing labels are empty.
+    /// The first request creates it. A label that the family does not have is ignored. A missing label is empty.
     func instrument<Kind>(_ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
         guard !description.isRead, description.instrument is Kind.Type else { return nil }
         let values = description.labels.map { name in dimensions.first { $0.0 == name }?.1 ?? "" }
         return instruments.withLockedValue { instruments in
             if let known = instruments[values] { return known as? Kind }
             var values = values
-            if instruments.count >= description.most - 1 {
+            if instruments.count >= description.max - 1 {
                 values = values.map { _ in Self.other }
                 if let known = instruments[values] { return known as? Kind }
             }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Statistics of this process from /proc/self (proc(5)).
+/// Statistics of this process, from /proc/self (proc(5)).
 package enum ProcessStatistics {
     /// Returns the current statistics, under the names of Prometheus' own client libraries.
     package static func samples() -> [MetricSample] {
         var samples: [MetricSample] = []
         if let fields = statFields() {
-            // Indices count from the field after the process name, which is the third: utime and stime are the 14th and
-            // 15th field, starttime is the 22nd, rss the 24th.
+            // Index 0 is the third field, which follows the process name. The fields are numbered from 1: utime is 14,
+            // stime 15, starttime 22, and rss 24.
             let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
             if let user = fields.number(at: 11), let system = fields.number(at: 12) {
                 samples.append(MetricSample("process_cpu_seconds_total", [], .number((user + system) / ticks)))
@@ -51,7 +51,7 @@ package enum ProcessStatistics {
         defer { closedir(folder) }
         var entries = 0
         while readdir(folder) != nil { entries += 1 }
-        // The directory itself is open, and lists itself and its parent.
+        // Three entries do not count: `.`, `..`, and the descriptor of this directory.
         return entries - 3
     }
 

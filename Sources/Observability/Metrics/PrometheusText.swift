@@ -6,7 +6,7 @@ struct PrometheusText {
     ///
     /// - Parameters:
     ///   - family: The declaration of the family.
-    ///   - samples: The values; a value with another number of labels than the family is left out.
+    ///   - samples: The values. A value whose number of labels differs from the family's is left out.
     mutating func add(_ family: MetricFamily, _ samples: [MetricSample]) {
         line("# HELP \(family.name) \(Self.escaped(family.help, quotes: false))")
         line("# TYPE \(family.name) \(family.type)")
@@ -48,7 +48,9 @@ struct PrometheusText {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Escapes backslashes and line ends, and in a label value also quotation marks.
+    /// Escapes backslashes and line breaks.
+    ///
+    /// In a label value, escapes quotation marks, too.
     static func escaped(_ text: String, quotes: Bool) -> String {
         guard text.utf8.contains(where: { $0 == 0x5C || $0 == 0x0A || $0 == 0x22 }) else { return text }
         var escaped = ""
@@ -63,7 +65,9 @@ struct PrometheusText {
         return escaped
     }
 
-    /// Returns a number in the format of Go's `ParseFloat`; a whole number has no decimal point.
+    /// Returns a number in the format of Go's `ParseFloat`.
+    ///
+    /// A whole number has no decimal point.
     static func text(of number: Double) -> String {
         if number.isNaN { return "NaN" }
         if number.isInfinite { return number > 0 ? "+Inf" : "-Inf" }

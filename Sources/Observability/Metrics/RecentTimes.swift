@@ -1,13 +1,15 @@
 import NIOConcurrencyHelpers
 
-/// The recent counts of histograms: the current counts, less those of up to an hour ago.
+/// The counts of histograms in the last hour: the current counts, less the counts of an hour ago.
 ///
-/// Counts only rise while a process lives, so the difference of two snapshots gives the observations between them.
+/// Counts only increase while a process runs. So the difference of two snapshots gives the observations between them.
 package final class RecentTimes: Sendable {
     /// The interval between two snapshots.
     package static let interval = Duration.seconds(300)
-    /// The most snapshots kept; the oldest is then an hour older than the newest.
-    static let most = 13
+    /// The maximum number of kept snapshots.
+    ///
+    /// With this number, the oldest is an hour older than the newest.
+    static let max = 13
 
     private struct Look: Sendable {
         /// The time of the snapshot, in milliseconds since 1970.
@@ -22,8 +24,8 @@ package final class RecentTimes: Sendable {
 
     /// - Parameters:
     ///   - registry: The registry with the histograms.
-    ///   - names: The families of histograms.
-    ///   - now: The current time, in milliseconds since 1970; earlier counts are left out.
+    ///   - names: The families of the histograms.
+    ///   - now: The current time, in milliseconds since 1970. Observations before it are not reported.
     package init(_ registry: MetricRegistry, of names: [String], at now: Int64) {
         self.registry = registry
         self.names = names
@@ -35,14 +37,16 @@ package final class RecentTimes: Sendable {
         let look = Self.look(registry, names, now)
         looks.withLockedValue { looks in
             looks.append(look)
-            if looks.count > Self.most { looks.removeFirst() }
+            if looks.count > Self.max { looks.removeFirst() }
         }
     }
 
     /// The start of the reported period, in milliseconds since 1970.
     package var since: Int64 { looks.withLockedValue { $0.first?.moment ?? 0 } }
 
-    /// Returns the observations of a family since ``since``, by labels; label sets without observations are left out.
+    /// Returns the observations of a family since ``since``, by labels.
+    ///
+    /// Label sets without observations are left out.
     package func observations(of name: String) -> [(labels: [String: String], observations: Observations)] {
         guard case .histogram(let bounds)? = registry.family(name)?.kind else { return [] }
         let before = looks.withLockedValue { $0.first?.counts[name] ?? [:] }
@@ -70,17 +74,23 @@ package final class RecentTimes: Sendable {
 package struct Observations: Sendable, Equatable {
     /// The bounds, in ascending order.
     package let bounds: [Double]
-    /// The number of observations up to each bound and above the one before, with those above all bounds last.
+    /// The number of observations up to each bound and above the one before.
+    ///
+    /// The last number counts those above all bounds.
     package let counts: [Int]
 
     package var count: Int { counts.reduce(0, +) }
 
-    /// Adds the counts of two values with the same bounds.
+    /// Adds the counts.
+    ///
+    /// Both values must have the same bounds.
     package static func + (left: Observations, right: Observations) -> Observations {
         Observations(bounds: left.bounds, counts: zip(left.counts, right.counts).map { $0 + $1 })
     }
 
-    /// Returns a quantile, estimated like in Prometheus, as if the observations between two bounds were spread evenly.
+    /// Returns an estimate of a quantile.
+    ///
+    /// As in Prometheus, the estimate assumes that the observations between two bounds are spread evenly.
     ///
     /// - Parameter share: The share of observations at or below the quantile, from 0 to 1.
     /// - Returns: The quantile, at most the highest bound; nil if there are no observations.

@@ -5,8 +5,8 @@ import Tracing
 
 /// An exporter of spans to a collector: OTLP over HTTP with JSON (opentelemetry.io/docs/specs/otlp).
 ///
-/// Spans are exported in batches, in the background. A batch that the collector does not accept is retried a few times,
-/// then dropped and counted.
+/// Spans are exported in batches, in the background. If the collector does not accept a batch, the batch is retried a
+/// few times. Then its spans are dropped and counted.
 package struct OTLPExporter: Sendable {
     private let url: HTTPURL
     private let queue: SpanQueue
@@ -14,17 +14,17 @@ package struct OTLPExporter: Sendable {
     private let resource: [(name: String, value: String)]
     private let logger: Logger
 
-    /// The longest time that spans wait for a batch.
+    /// How long spans wait at most until a batch is exported.
     private static let interval = Duration.seconds(1)
     private static let timeout = Duration.seconds(5)
     private static let attempts = 3
 
     /// - Parameters:
-    ///   - url: The collector's URL for traces: `http://127.0.0.1:4318/v1/traces`.
+    ///   - url: The collector's URL for traces, such as `http://127.0.0.1:4318/v1/traces`.
     ///   - queue: The queue of spans to export.
-    ///   - client: An HTTP client of its own, so that a collector that hangs delays no login.
+    ///   - client: The HTTP client. Logins must not use the same one, so that a collector that hangs delays no login.
     ///   - resource: Attributes of the process, such as `service.name`.
-    ///   - logger: Logs a failing collector, once until an export succeeds again.
+    ///   - logger: Gets a line when exports begin to fail, and no further one until an export succeeds again.
     package init(
         url: HTTPURL,
         queue: SpanQueue,
@@ -39,7 +39,9 @@ package struct OTLPExporter: Sendable {
         self.logger = logger
     }
 
-    /// Exports until the task is cancelled, then exports the rest with one attempt.
+    /// Exports spans until the task is cancelled.
+    ///
+    /// Then exports the rest, with one attempt.
     package func run() async {
         let (turns, turn) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
@@ -56,12 +58,12 @@ package struct OTLPExporter: Sendable {
                 for await _ in turns { await exportAll(&isTaken) }
             }
         }
-        // A task of its own, which is not cancelled.
+        // The cancellation of this task does not cancel the new one.
         await Task { [self] in
             while case let spans = queue.take(), !spans.isEmpty {
                 if await export(spans, attempts: 1) != nil { break }
             }
-            // After a failed batch, the rest would fail as well.
+            // After a failed batch, the rest would also fail.
             while case let rest = queue.take(), !rest.isEmpty { queue.note(dropped: rest.count) }
         }.value
     }
@@ -99,7 +101,7 @@ package struct OTLPExporter: Sendable {
                     return nil
                 }
                 problem = "status \(reply.status)"
-                // The retryable status codes (OTLP/HTTP, failures).
+                // Only these status codes allow a retry (OTLP/HTTP, failures).
                 guard [429, 502, 503, 504].contains(reply.status) else { break }
             } catch {
                 problem = "\(error)"
@@ -111,7 +113,9 @@ package struct OTLPExporter: Sendable {
     }
 }
 
-/// The body of an export request: `ExportTraceServiceRequest` as JSON, with hexadecimal ids and 64-bit numbers as text.
+/// The body of an export request: `ExportTraceServiceRequest` as JSON.
+///
+/// Ids are hexadecimal, and 64-bit numbers are text.
 enum OTLPDocument {
     static func bytes(of spans: [FinishedSpan], resource: [(name: String, value: String)]) -> [UInt8] {
         let attributes = JSONValue.array(resource.map { attribute($0.name, ["stringValue": .string($0.value)]) })
@@ -144,7 +148,7 @@ enum OTLPDocument {
         if !attributes.isEmpty {
             object.append("attributes", .array(attributes.sorted { $0.0 < $1.0 }.map(\.1)))
         }
-        // `STATUS_CODE_ERROR`; without a member, the status is unset.
+        // 2 is `STATUS_CODE_ERROR`. Without this member, the status is unset.
         if span.hasFailed { object.append("status", .object(["code": .integer(2)])) }
         return object
     }

@@ -1,6 +1,8 @@
 import NIOConcurrencyHelpers
 
-/// A bounded queue of spans to export; spans beyond the capacity are dropped and counted.
+/// A bounded queue of spans to export.
+///
+/// Spans beyond the capacity are dropped and counted.
 package final class SpanQueue: Sendable {
     private struct State {
         var waiting: [FinishedSpan] = []
@@ -14,19 +16,19 @@ package final class SpanQueue: Sendable {
     private let full = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - capacity: The most spans in the queue.
-    ///   - batch: The most spans in one export request.
+    ///   - capacity: The maximum number of spans in the queue.
+    ///   - batch: The maximum number of spans in one export request.
     package init(capacity: Int = 8192, batch: Int = 512) {
         self.capacity = capacity
         self.batch = batch
     }
 
-    /// The numbers of spans exported and dropped since the start, and of those in the queue.
+    /// The numbers of exported and dropped spans since the start, and of waiting spans.
     package var statistics: (exported: Int, dropped: Int, waiting: Int) {
         state.withLockedValue { ($0.exported, $0.dropped, $0.waiting.count) }
     }
 
-    /// A stream with an element whenever a batch is complete.
+    /// A stream that has an element each time a batch is complete.
     var isFull: AsyncStream<Void> { full.stream }
 
     func put(_ span: FinishedSpan) {

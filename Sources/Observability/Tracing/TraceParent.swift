@@ -1,14 +1,14 @@
-/// A position in a trace by W3C Trace Context (www.w3.org/TR/trace-context).
+/// A position in a trace, as in W3C Trace Context (www.w3.org/TR/trace-context).
 ///
-/// It comes from the headers `traceparent` and `tracestate`.
+/// The headers `traceparent` and `tracestate` contain it.
 package struct TraceParent: Sendable, Hashable {
     /// 32 digits `0-9 a-f`, not all of them 0.
     package let traceID: String
     /// 16 digits `0-9 a-f`, not all of them 0.
     package let spanID: String
-    /// Whether the originator of the trace records it.
+    /// Whether the client that began the trace records it.
     package let isSampled: Bool
-    /// The data of upstream tracing systems for each other; nil if there are none or they are invalid.
+    /// The value of `tracestate`, which tracing systems write for themselves; nil if it is absent or invalid.
     package let state: String?
 
     package init(traceID: String, spanID: String, isSampled: Bool, state: String? = nil) {
@@ -18,11 +18,14 @@ package struct TraceParent: Sendable, Hashable {
         self.state = state
     }
 
-    /// Parses the headers; nil if `traceparent` is invalid, and then a new trace begins.
+    /// Parses the headers; nil if `traceparent` is invalid.
+    ///
+    /// The caller then begins a new trace.
     ///
     /// - Parameters:
-    ///   - text: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`, possibly with additions of a later version.
-    ///   - state: The value of `tracestate`; values of several headers are joined by commas.
+    ///   - text: A text such as `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`, possibly with additions of a
+    ///     later version.
+    ///   - state: The value of `tracestate`. Commas join the values of several headers.
     package init?(_ text: String, state: String? = nil) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 55, bytes.count <= 512, [2, 35, 52].allSatisfy({ bytes[$0] == Self.dash }),
@@ -31,7 +34,7 @@ package struct TraceParent: Sendable, Hashable {
             let spanID = Self.digits(bytes[36..<52]), spanID.utf8.contains(where: { $0 != Self.zero }),
             let flags = Self.digits(bytes[53..<55]), let bits = UInt8(flags, radix: 16)
         else { return nil }
-        // A later version may have more after another dash; version 00 may not.
+        // Version 00 ends here. A later version may continue after another dash.
         guard bytes.count == 55 || (version != "00" && bytes[55] == Self.dash) else { return nil }
         self.init(
             traceID: traceID,
@@ -50,19 +53,21 @@ package struct TraceParent: Sendable, Hashable {
     }
 }
 
-/// The rules for `tracestate` (W3C Trace Context, tracestate): up to 32 members `key=value`, and empty members.
+/// The rules for `tracestate` (W3C Trace Context, tracestate).
+///
+/// It has up to 32 members `key=value`, and may have empty members.
 enum TraceState {
-    /// The length up to which every tracing system passes the value on.
-    private static let mostBytes = 512
-    private static let mostMembers = 32
+    /// The number of bytes up to which every tracing system must pass the value on.
+    private static let maxBytes = 512
+    private static let maxMembers = 32
 
     static func isOne(_ text: String) -> Bool {
-        guard (1...mostBytes).contains(text.utf8.count) else { return false }
+        guard (1...maxBytes).contains(text.utf8.count) else { return false }
         let members = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
             .map { $0.drop(while: isSpace) }
             .map { $0.prefix($0.reversed().drop(while: isSpace).count) }
             .filter { !$0.isEmpty }
-        guard !members.isEmpty, members.count <= mostMembers else { return false }
+        guard !members.isEmpty, members.count <= maxMembers else { return false }
         var keys: Set<[UInt8]> = []
         for member in members {
             guard let equals = member.firstIndex(of: UInt8(ascii: "=")) else { return false }

@@ -4,9 +4,9 @@ package import Logging
 import NIOConcurrencyHelpers
 package import Tracing
 
-/// A tracer that continues clients' traces, starts traces of its own, and puts spans to export into a queue.
+/// A tracer that continues clients' traces, starts traces of its own, and puts the spans to export into a queue.
 ///
-/// Without a queue it starts no traces: then a client's trace only adds its ids to the log.
+/// Without a queue, the tracer starts no traces. A client's trace then only adds its ids to the log.
 package struct W3CTracer: Tracer {
     private let queue: SpanQueue?
     private let percent: Int
@@ -14,8 +14,8 @@ package struct W3CTracer: Tracer {
 
     /// - Parameters:
     ///   - queue: The queue for spans; nil to export none.
-    ///   - percent: The percentage of traces to record, both of new ones and of those that clients want recorded: a
-    ///     client may be anyone.
+    ///   - percent: The percentage of traces to record. It applies to new traces and to those that clients want to have
+    ///     recorded, since a client may be anyone.
     ///   - random: The random source for ids.
     package init(queue: SpanQueue?, percent: Int, random: RandomSource) {
         self.queue = queue
@@ -70,10 +70,14 @@ package struct W3CTracer: Tracer {
         )
     }
 
-    /// Decides whether to record a trace: by chance, not by its id, which a client can choose.
+    /// Decides whether to record a trace.
+    ///
+    /// The decision is random and does not depend on the id, since a client can choose the id.
     private func isChosen() -> Bool { Int.random(in: 0..<100) < percent }
 
-    /// Injects nothing: the requested hosts belong to others, who must not learn of a trace.
+    /// Injects nothing.
+    ///
+    /// The requested hosts belong to third parties, and these must not learn of a trace.
     package func inject<Carrier, Inject>(
         _ context: InstrumentationContext,
         into carrier: inout Carrier,
@@ -86,19 +90,21 @@ package struct W3CTracer: Tracer {
         Hexadecimal.encode(random.bytes(bytes))
     }
 
-    /// The metadata of every log line during a trace.
+    /// The metadata that every log line within a trace has.
     package static let metadataProvider = Logger.MetadataProvider {
         guard let position = InstrumentationContext.current?[TraceParentKey.self] else { return [:] }
         return ["trace_id": "\(position.traceID)", "span_id": "\(position.spanID)"]
     }
 }
 
-/// The key of the position in a trace within a context.
+/// The key under which a context contains the position in a trace.
 enum TraceParentKey: InstrumentationContextKey {
     typealias Value = TraceParent
 }
 
-/// A span as the instrumented code sees it; without a record, all changes are ignored.
+/// A span as the instrumented code sees it.
+///
+/// If the trace is not recorded, there is no record, and changes are ignored.
 package struct TraceSpan: Tracing.Span {
     package let context: InstrumentationContext
     fileprivate let record: SpanRecord?
@@ -122,7 +128,7 @@ package struct TraceSpan: Tracing.Span {
         attributes: SpanAttributes,
         at instant: @autoclosure () -> Instant
     ) {
-        // The description of an error may repeat a user's input.
+        // The error itself is not recorded: its description may contain a user's input.
         record?.change { $0.hasFailed = true }
     }
 
@@ -134,7 +140,7 @@ package struct TraceSpan: Tracing.Span {
     }
 }
 
-/// The exported data of a span.
+/// The data of a span that is exported.
 struct FinishedSpan: Sendable {
     let position: TraceParent
     let parentID: String?
@@ -155,7 +161,9 @@ struct FinishedSpan: Sendable {
     }
 }
 
-/// The record of a span, which goes to the queue at the span's end.
+/// The record of a span.
+///
+/// It goes to the queue when the span ends.
 private final class SpanRecord: Sendable {
     private let queue: SpanQueue
     private let state: NIOLockedValueBox<(span: FinishedSpan, isOver: Bool)>

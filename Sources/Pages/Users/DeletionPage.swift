@@ -1,7 +1,9 @@
 package import Accounts
 package import Hummingbird
 
-/// The page with the status of a data deletion; the page names no user.
+/// The page with the status of a data deletion.
+///
+/// The page names no user.
 package struct DeletionPage {
     private let page: WebPage
 
@@ -27,7 +29,7 @@ package struct DeletionPage {
         )
     }
 
-    /// Returns the page for a code that no deletion request has.
+    /// Returns the page for a code that belongs to no deletion request.
     package func unknown() -> Response {
         page.response(.deletion, "<p>\(page.words(.deletionUnknown))</p>", status: .notFound)
     }

@@ -7,13 +7,17 @@ package import Logins
 
 /// The page that asks for a second factor at the end of a dialog.
 ///
-/// The page runs only the passkey script and the script that hands the user over to a popup's opener. The page sends
-/// its forms to the path beside its own.
+/// The page runs only two scripts: the passkey script, and the one that posts the result of a login by popup to the
+/// opener. The page sends its forms to a path beside its own.
 package struct FactorPage {
-    /// The path beside `authorize` to which the page sends its forms.
+    /// The last segment of the path to which the page sends its forms.
+    ///
+    /// In the page's own path it is `authorize`.
     package static let path = "secondFactor"
 
-    /// Bytes of the largest form: a pending login contains the provider's profile of the user, encrypted twice.
+    /// The maximum size of a form in bytes.
+    ///
+    /// The largest form contains a pending login with the provider's profile of the user, encrypted twice.
     package static let formLimit = 1_048_576
 
     private let question: FactorQuestion
@@ -27,8 +31,10 @@ package struct FactorPage {
     private var words: PageWords { page.words }
     private var fields: FactorFields { FactorFields(words) }
 
-    /// Returns the page; `form` writes the result of a login by popup in the client's own format.
-    package func response(handingOver form: (SignedIn) -> [UInt8]) -> Response {
+    /// Returns the page.
+    ///
+    /// `form` writes the result of a login by popup in the client's own format.
+    package func response(handingOver form: (LoginResult) -> [UInt8]) -> Response {
         switch question.step {
         case .show(let factor, let challenge, let others):
             let asking = fields.asking(
@@ -70,7 +76,7 @@ package struct FactorPage {
         if try form.value("kinds") != nil { return .chooseKind }
         if try form.value("goOn") != nil { return .goOn }
         if let kind = try form.value("kind").flatMap({ FactorKind(rawValue: $0) }) {
-            return .enrol(FactorWish(kind: kind, label: nil, target: try form.value("target")))
+            return .enrol(EnrolmentRequest(kind: kind, label: nil, target: try form.value("target")))
         }
         let response = try FactorResponse(form)
         if let draft = try form.value("draft") { return .confirm(draft: draft, response) }
@@ -93,7 +99,7 @@ package struct FactorPage {
         .field("target", words(label), type: type, id: type, attributes: "autocomplete=\"\(type)\" required")
     }
 
-    private func confirming(_ begun: BegunFactor) -> HTML {
+    private func confirming(_ begun: PendingEnrolment) -> HTML {
         let draft = HTML.hidden("draft", begun.id.reveal())
         if let options = begun.publicKey {
             return "\(draft)\(fields.passkey(options, button: words(.makePasskey)))"
@@ -135,7 +141,7 @@ package struct FactorPage {
 extension FactorQuestion.End {
     /// The redirect's target as a source of a policy (Content Security Policy level 3 §2.3.1).
     ///
-    /// The source is the origin of a page or the scheme of an app; nil for a popup, which has no redirect.
+    /// For a page, the source is its origin; for an app, its scheme. Nil for a popup, which has no redirect.
     fileprivate var source: String? {
         guard case .redirect(let url) = self, let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = url[..<colon]

@@ -1,13 +1,15 @@
 import Domain
 
 extension PageWords {
-    /// Returns the field for a new password, with the password rules, which the user sees before choosing.
+    /// Returns the field for a new password.
+    ///
+    /// It shows the password rules before the user chooses a password.
     func newPasswordField(_ rules: PasswordRules, named name: String = "password") -> HTML {
         let rule =
-            [self(.fewestCharacters, [.count: "\(rules.fewestCharacters)"])]
+            [self(.minLength, [.count: "\(rules.minLength)"])]
             + [self(.noGuessedPassword), self(.wordsMakePasswords)]
         let attributes: HTML = """
-            autocomplete="new-password" minlength="\(rules.fewestCharacters)" aria-describedby="rule" required
+            autocomplete="new-password" minlength="\(rules.minLength)" aria-describedby="rule" required
             """
         return """
             \(HTML.field(name, self(.newPassword), type: "password", attributes: attributes))

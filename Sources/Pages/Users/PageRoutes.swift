@@ -5,7 +5,9 @@ import Encodings
 import HTTP
 import Hummingbird
 
-/// The routes of applications' pages; each failure is a page, too, since a user reads the response.
+/// The routes of applications' pages.
+///
+/// Each failure is a page, too, since a user reads the response.
 struct PageRoutes: Sendable {
     let directory: ApplicationDirectory
     let refusals: RefusalLog
@@ -19,9 +21,11 @@ struct PageRoutes: Sendable {
 
     typealias Show = @Sendable (Request, APIContext, LoadedApplication, WebPage) async throws(Failure) -> Response
 
-    /// Mounts a page of every application below each first segment, which is a parameter or an application's id.
+    /// Mounts a page of every application below each first segment.
     ///
-    /// `operation` need not name the failures that every page has.
+    /// A segment is a parameter or an application's id.
+    ///
+    /// `operation` does not list the failures that every page has.
     func on(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -92,7 +96,7 @@ extension ReplyHeader {
 }
 
 extension Reply {
-    static let page = Reply(200, as: "Page", "A page for a person.", headers: [.requestID], [.html])
+    static let page = Reply(200, as: "Page", "A page for a user.", headers: [.requestID], [.html])
 
     static func failurePage(_ status: Int) -> Reply {
         Reply(

@@ -1,18 +1,23 @@
 package import Domain
 
-/// The circuit breaker for an app's requests: admits all logins, none, or one probe.
+/// The circuit breaker for the requests of an app.
 ///
-/// Two things open it. First, the provider does not answer (`unavailable`): then each login would wait in vain, and its
-/// requests would add to the provider's load. Second, the provider reports a rate limit (`rateLimited`). Both end the
-/// same way: at most one login per second, and one at a time, is admitted as a probe. A response to a probe closes the
-/// breaker.
+/// It admits all logins, or no login, or one login as a probe.
 ///
-/// The breaker opens after eight logins in a row failed although each request was retried. A run is counted, not a
-/// share of the last calls: while half of the logins succeed, opening would fail that half, too, and every outage soon
-/// brings a run. The number is eight for this reason: when a tenth of all calls hangs, which is not retried, a fifth of
-/// the logins fails. Then five failures in a row occur every 4 000 logins, eight every 600 000.
+/// Two events open it. The first: the provider does not respond (`unavailable`). Each login would wait in vain, and its
+/// requests would add to the provider's load. The second: the provider reports a rate limit (`rateLimited`). In both
+/// cases, the breaker then admits at most one login per second as a probe, and only one at a time. A response to a
+/// probe closes the breaker.
 ///
-/// A pure state machine; times are arguments. The outcome of a login that was admitted in an earlier state is ignored.
+/// The breaker opens after eight failed logins in a row, each with its retries. It does not count a share of the last
+/// calls. If half of the logins succeed, opening would make that half fail, too. And a real outage soon causes eight
+/// failures in a row.
+///
+/// The reason for eight: if a tenth of all calls hangs, which is not retried, a fifth of the logins fails. Then five
+/// failures in a row occur once in 4 000 logins, and eight once in 600 000.
+///
+/// A pure state machine: times are arguments. If the state has changed since a login was admitted, the login's outcome
+/// is ignored.
 package struct CircuitBreaker: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -22,53 +27,57 @@ package struct CircuitBreaker: Sendable {
         case rateLimited
     }
 
-    /// The decision on a login.
+    /// The decision whether a login may send requests.
     package enum Decision: Sendable, Equatable {
-        /// The login may send requests, and must report its outcome with `record`, whatever it is.
+        /// The login may send requests. It must report its outcome by `record` in every case.
         case pass(Pass)
-        /// The login may not send requests; a retry makes sense after these seconds.
+        /// The login may not send requests. A retry makes sense after these seconds.
         case refused(Reason, retryAfter: Int)
     }
 
     /// The admission of one login.
     package struct Pass: Sendable, Equatable {
-        /// Whether the login is the probe.
+        /// Whether the login is a probe.
         package let isProbe: Bool
         fileprivate let generation: UInt64
     }
 
-    /// The outcome of a login for the provider's health.
+    /// What the outcome of a login shows about the provider's health.
     package enum Outcome: Sendable, Equatable {
         case answered
         case failed
         case limited(RateLimit)
-        /// Nothing is known: the client went away, or our own limits stopped the login.
+        /// Nothing is known, since the client disconnected or a limit of this service stopped the login.
         case abandoned
     }
 
     private enum State {
-        /// Admits every login. Goes to `open` after a run of failures or a rate limit.
+        /// Every login is admitted. The next state is `open`, after failures in a row or a rate limit.
         case closed(failures: Int)
-        /// Admits no login until `probe`. Goes to `halfOpen` with the first login after that.
+        /// No login is admitted before `probe`. The first login after that time makes the state `halfOpen`.
         case open(Reason, probe: Instant, advice: Instant)
-        /// One login probes. Goes to `closed` when the probe gets a response, otherwise back to `open`.
+        /// One login probes. If the probe gets a response, the next state is `closed`, otherwise `open`.
         case halfOpen(Reason, since: Instant, advice: Instant)
     }
 
     /// The number of failed logins in a row that opens the breaker.
     package static let longestRun = 8
-    /// The least time between two probes.
+    /// The minimum time between two probes.
     static let probeInterval: Duration = .seconds(1)
-    /// The longest time in seconds for which a rate limit delays a probe.
+    /// The maximum time, in seconds, for which a rate limit delays a probe.
     static let longestSilence = 60
 
     private var state = State.closed(failures: 0)
-    /// The number of state changes, by which passes of earlier states are recognized.
+    /// The number of changes of the state.
+    ///
+    /// It shows whether a pass is from an earlier state.
     private var generation: UInt64 = 0
 
     package init() {}
 
-    /// Decides whether a login may send requests; a `pass` must be returned with `record`.
+    /// Decides whether a login may send requests.
+    ///
+    /// After `pass`, the login must call `record`.
     package mutating func admit(at now: Instant) -> Decision {
         switch state {
         case .closed:
@@ -91,7 +100,7 @@ package struct CircuitBreaker: Sendable {
 
     /// Returns whether a login may retry a request.
     ///
-    /// A probe may not, nor a login that was admitted before the breaker opened.
+    /// A probe may not. A login that was admitted before the breaker opened may not either.
     package func allowsRepeats(_ pass: Pass) -> Bool {
         !pass.isProbe && pass.generation == generation
     }
@@ -159,7 +168,7 @@ package struct CircuitBreaker: Sendable {
 }
 
 extension CircuitBreaker.Decision {
-    /// Returns the pass.
+    /// Returns the pass of an admitted login.
     ///
     /// - Throws: The failure of a login that is not admitted.
     package func pass(to service: UpstreamService) throws(Failure) -> CircuitBreaker.Pass {
@@ -178,7 +187,9 @@ extension CircuitBreaker.Decision {
 }
 
 extension CircuitBreaker.Outcome {
-    /// Combines the signals of two requests; nil stands for a valid response.
+    /// Combines the signals of two requests.
+    ///
+    /// Nil means that the provider sent a valid response.
     package init(_ one: HealthSignal?, _ other: HealthSignal?) {
         self = .answered
         for signal in [one, other] {

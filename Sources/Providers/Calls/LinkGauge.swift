@@ -1,7 +1,9 @@
 package import Domain
 import Metrics
 
-/// The gauge of an app's circuit breaker: 0 while every login is admitted, 1 otherwise.
+/// The gauge of an app's circuit breaker.
+///
+/// It is 0 while every login is admitted, and 1 otherwise.
 package struct LinkGauge: Sendable {
     private let gauge: Gauge
 
@@ -16,7 +18,9 @@ package struct LinkGauge: Sendable {
         gauge = Gauge(label: "federation_provider_breaker_open", dimensions: dimensions)
     }
 
-    /// Records the state; must be called in the order of the breaker's changes.
+    /// Records the state of the breaker.
+    ///
+    /// The caller must keep the order of the breaker's changes.
     package func note(_ breaker: CircuitBreaker) {
         gauge.record(breaker.isClosed ? 0 : 1)
     }

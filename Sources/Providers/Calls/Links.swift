@@ -1,29 +1,34 @@
 import NIOConcurrencyHelpers
 
-/// The state of each app's requests to a provider, shared by concurrent logins.
+/// The links of a provider: each has the state of the requests for one app.
+///
+/// Concurrent logins share a link.
 package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
     private let links = NIOLockedValueBox<[Key: Link]>([:])
     private let make: @Sendable (Key) -> Link
 
-    /// The number of links that are kept at once.
+    /// The maximum number of links.
     ///
-    /// Keys come from operators, so there are few. When the number is reached, all links are dropped and learnt again.
-    private static var most: Int { 4096 }
+    /// Operators create the keys, so there are few. When the maximum is reached, all links are dropped and their state
+    /// is learnt again.
+    private static var max: Int { 4096 }
 
     package init(_ make: @escaping @Sendable (Key) -> Link) {
         self.make = make
     }
 
-    /// Returns the link of a key; nil when there is none yet.
+    /// Returns the link for a key; nil if there is none yet.
     package func known(_ key: Key) -> Link? {
         links.withLockedValue { $0[key] }
     }
 
-    /// Returns the link of a key, created on first use.
+    /// Returns the link for a key.
+    ///
+    /// Creates the link if there is none yet.
     package func link(_ key: Key) -> Link {
         links.withLockedValue { links in
             if let link = links[key] { return link }
-            if links.count >= Self.most { links.removeAll() }
+            if links.count >= Self.max { links.removeAll() }
             let link = make(key)
             links[key] = link
             return link

@@ -2,24 +2,26 @@ package import Curl
 import Metrics
 import Tracing
 
-/// A kind of request to a provider, with its metrics and traces; `provider` and `call` are names of ours.
+/// A kind of request to a provider, with its metrics and traces.
 ///
-/// Its instruments are looked up once, not at each login.
+/// The names `provider` and `call` are constants of this service.
+///
+/// The metrics are created once, not at each login.
 package struct ProviderCall: Sendable {
-    /// The outcome of a call as the service sees it.
+    /// The outcome of a call.
     package enum Outcome: String, CaseIterable, Sendable {
         /// A response arrived, whatever its content.
         case answered
         case timedOut = "timed_out"
-        /// No server was reached, or the connection broke.
+        /// No connection could be made, or the connection broke.
         case unreachable
-        /// The response is not HTTP, or too large.
+        /// The response is not HTTP or is too large.
         case unreadable
         /// The request was not sent, since too many calls are in progress.
         case overloaded
-        /// The client went away.
+        /// The client disconnected.
         case cancelled
-        /// Our own configuration makes no valid request.
+        /// The configuration of the service does not yield a valid request.
         case invalid
     }
 
@@ -40,7 +42,9 @@ package struct ProviderCall: Sendable {
         )
     }
 
-    /// Begins a call, whose end must be reported.
+    /// Begins a call.
+    ///
+    /// The caller must report its end.
     package func begin() -> Running {
         let span = InstrumentationContext.current.map { startSpan(name, context: $0, ofKind: .client) }
         return Running(call: self, span: span, began: .now)
@@ -49,11 +53,15 @@ package struct ProviderCall: Sendable {
     /// A call in progress.
     package struct Running: Sendable {
         fileprivate let call: ProviderCall
-        /// The span, of which the provider receives no headers; nil without tracing.
+        /// The span; nil without tracing.
+        ///
+        /// The provider receives no tracing headers.
         fileprivate let span: (any Span)?
         fileprivate let began: ContinuousClock.Instant
 
-        /// Records the outcome; nil stands for a response.
+        /// Records the outcome.
+        ///
+        /// Nil means that a response arrived.
         package func end(_ error: CurlError? = nil) {
             let outcome = Outcome(error)
             call.timers[outcome]?.record(duration: began.duration(to: .now))

@@ -13,17 +13,19 @@ package struct ProviderFault: Error {
         self.signal = signal
     }
 
-    /// Whether the provider gave a verdict: its response was understood, and was no rate limit.
+    /// Whether the provider gave a verdict.
+    ///
+    /// The response was understood and was not a rate limit.
     package var isVerdict: Bool {
         signal == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
     }
 }
 
 extension ProviderFault {
-    /// Creates the fault of a call without a response.
+    /// Creates the fault for a call that has no valid response.
     ///
-    /// A timeout is not retried: its time is spent. A failed name resolution or TLS handshake is not retried either,
-    /// since a moment does not repair it.
+    /// A timeout is not retried, since its time is spent. A failed name resolution or TLS handshake is not retried
+    /// either, since it does not pass in a moment.
     package init(_ error: CurlError, of service: UpstreamService) {
         let cause = "\(service.api): \(error)"
         switch error {
@@ -44,7 +46,7 @@ extension ProviderFault {
             self.init(
                 Failure(
                     .providerMisconfigured,
-                    "The settings of the \(service.name) app do not make a request. The operator has to check them.",
+                    "The settings of the \(service.name) app are not usable. The operator must check them.",
                     retryAfter: 60,
                     cause: cause
                 ),
@@ -58,7 +60,7 @@ extension Failure {
     package static func timeout(_ service: UpstreamService, cause: String) -> Failure {
         Failure(
             .providerTimeout,
-            "\(service.name) did not answer in time. Try again in a moment.",
+            "\(service.name) did not respond in time. Try again in a moment.",
             retryAfter: 2,
             cause: cause
         )
@@ -72,7 +74,7 @@ extension Failure {
     ) -> Failure {
         Failure(
             .providerUnavailable,
-            "\(service.name) cannot be reached or has a problem of its own. Try again in a moment.",
+            "\(service.name) cannot be reached or has a problem. Try again in a moment.",
             details: details,
             retryAfter: retryAfter,
             cause: cause
@@ -81,14 +83,14 @@ extension Failure {
 
     /// Returns the failure for a response that cannot be parsed.
     ///
-    /// For the circuit breaker it counts as a response: it may depend on the data of one user (a response that is too
-    /// large), and must not shut out all others.
+    /// For the circuit breaker, the provider has responded. The cause may be the data of one user, such as a response
+    /// that is too large. It must not stop the logins of other users.
     package static func badReply(_ service: UpstreamService, details: JSONObject = JSONObject(), cause: String)
         -> Failure
     {
         Failure(
             .providerBadReply,
-            "\(service.name)'s answer cannot be understood. Try again later.",
+            "The response of \(service.name) cannot be read. Try again later.",
             details: details,
             retryAfter: 5,
             cause: cause
@@ -103,7 +105,7 @@ extension Failure {
     ) -> Failure {
         Failure(
             .providerRateLimited,
-            "\(service.name) limits the number of requests at the moment. Try again after the time in Retry-After.",
+            "\(service.name) has limited the rate of requests. Try again after the time in Retry-After.",
             details: details,
             retryAfter: retryAfter,
             cause: cause

@@ -2,30 +2,33 @@ package import Curl
 package import Domain
 package import Logging
 
-/// A provider kind that is called over HTTP, as the wiring sets it up.
+/// A provider kind that sends HTTP requests.
+///
+/// The wiring sets it up.
 package protocol UpstreamKind: ProviderKind {
-    /// The environment variables with its addresses and timeouts, in the order of docs/configuration.md.
+    /// The environment variables with the kind's addresses and timeouts, in the order of docs/configuration.md.
     static var variables: [any DeclaredVariable] { get }
 
-    /// Reads the variables.
+    /// Reads the environment variables.
     ///
-    /// - Returns: The set-up; nil when a problem was noted in the settings.
+    /// - Returns: The set-up; nil if a problem was noted in the settings.
     static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup?
 }
 
-/// The settings of the service from its environment variables.
+/// The settings of the service, as its environment variables give them.
 package protocol UpstreamSettings {
-    /// Returns the value of a variable; the default when it is not set, or is invalid, which is noted.
+    /// Returns the value of a variable. If the variable is not set, returns the default. If it is invalid, notes the
+    /// problem and returns the default.
     mutating func value<Value>(_ variable: Variable<Value>) -> Value
     /// Notes a problem with a variable.
     mutating func problem(_ variable: any DeclaredVariable, _ text: String)
 }
 
-/// The set-up of a provider kind from the settings.
+/// The set-up of a provider kind, made from the settings.
 package struct UpstreamSetup: Sendable {
     /// Whether the provider is reached by TLS.
     package let usesTLS: Bool
-    /// Creates the kind.
+    /// Creates the kind from the shared parts.
     package let kind: @Sendable (UpstreamParts) -> any ProviderKind
 
     package init(usesTLS: Bool, kind: @escaping @Sendable (UpstreamParts) -> any ProviderKind) {
@@ -34,7 +37,7 @@ package struct UpstreamSetup: Sendable {
     }
 }
 
-/// The shared parts that all kinds are made from.
+/// The parts that all kinds share.
 package struct UpstreamParts: Sendable {
     package let curl: CurlClient
     package let clock: WallClock
@@ -49,7 +52,7 @@ package struct UpstreamParts: Sendable {
     }
 }
 
-/// Settings with all defaults, for kinds that send no requests.
+/// Settings in which every variable has its default, for kinds that send no requests.
 package struct NoSettings: UpstreamSettings {
     package init() {}
 

@@ -1,8 +1,8 @@
-/// The names of the service that requests are sent to.
+/// The names of a service to which requests are sent.
 package struct UpstreamService: Sendable {
-    /// The display name, in messages: `Facebook`.
+    /// The display name in messages, such as `Facebook`.
     package let name: String
-    /// The name of its API, in our log: `Graph`.
+    /// The name of its API in our log, such as `Graph`.
     package let api: String
 
     package init(name: String, api: String) {

@@ -3,7 +3,7 @@ import Domain
 
 /// The declaration of an environment variable of the service.
 ///
-/// The configuration reader takes name, bounds and default from it, and the documentation takes its tables from it.
+/// The configuration reader uses its name, bounds and default. The tables in the documentation are made from it.
 package struct Variable<Value: Sendable>: DeclaredVariable {
     package let key: String
     package let isSecret: Bool
@@ -50,9 +50,9 @@ package struct Variable<Value: Sendable>: DeclaredVariable {
     }
 }
 
-/// The declaration of a variable, regardless of its type.
+/// The declaration of a variable, without the type of its value.
 package protocol DeclaredVariable: Sendable {
-    /// The key in the configuration file, below `federation`: `password.queue`.
+    /// The key in the configuration file, under `federation`, such as `password.queue`.
     var key: String { get }
     /// Whether the value must be hidden.
     var isSecret: Bool { get }
@@ -65,13 +65,17 @@ package protocol DeclaredVariable: Sendable {
 }
 
 extension DeclaredVariable {
-    /// The name in the environment: `password.queue` is FEDERATION_PASSWORD_QUEUE.
+    /// The name of the environment variable.
+    ///
+    /// For `password.queue`, it is `FEDERATION_PASSWORD_QUEUE`.
     package var name: String {
         ServiceVariable.prefix + key.split(separator: ".").joined(separator: "_").uppercased()
     }
 }
 
-/// The error of an invalid variable, as a text that follows the name; never contains the value, which may be secret.
+/// The error of an invalid variable, as a text to put after the name.
+///
+/// It never contains the value, which may be secret.
 package struct WrongValue: Error {
     package let text: String
 
@@ -83,7 +87,9 @@ package struct WrongValue: Error {
 // MARK: Forms
 
 extension Variable<Int> {
-    /// Declares a whole number; `meaning` gets the bounds as a text and must contain it.
+    /// Declares a whole number.
+    ///
+    /// `meaning` gets the bounds as a text, and its result must contain them.
     package static func integer(
         _ key: String,
         in range: ClosedRange<Int>,
@@ -91,18 +97,20 @@ extension Variable<Int> {
         standard: Int,
         _ meaning: (_ bounds: String) -> String
     ) -> Variable {
-        let (least, most) = (range.lowerBound, range.upperBound)
-        let bounds = "\(grouped(least)) to \(grouped(most))"
+        let (least, max) = (range.lowerBound, range.upperBound)
+        let bounds = "\(grouped(least)) to \(grouped(max))"
         return Variable(key, unit, standard: standard, text: String(standard), meaning(bounds)) {
             text throws(WrongValue) in
             guard let number = Int(text), range.contains(number) else {
-                throw WrongValue("must be a whole number from \(least) to \(most)")
+                throw WrongValue("must be a whole number from \(least) to \(max)")
             }
             return number
         }
     }
 
-    /// Returns a number for display, with spaces between thousands from five digits on.
+    /// Returns a number for display.
+    ///
+    /// From five digits on, it has spaces between the thousands.
     private static func grouped(_ number: Int) -> String {
         let digits = String(number)
         guard digits.utf8.count > 4 else { return digits }
@@ -129,7 +137,7 @@ extension Variable<Duration> {
 }
 
 extension Variable<String> {
-    /// Declares the URL of a server to call, or to send a browser to.
+    /// Declares the URL of a server that the service calls, or to which it sends a browser.
     package static func url(_ key: String, standard: String, _ meaning: String) -> Variable {
         Variable(key, "URL", standard: standard, text: standard, meaning) { text throws(WrongValue) in
             _ = try HTTPURL(ofVariable: text)
@@ -139,10 +147,10 @@ extension Variable<String> {
 }
 
 extension HTTPURL {
-    /// Parses the URL of a server to call.
+    /// Parses the URL of a server that the service calls.
     package init(ofVariable text: String) throws(WrongValue) {
         do { try self.init(text) } catch {
-            throw WrongValue("must be an https URL, or an http one of a loopback address: \(error)")
+            throw WrongValue("must be an https URL, or an http URL of a loopback address: \(error)")
         }
     }
 }

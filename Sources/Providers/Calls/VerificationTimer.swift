@@ -1,6 +1,8 @@
 import Metrics
 
-/// The timer of verifying a provider's evidence: a stage of a login without requests.
+/// The timer for the verification of a provider's evidence.
+///
+/// This stage of a login sends no requests.
 package enum VerificationTimer {
     private static let timer = Timer(
         label: "federation_login_stage_seconds",

@@ -8,7 +8,7 @@ package import Limiting
 
 /// The routes below the base paths of applications.
 ///
-/// Each handler gets the application of its request.
+/// Each handler gets the application that the request names.
 package struct ApplicationRoutes {
     private let routes: DescribedRouter
     package let refusals: RefusalLog
@@ -17,9 +17,13 @@ package struct ApplicationRoutes {
     /// Returns the session token of a request.
     private let session: @Sendable (Request) -> String?
     private var bases: [ApplicationBase]
-    /// The addresses of the bases in the OpenAPI document; nil for all bases, empty for a base that it leaves out.
+    /// The URLs of the bases in the OpenAPI document; nil for all bases.
+    ///
+    /// Empty for a base that the document leaves out.
     private var servers: [ServerAddress]?
-    /// The rate limit for requests of these routes, checked before the body is read; nil for no limit.
+    /// The rate limit for requests of these routes; nil for no limit.
+    ///
+    /// It is checked before the body is read.
     private var operation: LimitedOperation?
 
     package typealias Handler = @Sendable (Request, APIContext, LoadedApplication) async throws -> Response
@@ -43,7 +47,7 @@ package struct ApplicationRoutes {
         return routes
     }
 
-    /// Returns the routes below one base alone.
+    /// Returns the routes below this base only.
     package func below(_ base: ApplicationBase) -> ApplicationRoutes {
         var routes = self
         routes.bases = [base]
@@ -55,9 +59,9 @@ package struct ApplicationRoutes {
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - path: The path, without a slash in front.
-    ///   - operation: The description of the route, without the failures that follow from its kind; nil for a route
-    ///     that the OpenAPI document leaves out.
+    ///   - path: The path, without a leading slash.
+    ///   - operation: The description of the route, without the failures that all routes of its kind have. Nil if the
+    ///     OpenAPI document leaves the route out.
     ///   - handler: The handler.
     package func on(
         _ method: HTTPRequest.Method,
@@ -127,11 +131,16 @@ package struct ApplicationRoutes {
         }
     }
 
-    /// The failure for a server key that a browser sent: every visitor of the page can read the key.
+    /// The failure for a server key that a browser sent.
+    ///
+    /// Every visitor of the page can read the key.
     private static func exposed(_ key: APIKey) -> Failure {
         Failure(
             .unknownApplication,
-            "This is a server's key, and a browser sent it. Revoke it, since everybody who opens the page can read it, and give the page another.",
+            """
+            A browser sent a server key, which anyone who opens the page can read. Revoke this key, and use a client \
+            key in the page.
+            """,
             cause: "a browser sent the server's key \(key.label)"
         )
     }

@@ -6,14 +6,13 @@ import Store
 struct AdoptCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
-        abstract: "Have an application's users in a table that is there already.",
+        abstract: "Use an existing table for an application's users.",
         discussion: """
-            Prints the SQL that makes the application work on the table, and runs it with --yes. The table gets the \
-            columns that it lacks, and nothing of it is dropped or renamed: users of the application's schema becomes a \
-            view of it. Rows are its users from then on. The application must have none of its own. Properties that the \
-            application has and the table has not get a column; those of --property that the application has not are \
-            declared by the type of their column. Interrupted, the same command goes on. \
-            docs/migrating/existing-table.md has all of it.
+            Prints the SQL that adopts the table, and runs it with --yes. The table gets the missing columns; nothing \
+            is dropped or renamed. The table users in the application's schema becomes a view of it, and its rows \
+            become users. The application must not have users yet. A property without a column gets one. A --property \
+            that is not declared is declared with the type of its column. If interrupted, run the same command again. \
+            See docs/migrating/existing-table.md.
 
             Examples:
               federation adopt demo --table public.customers --id id \\
@@ -30,44 +29,49 @@ struct AdoptCommand: AdministrationCommand {
 
     @Option(
         name: .customLong("id"),
-        help: ArgumentHelp("Its key. A UUID is the object id, too; others get one beside them.", valueName: "column")
+        help: ArgumentHelp(
+            """
+            The key column. A UUID also becomes the object id; for other types an object id is added.
+            """,
+            valueName: "column"
+        )
     )
     var key: String
 
     @Option(help: ArgumentHelp("The column of e-mail addresses.", valueName: "column"))
     var email: String?
 
-    @Option(help: ArgumentHelp("The column of names of people.", valueName: "column"))
+    @Option(help: ArgumentHelp("The column of names.", valueName: "column"))
     var name: String?
 
-    @Option(help: ArgumentHelp("The column of the moment when a row was made.", valueName: "column"))
+    @Option(help: ArgumentHelp("The column of the creation time.", valueName: "column"))
     var created: String?
 
     @Option(
         name: .customLong("property"),
-        help: ArgumentHelp("A property and its column; may be repeated.", valueName: "name=column")
+        help: ArgumentHelp("A property and its column. Repeatable.", valueName: "name=column")
     )
     var properties: [PropertyColumn] = []
 
     @Option(
         name: .customLong("facebook-id"),
-        help: ArgumentHelp("A column of people's ids at Facebook, by which they log in.", valueName: "column")
+        help: ArgumentHelp("The column of the users' ids at Facebook, for logins.", valueName: "column")
     )
     var facebookID: String?
 
     @Option(
         name: .customLong("facebook-app"),
-        help: ArgumentHelp("The Facebook app of those ids, where there are several.", valueName: "id")
+        help: ArgumentHelp("The Facebook app of these ids, if there are several apps.", valueName: "id")
     )
     var facebookApp: String?
 
-    @Flag(help: "Rewrite a large table, with everybody waiting, instead of updating its rows.")
+    @Flag(help: "Rewrite a large table, which blocks it, instead of updating its rows.")
     var rewrite = false
 
-    @Flag(help: "Run it.")
+    @Flag(help: "Run the SQL.")
     var yes = false
 
-    @Flag(help: "Print what would be run, and change nothing; so it is without --yes, too.")
+    @Flag(help: "Print the SQL, and change nothing. This is the default.")
     var dryRun = false
 
     /// A property and its column.
@@ -95,30 +99,30 @@ struct AdoptCommand: AdministrationCommand {
     }
 
     func validate() throws {
-        guard !(yes && dryRun) else { throw ValidationError("--yes runs it, and --dry-run does not.") }
+        guard !(yes && dryRun) else { throw ValidationError("Give --yes or --dry-run, not both.") }
         guard facebookApp == nil || facebookID != nil else {
-            throw ValidationError("--facebook-app says nothing without --facebook-id.")
+            throw ValidationError("--facebook-app needs --facebook-id.")
         }
     }
 
     // Building an index or filling a column of a large table takes long.
     func run() async throws {
-        try await AdministrationTask.run(statementsWithin: .seconds(86_400), masterKey: yes ? .seals : .reads) {
+        try await AdministrationTask.run(statementsWithin: .seconds(86_400), masterKey: yes ? .encrypts : .reads) {
             try await run($0, by: $1)
         }
     }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let plan = try await administration.adoptions.plan(request, for: application.id, by: actor)
         guard yes else {
             try Terminal.print(TerminalText.escapedLines(plan.script))
-            return Terminal.say("Nothing is changed. With --yes this is run; psql -v ON_ERROR_STOP=1 does the same.")
+            return Terminal.say("Nothing was changed. Run it with --yes, or with psql -v ON_ERROR_STOP=1.")
         }
         plan.remarks.forEach(Terminal.say)
         for step in plan.steps {
             Terminal.say(step.comment)
             try await administration.adoptions.perform(step)
         }
-        try Terminal.report("The users of \(application.id) are in \(plan.table).")
+        try Terminal.report("The users of \(application.id) are now in \(plan.table).")
     }
 }

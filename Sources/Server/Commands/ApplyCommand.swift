@@ -5,12 +5,12 @@ import Domain
 struct ApplyCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Make an application what its document says.",
+        abstract: "Create or change an application as its document says.",
         discussion: """
-            Prints what it is going to change, as diff does, and does it in one transaction: the application and its \
-            PostgreSQL schema, columns of declared properties, API keys, the apps at providers and the mappings. Secrets come from \
-            the environment variables that the document names. Properties that the document does not name stay. When anything \
-            is wrong, all of it is said, and nothing changes.
+            Prints the changes, as diff does, and makes them in one transaction: the application and its PostgreSQL \
+            schema, columns of declared properties, API keys, apps of providers, and mappings. Secrets are read from \
+            the environment variables that the document names. Properties that the document does not name are kept. If \
+            anything is wrong, all problems are printed and nothing is changed.
 
             Examples:
               federation apply mappings/demo.json --dry-run
@@ -22,7 +22,7 @@ struct ApplyCommand: AdministrationCommand {
 
     @OptionGroup var document: DocumentArgument
 
-    @Flag(help: "Print what would change, and change nothing.")
+    @Flag(help: "Print the changes, and change nothing.")
     var dryRun = false
 
     @OptionGroup var strictness: StrictOption
@@ -31,15 +31,15 @@ struct ApplyCommand: AdministrationCommand {
 
     var inputFiles: [String] { [document.file] }
 
-    var masterKeyUse: MasterKeyUse { dryRun ? .reads : .seals }
+    var masterKeyUse: MasterKeyUse { dryRun ? .reads : .encrypts }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let file = try DocumentFile(document.file)
         let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
         if !output.json { try plan.show() } else { plan.sayWarnings() }
         try strictness.check(plan.warnings)
         guard !dryRun else {
-            return output.json ? try output.print(plan.json) : try Self.report(plan, "Nothing is changed: --dry-run.")
+            return output.json ? try output.print(plan.json) : try Self.report(plan, "Nothing was changed (--dry-run).")
         }
         let applied = try await file.plan {
             try await administration.documents.apply($0, environment: $1, if: precondition.precondition, by: actor)
@@ -48,12 +48,13 @@ struct ApplyCommand: AdministrationCommand {
         let document = file.document
         try Self.report(
             applied,
-            "Application \(document.id) is in place; its users are in \(document.schema).users."
+            "Application \(document.id) is applied. Its users are in \(document.schema).users."
         )
     }
 
     private static func report(_ plan: ApplicationPlan, _ otherwise: String) throws {
         let id = plan.application
-        try Terminal.report(plan.changes.isEmpty ? "Application \(id) is what the document says." : otherwise)
+        let unchanged = "Application \(id) matches the document. Nothing to change."
+        try Terminal.report(plan.changes.isEmpty ? unchanged : otherwise)
     }
 }

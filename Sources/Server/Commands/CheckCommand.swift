@@ -6,10 +6,10 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check application documents.",
         discussion: """
-            Says everything that is wrong, each on a line with file and JSON pointer, and ends with 65; says what the \
-            documents hold and ends with 0 when nothing is. Needs no configuration unless --live is given: then the documents \
-            are held against the database as well, with the secrets of the environment variables that they name, and providers \
-            are asked whether they have the fields that the mappings read, once somebody has logged in by them.
+            Prints each problem on a line with file and JSON pointer, and exits with 65. Without problems, it prints a \
+            summary and exits with 0. No configuration is needed, except with --live: then the documents are also \
+            checked against the database, with the secrets of the environment variables that they name. Providers are \
+            asked for the fields of the mappings, once a user has logged in with them.
 
             Examples:
               federation check mappings/demo.json
@@ -21,7 +21,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Argument(help: "Application documents, or - for standard input.", completion: .file(extensions: ["json"]))
     var files: [String]
 
-    @Flag(help: "Check against the database and providers as well.")
+    @Flag(help: "Also check against the database and providers.")
     var live = false
 
     @OptionGroup var strictness: StrictOption
@@ -46,7 +46,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// Checks all documents, also after a wrong one, and ends with the exit code of the last wrong one.
+    /// Checks all documents, even if one is invalid, and throws the exit code of the last invalid one.
     private static func forEach(_ files: [String], _ check: (String) async throws -> Void) async throws {
         var wrong: ExitCode?
         for file in files {
@@ -59,7 +59,7 @@ struct CheckCommand: AsyncParsableCommand {
         let document = file.document
         try Terminal.report(
             "\(InputFile.name(file.path)): application \(document.id), \(document.properties.count) properties, "
-                + "\(document.mappingEntryCount) mapping entries: right"
+                + "\(document.mappingEntryCount) mapping entries: valid"
                 + (plan.map { "; applying it makes \($0.changes.count) changes" } ?? "")
         )
         for warning in plan?.warnings ?? document.warnings { Terminal.say("warning: \(warning)") }

@@ -6,12 +6,12 @@ import Encodings
 struct ConsoleCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
-        abstract: "Print a link that signs an operator in to the web console, or makes the first one.",
+        abstract: "Print a link to sign in to the web console, or to create the first operator.",
         discussion: """
-            The link is good for five minutes and for one browser; the session it opens lasts twelve hours. Without a name, \
-            while there is no operator, the link makes the first owner: once, within half an hour, and another one ends it. \
-            The console is on the management listener: where that is on another machine's loopback, forward the port by \
-            ssh -L first.
+            The link is single-use and valid for five minutes. Its session lasts twelve hours. If there is no operator \
+            yet, leave out the name: the link then creates the first owner, is valid for half an hour, and is replaced \
+            by the next link. The console is on the management listener. If that is on the loopback of another \
+            machine, forward the port with ssh -L first.
 
             Examples:
               federation console
@@ -19,12 +19,12 @@ struct ConsoleCommand: AdministrationCommand {
             """
     )
 
-    @Argument(help: "The operator's name; left out while there is no operator.")
+    @Argument(help: "The operator's name. Leave it out if there is no operator yet.")
     var name: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where the browser reaches the management listener, if that is not where the configuration says.",
+            "The address of the management listener for the browser, if it differs from the configuration.",
             valueName: "origin"
         )
     )
@@ -32,24 +32,30 @@ struct ConsoleCommand: AdministrationCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let origin: String?
         do { origin = try at ?? ConfigurationReader.readConsoleOrigin() } catch let problems as ConfigurationProblems {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
         guard let origin else {
             throw Exit.saying(
-                "federation: the management listener is a Unix socket, which no browser reaches; say --at.",
+                "federation: the management listener is a Unix socket, which browsers cannot reach; use --at.",
                 Exit.usage
             )
         }
         let (made, page, what): (Resource, String, String)
         if let name {
             made = try await administration.operators.createLink(of: name, by: actor)
-            (page, what) = ("sign-in", "This signs \(name) in to the console, once, within five minutes.")
+            (page, what) = (
+                "login",
+                "This link signs \(name) in to the console. It is single-use and valid for five minutes."
+            )
         } else {
             made = try await administration.operators.createSetupLink(by: actor)
-            (page, what) = ("first-operator", "This makes the first owner in the console, once, within half an hour.")
+            (page, what) = (
+                "first-operator",
+                "This link creates the first owner in the console. It is single-use and valid for half an hour."
+            )
         }
         guard let token = made.body.object?["token"]?.string else { return try output.show(made) }
         let link = "\(origin)/console/\(page)?link=\(token)"

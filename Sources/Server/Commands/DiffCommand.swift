@@ -5,10 +5,10 @@ import Domain
 struct DiffCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Show what applying a document would change.",
+        abstract: "Show the changes that a document would make.",
         discussion: """
-            Lines begin with + for what comes, - for what goes, ~ for what changes. Ends with 0 when the database is what the \
-            document says, with 1 when something differs, and with 64 or more on errors.
+            Lines begin with + for additions, - for removals and ~ for changes. Exits with 0 if there are no \
+            differences, with 1 if there are, and with 64 or more on errors.
 
             Examples:
               federation diff mappings/demo.json
@@ -22,7 +22,7 @@ struct DiffCommand: AdministrationCommand {
 
     var inputFiles: [String] { [document.file] }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let file = try DocumentFile(document.file)
         let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
         if output.json {

@@ -4,11 +4,12 @@ import ArgumentParser
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look whether all is well, and say what to do where it is not.",
+        abstract: "Check the service, and say what to do about problems.",
         discussion: """
-            Looks at the configuration, PostgreSQL (version, settings, clock, connections, rights, statistics, indexes), the \
-            schema, the master keys, mail, and every application with its providers, which are asked about ids, secrets and the fields \
-            of mappings. It changes nothing. The exit code is 0 when all is well, 1 when something should be changed.
+            Checks the configuration, PostgreSQL (version, settings, clock, connections, rights, statistics, indexes), \
+            the schema, the master keys, mail, and the applications. Providers are asked about app ids, secrets and \
+            the fields of mappings. It changes nothing. Exits with 0 if all checks pass, with 1 if something should be \
+            changed.
 
             Examples:
               federation doctor
@@ -18,14 +19,14 @@ struct DoctorCommand: AsyncParsableCommand {
     )
 
     @Option(
-        help: ArgumentHelp("Look at this application alone; otherwise at the first hundred.", valueName: "application")
+        help: ArgumentHelp("Check only this application. By default, the first hundred.", valueName: "application")
     )
     var application: String?
 
-    @Flag(help: "Ask no provider.")
+    @Flag(help: "Do not ask providers.")
     var offline = false
 
-    @Flag(help: "Show what is well, too.")
+    @Flag(help: "Also show passed checks.")
     var all = false
 
     @OptionGroup var output: OutputOptions
@@ -37,12 +38,12 @@ struct DoctorCommand: AsyncParsableCommand {
                 .error,
                 .configuration,
                 $0,
-                advice: "`federation serve` does not start like this: docs/configuration.md."
+                advice: "`federation serve` does not start with this configuration. See docs/configuration.md."
             )
         }
         let configuration =
             problems.isEmpty
-            ? [Finding(.ok, .configuration, "The configuration is right for federation serve.")] : problems
+            ? [Finding(.ok, .configuration, "The configuration is valid for federation serve.")] : problems
         try await AdministrationTask.run(masterKey: .any, requiringDatabase: false) { administration, _ in
             let findings =
                 configuration
@@ -61,7 +62,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// Returns a paragraph for each finding: the problem and its remedy.
     private static func lines(_ findings: [Finding]) -> String {
-        guard !findings.isEmpty else { return "All is well.\n" }
+        guard !findings.isEmpty else { return "All checks passed.\n" }
         return findings.map { finding in
             let place = [finding.subject.rawValue, finding.name].compactMap(\.self).joined(separator: " ")
             let first = TerminalText.escaped("\(finding.severity.rawValue)  \(place): \(finding.text)")

@@ -24,7 +24,8 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Passes the document to a use case that compares it with the database, and the environment for its secrets.
+    /// Passes the document, and the environment with its secrets, to a use case that compares the document with the
+    /// database.
     ///
     /// - Throws: An exit code after printing every problem, or what the use case throws.
     func plan(
@@ -51,7 +52,7 @@ struct DocumentFile: Sendable {
                 try Terminal.report("\(InputFile.name(path)): \(title) has all fields of its mapping")
             case .asked(let found): problems += found.map { "\(InputFile.name(path)): \($0.message)" }
             case .notAsked(let reason):
-                try Terminal.report("\(InputFile.name(path)): fields were not asked for: \(reason)")
+                try Terminal.report("\(InputFile.name(path)): fields were not checked: \(reason)")
             }
         }
         guard problems.isEmpty else { throw Exit.saying(problems.joined(separator: "\n"), Exit.dataError) }
@@ -71,13 +72,15 @@ struct DocumentArgument: ParsableArguments {
 
 /// The option that makes warnings errors.
 struct StrictOption: ParsableArguments {
-    @Flag(help: "Take warnings for errors, such as a field that the provider is not known to have.")
+    @Flag(help: "Treat warnings as errors, such as a field that the provider is not known to have.")
     var strict = false
 
-    /// Ends the command when it is strict and there are warnings, which have been printed before.
+    /// Ends a strict command if there are warnings.
+    ///
+    /// They have been printed already.
     func check(_ warnings: [String]) throws {
         guard strict, !warnings.isEmpty else { return }
-        throw Exit.saying("federation: with --strict a warning is an error; nothing is changed", Exit.dataError)
+        throw Exit.saying("federation: with --strict, warnings are errors; nothing was changed", Exit.dataError)
     }
 }
 
@@ -87,7 +90,7 @@ extension ApplicationPlan {
         try ChangeLines(ofPlan: json).print()
         if !undeclared.isEmpty {
             let names = undeclared.map(\.text).joined(separator: ", ")
-            Terminal.say("These properties are not in the document and stay: \(names)")
+            Terminal.say("These properties are not in the document and are kept: \(names)")
         }
         sayWarnings()
     }

@@ -5,9 +5,9 @@ import Domain
 struct ExportCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Print an application as a document that apply takes back.",
+        abstract: "Print an application as a document for apply.",
         discussion: """
-            Keys and app secrets stand in it as the names of environment variables, for which apply needs their values.
+            Keys and app secrets are printed as names of environment variables. apply needs their values.
 
             Examples:
               federation export demo -o mappings/demo.json
@@ -18,7 +18,7 @@ struct ExportCommand: AdministrationCommand {
     @OptionGroup var application: ApplicationArgument
     @OptionGroup var file: OutputFileOption
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         try file.write(try await administration.documents.read(of: application.id).body.indented)
     }
 }

@@ -10,8 +10,8 @@ struct InitCommand: AsyncParsableCommand {
         commandName: "init",
         abstract: "Write a first document for an application.",
         discussion: """
-            The document has a key, one app at the provider and a mapping of e-mail address and name: enough to log people in, \
-            and nothing of the demo. Needs no configuration. What is to be done next goes to standard error.
+            The document has an API key, one app of the provider, and a mapping of e-mail address and name: enough for \
+            logins. No configuration is needed. The next steps are printed to standard error.
 
             Examples:
               federation init shop --app-id 1234567890 -o shop.json
@@ -24,7 +24,7 @@ struct InitCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The app at the provider: Facebook's app id, Twitter's consumer key.", valueName: "id"))
     var appID: String
 
-    @Option(help: "The kind of provider.")
+    @Option(help: "The provider kind.")
     var provider = ProviderName(known: "facebook")
 
     @OptionGroup var file: OutputFileOption
@@ -40,25 +40,25 @@ struct InitCommand: AsyncParsableCommand {
         guard let kind = kinds.named(provider) else {
             let hint = NearestName.hint(for: provider.text, among: kinds.names.map(\.text))
             let known = kinds.names.map(\.text).joined(separator: ", ")
-            throw Exit.refusing("there is no such kind of provider\(hint); known are \(known)")
+            throw Exit.refusing("unknown provider kind\(hint); known: \(known)")
         }
         let document: FirstDocument
         do { document = try FirstDocument(of: id, with: appID, at: kind) } catch { throw Exit.refusing("\(error)") }
         if let path = file.path, FileManager.default.fileExists(atPath: path) {
-            throw Exit.saying("federation: \(path) is there already; name another file by -o", Exit.cannotCreate)
+            throw Exit.saying("federation: \(path) already exists; choose another file with -o", Exit.cannotCreate)
         }
         try file.write(document.json.indented)
         let name = file.path ?? "\(id).json"
         Terminal.say(
             """
-            Give these their values, then check, apply and serve:
+            Set these variables, then check, apply and serve:
               export \(document.variables.key)=$(openssl rand -hex 20)
               export \(document.variables.secret)=…     # from the settings of the app at \(kind.title)
               federation check \(name)
               federation migrate
               federation apply \(name)
               federation serve
-            The console makes the first operator by the link that this prints:
+            To create the first operator, open the link that this prints:
               federation console
             """
         )

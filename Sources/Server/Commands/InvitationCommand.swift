@@ -5,7 +5,7 @@ import Domain
 struct InvitationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invitation",
-        abstract: "Invitations: let people in where new users need one.",
+        abstract: "Manage invitations, for applications that require them.",
         subcommands: [Send.self]
     )
 
@@ -19,7 +19,7 @@ struct InvitationCommand: ParsableCommand {
 
     struct Send: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send an invitation once more, by another link; the former link ends.",
+            abstract: "Send an invitation again with a new link, which replaces the former one.",
             discussion: """
                 Example:
                   federation invitation send demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
@@ -29,7 +29,7 @@ struct InvitationCommand: ParsableCommand {
         @OptionGroup var invitation: IDArgument
         @OptionGroup var output: OutputOptions
 
-        func run(_ administration: Administration, by actor: Actor) async throws {
+        func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
             try output.show(
                 try await administration.invitations.send(invitation.id, in: invitation.application.id, by: actor),
                 like: "applications/{application}/invitations/{invitationId}"

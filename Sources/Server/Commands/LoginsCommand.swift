@@ -7,12 +7,12 @@ import Store
 struct LoginsCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "logins",
-        abstract: "Who logged in how, and why others could not.",
+        abstract: "Show the login log: successful and refused logins.",
         discussion: """
-            The newest first, those of the last seconds not yet; with --follow the newest last, and on until it is interrupted. \
-            Of many refused logins in one second only some are listed, shared between applications and sources; standard error \
-            has how many are not, of the last day unless --since is given. --since takes a moment like \
-            2026-01-31T12:00:00Z, milliseconds since 1970, or how long ago, like 24h.
+            Newest first. Logins of the last seconds are not listed yet. With --follow, newest last, until \
+            interrupted. If too many logins are refused in one second, only some are listed; standard error reports \
+            how many are missing, of the last day unless --since is given. --since takes a time like \
+            2026-01-31T12:00:00Z, milliseconds since 1970, or a duration before now, like 24h.
 
             Examples:
               federation logins demo --outcome refused --since 1h
@@ -21,34 +21,34 @@ struct LoginsCommand: AdministrationCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Id of the application; all unless given.", valueName: "app"))
+    @Argument(help: ArgumentHelp("Id of the application. By default, all.", valueName: "app"))
     var application: String?
 
-    @Option(help: "Logins by this method only.")
+    @Option(help: "Only logins with this method.")
     var method: LoginRecord.Method?
 
-    @Option(help: ArgumentHelp("Logins by this provider only.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only logins with this provider.", valueName: "name"))
     var provider: String?
 
-    @Option(help: "Logins that ended so only.")
+    @Option(help: "Only logins with this outcome.")
     var outcome: LoginRecord.Outcome?
 
-    @Option(help: "Logins refused for this reason only, like credential_expired.")
+    @Option(help: "Only logins refused for this reason, like credential_expired.")
     var reason: String?
 
-    @Option(help: ArgumentHelp("Logins from this address only.", valueName: "address"))
+    @Option(help: ArgumentHelp("Only logins from this address.", valueName: "address"))
     var source: String?
 
-    @Option(help: ArgumentHelp("Logins of this user only.", valueName: "id"))
+    @Option(help: ArgumentHelp("Only logins of this user.", valueName: "id"))
     var user: String?
 
-    @Option(help: ArgumentHelp("Not before this moment.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only logins since this time.", valueName: "time"))
     var since: String?
 
-    @Flag(help: "Go on with what comes.")
+    @Flag(help: "Keep printing new logins.")
     var follow = false
 
-    @Flag(help: "Print one JSON object a line, for programs.")
+    @Flag(help: "Print one JSON object per line, for programs.")
     var jsonLines = false
 
     @OptionGroup var page: PageOptions
@@ -57,11 +57,11 @@ struct LoginsCommand: AdministrationCommand {
     func validate() throws {
         if jsonLines, output.json { throw ValidationError("Give --json or --json-lines, not both.") }
         guard follow else { return }
-        if output.json { throw ValidationError("--follow prints line by line: give --json-lines.") }
-        if page.cursor != nil { throw ValidationError("--follow begins with the newest, not at a --cursor.") }
+        if output.json { throw ValidationError("--follow needs --json-lines instead of --json.") }
+        if page.cursor != nil { throw ValidationError("--follow cannot be combined with --cursor.") }
     }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         var search = LoginSearch()
         search.application = application
         search.method = method?.rawValue
@@ -78,10 +78,10 @@ struct LoginsCommand: AdministrationCommand {
         }
         try show(entries.items.reversed(), isFirst: true)
         sayUnlisted(entries)
-        // Without any login so far, every login that comes is shown.
+        // If there is no login yet, every login that comes is shown.
         search.after = entries.items.first?.id ?? "0"
         while true {
-            let part = try await administration.logins.list(search, PageRequest(limit: PageRequest.mostItems))
+            let part = try await administration.logins.list(search, PageRequest(limit: PageRequest.maxItems))
             if !part.items.isEmpty { try show(part.items, isFirst: false) }
             search.after = part.items.last?.id ?? search.after
             if part.next == nil { try await Task.sleep(for: Self.pause) }
@@ -97,13 +97,15 @@ struct LoginsCommand: AdministrationCommand {
         try Terminal.print(lines.joined(separator: "\n") + "\n")
     }
 
-    /// Prints how many logins are not listed, on standard error, which no program reads as the list.
+    /// Prints how many logins are not listed.
+    ///
+    /// Programs read the list from standard output, so the number is on standard error.
     private func sayUnlisted(_ entries: Page) {
         let unlisted = entries.facts["unlisted"]?.object
         guard let logins = unlisted?["logins"]?.integer, logins > 0 else { return }
         let since = Cell.text(unlisted?["since"], isMoment: true)
         Terminal.say(
-            "\(logins) more since \(since) are counted and not listed, since too many were refused at once."
+            "\(logins) more since \(since) are counted but not listed, because too many were refused at once."
         )
     }
 

@@ -11,20 +11,20 @@ struct MailCommand: ParsableCommand {
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send one mail now, and show what the mail server says.",
+            abstract: "Send a test mail, and show the response of the mail server.",
             discussion: """
-                Uses the variables of mail alone (FEDERATION_SMTP_URL, FEDERATION_MAIL_FROM, …), neither the database nor the queue. \
-                That the server has taken the mail does not mean that it arrives: look into the mailbox, and into its spam.
+                Uses only the mail variables (FEDERATION_SMTP_URL, FEDERATION_MAIL_FROM, …), without the database and \
+                the queue. An accepted mail may still not arrive: check the mailbox and its spam folder.
 
                 Example:
                   federation mail test --to ann@example.com --locale de
                 """
         )
 
-        @Option(help: ArgumentHelp("To whom.", valueName: "address"))
+        @Option(help: ArgumentHelp("The address.", valueName: "address"))
         var to: String
 
-        @Option(help: ArgumentHelp("What they speak, such as de or de_AT.", valueName: "locale"))
+        @Option(help: ArgumentHelp("The language of the mail, such as de or de_AT.", valueName: "locale"))
         var locale: String?
 
         func validate() throws {

@@ -5,16 +5,16 @@ import Domain
 struct MappingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mapping",
-        abstract: "The mappings: which fields of a provider fill which properties.",
+        abstract: "Manage mappings of provider fields to properties.",
         subcommands: [Diff.self, Rollback.self, MappingPreviewCommand.self]
     )
 
     struct Diff: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what differs between two revisions of the mapping.",
+            abstract: "Show the differences between two revisions of the mapping.",
             discussion: """
-                Lines begin with + for an entry that the second one has more, - for one that it lacks, ~ for one that it \
-                changes. Ends with 1 when they differ, as diff(1) does.
+                Lines begin with + for an added entry, - for a removed one and ~ for a changed one. Exits with 1 if \
+                there are differences, like diff(1).
 
                 Example:
                   federation mapping diff demo 3 5
@@ -32,7 +32,7 @@ struct MappingCommand: ParsableCommand {
 
         @OptionGroup var output: OutputOptions
 
-        func run(_ administration: Administration, by actor: Actor) async throws {
+        func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
             let difference = try await administration.mappings.difference(
                 from: from,
                 to: to,
@@ -47,9 +47,10 @@ struct MappingCommand: ParsableCommand {
 
     struct Rollback: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an old revision's mapping the newest one.",
+            abstract: "Restore the mapping of an earlier revision.",
             discussion: """
-                It must fit the properties that there are today. Rolling back is a revision as well, and can be rolled back.
+                The mapping must fit the current properties. The rollback creates a new revision, which can be rolled \
+                back too.
 
                 Example:
                   federation mapping rollback demo 3
@@ -59,13 +60,13 @@ struct MappingCommand: ParsableCommand {
         @OptionGroup var application: ApplicationArgument
         @OptionGroup var provider: ProviderArgument
 
-        @Argument(help: "The revision to go back to.")
+        @Argument(help: "The revision to restore.")
         var revision: Int64
 
         @OptionGroup var precondition: PreconditionOption
         @OptionGroup var output: OutputOptions
 
-        func run(_ administration: Administration, by actor: Actor) async throws {
+        func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
             let mapping = try await administration.mappings.rollBack(
                 for: provider.name,
                 of: application.id,

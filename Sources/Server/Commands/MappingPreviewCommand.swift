@@ -8,8 +8,8 @@ struct MappingPreviewCommand: AdministrationCommand {
         commandName: "preview",
         abstract: "Show what a login would write, without writing it.",
         discussion: """
-            The profile is a file, or what the provider gives for an access token. Each entry of the mapping is shown with what \
-            would become of it, what the user has already, why it is skipped, and which permission is missing.
+            The profile comes from a file, or from the provider by an access token. For each entry of the mapping it \
+            shows the new value, the current value, why the entry is skipped, and which permission is missing.
 
             Examples:
               federation mapping preview demo --profile ann.json --scopes email
@@ -24,7 +24,7 @@ struct MappingPreviewCommand: AdministrationCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A person as the provider tells of them, as JSON, or - for standard input.",
+            "A profile as the provider sends it, as JSON, or - for standard input.",
             valueName: "file"
         ),
         completion: .file(extensions: ["json"])
@@ -32,7 +32,7 @@ struct MappingPreviewCommand: AdministrationCommand {
     var profile: String?
 
     @Option(
-        help: ArgumentHelp("Permissions that were granted, separated by commas; all unless given.", valueName: "list")
+        help: ArgumentHelp("Granted permissions, separated by commas. By default, all.", valueName: "list")
     )
     var scopes: String?
 
@@ -42,18 +42,18 @@ struct MappingPreviewCommand: AdministrationCommand {
     var appID: String?
 
     @Option(
-        help: ArgumentHelp("A mapping to try in place of the stored one.", valueName: "file"),
+        help: ArgumentHelp("A mapping to test instead of the stored one.", valueName: "file"),
         completion: .file(extensions: ["json"])
     )
     var mapping: String?
 
     @Option(
-        help: ArgumentHelp("A mapping as a client sends it.", valueName: "file"),
+        help: ArgumentHelp("A client mapping.", valueName: "file"),
         completion: .file(extensions: ["json"])
     )
     var clientMapping: String?
 
-    @Option(help: ArgumentHelp("The objectId of a user who exists.", valueName: "user"))
+    @Option(help: ArgumentHelp("The objectId of an existing user.", valueName: "user"))
     var user: String?
 
     @OptionGroup var output: OutputOptions
@@ -66,14 +66,14 @@ struct MappingPreviewCommand: AdministrationCommand {
             throw ValidationError("Standard input can be read once only.")
         }
         if scopes != nil, profile == nil {
-            throw ValidationError("--scopes goes with --profile: a token knows its own.")
+            throw ValidationError("--scopes is only for --profile: a token has its own permissions.")
         }
-        if appID != nil, profile != nil { throw ValidationError("--app-id goes with an access token.") }
+        if appID != nil, profile != nil { throw ValidationError("--app-id is only for an access token.") }
     }
 
     var inputFiles: [String] { [profile, mapping, clientMapping, accessToken.file].compactMap(\.self) }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let token = try accessToken.read("The access token")
         let request = JSONObject(present: [
             "profile": try profile.map(InputFile.json),

@@ -5,11 +5,11 @@ import Store
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Bring the database to the schema of this version.",
+        abstract: "Migrate the database to the schema of this version.",
         discussion: """
-            Applies schema.sql under one lock, application by application, while people log in; running it again, or \
-            many at once, is safe. psql -v ON_ERROR_STOP=1 -f schema.sql does the same. Databases that applications \
-            have of their own are brought to it after the main one, by the URLs in their variables.
+            Applies schema.sql under one lock, application by application, while logins continue. You can safely run \
+            it again or several times at once. psql -v ON_ERROR_STOP=1 -f schema.sql does the same. Applications' own \
+            databases are migrated after the main one, with the URLs in their variables.
 
             Example:
               federation migrate

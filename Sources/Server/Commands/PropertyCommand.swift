@@ -6,15 +6,15 @@ import Encodings
 struct PropertyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "property",
-        abstract: "Properties: the typed columns of an application's users.",
+        abstract: "Manage properties: the typed columns of an application's users.",
         subcommands: [Index.self]
     )
 
     struct Index: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Build the indexes of indexed properties now, and wait for them.",
+            abstract: "Build the indexes of indexed properties now, and wait.",
             discussion: """
-                A running service does it by itself, if its database role owns the users table.
+                A running service builds them by itself, if its database role owns the users table.
 
                 Example:
                   federation property index demo
@@ -24,7 +24,7 @@ struct PropertyCommand: ParsableCommand {
         @OptionGroup var application: ApplicationArgument
         @OptionGroup var output: OutputOptions
 
-        func run(_ administration: Administration, by actor: Actor) async throws {
+        func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
             let properties = try await administration.properties.index(application.id)
             let items = properties.body.object?["items"]?.array ?? []
             try output.show(

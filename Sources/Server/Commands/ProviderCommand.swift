@@ -7,7 +7,7 @@ import Providers
 struct ProviderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provider",
-        abstract: "Identity providers as an application uses them.",
+        abstract: "Manage the providers of an application.",
         subcommands: [Check.self]
     )
 
@@ -15,8 +15,8 @@ struct ProviderCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check app ids, secrets and the fields of the mapping against the provider.",
             discussion: """
-                Ends with 65 when the provider refuses an app or does not have a field, and with 69 when it could not be asked. \
-                About fields the provider is asked once somebody has logged in by it.
+                Exits with 65 if the provider refuses an app or does not have a field, and with 69 if the provider \
+                cannot be reached. Fields are checked once a user has logged in with the provider.
 
                 Example:
                   federation provider check demo
@@ -27,7 +27,7 @@ struct ProviderCommand: ParsableCommand {
         @OptionGroup var provider: ProviderArgument
         @OptionGroup var output: OutputOptions
 
-        func run(_ administration: Administration, by actor: Actor) async throws {
+        func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
             let result = try await administration.providers.check(provider.name, of: application.id)
             let kind = try await administration.providers.kind(of: provider.name, in: application.id)
             try output.show(
@@ -46,7 +46,9 @@ struct ProviderCommand: ParsableCommand {
             if let code = Self.exitCode(of: result) { throw code }
         }
 
-        /// Returns the exit code; problems that the operator can fix count more than temporary ones.
+        /// Returns the exit code.
+        ///
+        /// Problems that the operator can fix take precedence over temporary ones.
         private static func exitCode(of result: JSONValue) -> ExitCode? {
             guard result.object?["problems"]?.array?.isEmpty != false else { return Exit.dataError }
             let apps = result.object?["apps"]?.array?.compactMap(\.object) ?? []

@@ -9,7 +9,7 @@ import HTTPTypes
 /// The argument with a resource's path.
 struct PathArgument: ParsableArguments {
     @Argument(
-        help: "The path of the administration behind /admin/v1/, such as applications/demo/keys.",
+        help: "The path in the administration API after /admin/v1/, such as applications/demo/keys.",
         completion: .list(AdministrationRoute.resources.map(\.template))
     )
     var path: String
@@ -19,14 +19,16 @@ struct PathArgument: ParsableArguments {
 struct GivenArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A member of the document; NAME= gives the default again, NAME:= takes JSON, and NAME=@FILE a secret.",
+            "A member of the document. NAME= resets it to the default, NAME:= takes JSON, and NAME=@FILE a secret.",
             valueName: "name=value"
         ),
         completion: .list(Assignments.completions)
     )
     var words: [String] = []
 
-    /// Options that users might try; known only to explain why a secret is no argument.
+    /// Options that users might try.
+    ///
+    /// They exist only for the message that a secret must not be an argument.
     @Option(
         name: [
             .customLong("secret"), .customLong("app-secret"), .customLong("key"), .customLong("api-key"),
@@ -48,9 +50,7 @@ struct GivenArguments: ParsableArguments {
 struct GetCommand: AdministrationCommand {
     static let configuration = ResourceVerb.get.configuration(
         "Show a resource.",
-        """
-        The last line, tag, is what --if-match takes.
-        """,
+        "The last line, tag, is the value for --if-match.",
         examples: """
               federation get applications/demo
               federation get applications/demo/mappings/facebook --json
@@ -59,7 +59,7 @@ struct GetCommand: AdministrationCommand {
 
     @OptionGroup var at: PathArgument
 
-    @Argument(help: ArgumentHelp("A parameter of the query.", valueName: "name=value"))
+    @Argument(help: ArgumentHelp("A query parameter.", valueName: "name=value"))
     var parameters: [String] = []
 
     @OptionGroup var output: OutputOptions
@@ -68,7 +68,7 @@ struct GetCommand: AdministrationCommand {
 
     private func given(_ path: ResourcePath) throws -> Assignments { try Assignments(parameters, to: path) }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let path = try ResourcePath(at.path, .get)
         let query = try given(path).query
         try output.show(try await path.route.call(path.segments, query: query, by: actor, of: administration), path)
@@ -79,8 +79,8 @@ struct ListCommand: AdministrationCommand {
     static let configuration = ResourceVerb.list.configuration(
         "List resources.",
         """
-        NAME=VALUE narrows a list. since and until take a moment like 2026-01-31T12:00:00Z, milliseconds since 1970, \
-        or how long ago, like 24h.
+        NAME=VALUE filters the list. since and until take a time like 2026-01-31T12:00:00Z, milliseconds since 1970, \
+        or a duration before now, like 24h.
         """,
         examples: """
               federation list applications
@@ -91,10 +91,10 @@ struct ListCommand: AdministrationCommand {
 
     @OptionGroup var at: PathArgument
 
-    @Argument(help: ArgumentHelp("What the elements are narrowed to.", valueName: "name=value"))
+    @Argument(help: ArgumentHelp("A filter of the list.", valueName: "name=value"))
     var parameters: [String] = []
 
-    @Flag(help: "Print one JSON object a line, for programs.")
+    @Flag(help: "Print one JSON object per line, for programs.")
     var jsonLines = false
 
     @OptionGroup var page: PageOptions
@@ -111,7 +111,7 @@ struct ListCommand: AdministrationCommand {
 
     private func given(_ path: ResourcePath) throws -> Assignments { try Assignments(parameters, to: path) }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let path = try ResourcePath(at.path, .list)
         let query = try given(path).query
         let list = try await page.read { part in
@@ -132,13 +132,13 @@ struct ListCommand: AdministrationCommand {
 
 struct SetCommand: AdministrationCommand {
     static let configuration = ResourceVerb.set.configuration(
-        "Make a resource, or make it what the document says.",
+        "Create or replace a resource.",
         """
-        The document is a JSON file, - for standard input, or its members as NAME=VALUE, those inside of objects behind a \
-        full stop. What is not named has its default: members that would take elements of a list away need the last name \
-        of the path once more, as --confirm NAME. \(ResourceVerb.values)
+        The document is a JSON file, - for standard input, or its members as NAME=VALUE, with a full stop before \
+        members of inner objects. Other members get their defaults. If that would remove elements of a list, confirm \
+        it with the last name of the path, as --confirm NAME. \(ResourceVerb.values)
 
-        A new key, token or link is printed this once: alone, so that it goes into a file.
+        A new key, token or link is printed only once and alone, so that you can write it to a file.
         """,
         examples: """
               federation set applications/demo name=Demo
@@ -163,7 +163,7 @@ struct SetCommand: AdministrationCommand {
         try precondition.check(path)
         let assignments = try Assignments(given.words, to: path, takesFile: true)
         if let named = path.named, assignments.give(named.member) {
-            throw ValidationError("The path gives \(named.member) already.")
+            throw ValidationError("The path already gives \(named.member).")
         }
         if path.route.method == .put, path.document != nil, assignments.isEmpty {
             throw ValidationError("Name at least one thing to set.")
@@ -177,7 +177,7 @@ struct SetCommand: AdministrationCommand {
         (try? Assignments(given.words, to: ResourcePath(at.path, .set), takesFile: true))?.files ?? []
     }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let path = try ResourcePath(at.path, .set)
         let assignments = try Assignments(given.words, to: path, takesFile: true)
         var document: JSONValue?
@@ -215,11 +215,11 @@ struct PatchCommand: AdministrationCommand {
     static let configuration = ResourceVerb.patch.configuration(
         "Change members of a resource.",
         """
-        What is not named stays as it is; an empty value gives a member its default again. \(ResourceVerb.values) A file \
-        holds a JSON merge patch.
+        Members that are not named are kept. An empty value resets a member to its default. \(ResourceVerb.values) A \
+        file contains a JSON merge patch.
 
-        An element of a list whose elements have an id is named by it: apps.1234567890.appSecret=@FILE adds the app or \
-        gives it another secret, apps.1234567890= takes it out, and the others stay.
+        List elements with an id are addressed by it: apps.1234567890.appSecret=@FILE adds the app or changes its \
+        secret, apps.1234567890= removes it, and the others are kept.
         """,
         examples: """
               federation patch applications/demo settings.sessionIdleSeconds=7d
@@ -247,7 +247,7 @@ struct PatchCommand: AdministrationCommand {
         (try? Assignments(given.words, to: ResourcePath(at.path, .patch), takesFile: true))?.files ?? []
     }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let path = try ResourcePath(at.path, .patch)
         let assignments = try Assignments(given.words, to: path, takesFile: true)
         let current = assignments.areOfElements ? try await path.current(by: actor, of: administration) : nil
@@ -269,8 +269,8 @@ struct DeleteCommand: AdministrationCommand {
     static let configuration = ResourceVerb.delete.configuration(
         "Remove a resource.",
         """
-        What nothing brings back needs the last name of the path once more, as --confirm NAME; on a terminal it is asked \
-        for.
+        If the removal cannot be undone, confirm it with the last name of the path, as --confirm NAME. On a terminal \
+        you are asked.
         """,
         examples: """
               federation delete applications/demo/keys/ios --confirm ios
@@ -284,7 +284,7 @@ struct DeleteCommand: AdministrationCommand {
 
     func validate() throws { try precondition.check(ResourcePath(at.path, .delete)) }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let path = try ResourcePath(at.path, .delete)
         if let loss = path.route.loss { try confirmation.require(path.name, losing: "\(at.path): \(loss)") }
         let isConfirmed = path.route.query.contains { $0.name == "confirm" }

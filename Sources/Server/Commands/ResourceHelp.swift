@@ -6,8 +6,8 @@ import Encodings
 extension ResourceVerb {
     /// The help text about the notation of values.
     static let values = """
-        Lengths of time are written 30s, 15m, 12h, 90d or 14 days. A list has commas between its elements; [] is an empty \
-        one. A secret is taken from a file, NAME=@FILE, or from standard input, NAME=@-, which asks on a terminal.
+        Write durations as 30s, 15m, 12h, 90d or 14 days. Separate list elements with commas; [] is an empty list. A \
+        secret is read from a file, NAME=@FILE, or from standard input, NAME=@-, which asks on a terminal.
         """
 
     func configuration(_ abstract: String, _ text: String, examples: String) -> CommandConfiguration {
@@ -21,7 +21,7 @@ extension ResourceVerb {
                 PATHS
                 \(lines.joined(separator: "\n"))
 
-                Help of one path lists what it takes: federation \(rawValue) \(example) --help
+                To list the members of a path: federation \(rawValue) \(example) --help
 
                 Examples:
                 \(examples)
@@ -57,7 +57,7 @@ extension ResourceVerb {
             \(path.route.summary)
 
             USAGE: federation \(verb) \(TerminalText.escaped(arguments[1]))\(names.isEmpty ? "" : " [NAME=VALUE …]")
-            \(names.isEmpty ? "It takes nothing but the options of federation \(verb)." : names.joined(separator: "\n"))
+            \(names.isEmpty ? "It has only the options of federation \(verb)." : names.joined(separator: "\n"))
             """
     }
 }

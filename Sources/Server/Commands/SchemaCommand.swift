@@ -7,7 +7,7 @@ struct SchemaCommand: ParsableCommand {
         commandName: "schema",
         abstract: "Print the JSON Schema of application documents.",
         discussion: """
-            An editor that knows the schema completes and checks documents while you type. Needs no configuration.
+            Editors use the schema to complete and check documents. No configuration is needed.
 
             Example:
               federation schema > application.schema.json

@@ -6,22 +6,22 @@ import Encodings
 struct TokenKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token-key",
-        abstract: "The keys that sign the tokens by which other services check users.",
+        abstract: "Manage the keys of signed tokens.",
         subcommands: [Rotate.self]
     )
 
     struct Rotate: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a new key, which signs in ten minutes.",
+            abstract: "Create a new key, which signs tokens in ten minutes.",
             discussion: """
-                Without an application, each one that gives out signed tokens or has a key for them gets a new one.
+                Without an application, each application that issues signed tokens or has a key gets a new one.
 
-                No token is refused meanwhile: services that follow the published keys learn the new key before it signs, and the former \
-                ones are published until their last token has ended.
+                No token is refused meanwhile: the new key is published before it signs, and the former keys are \
+                published until their last token expires.
 
-                When a key may be known to others, --at-once removes all former keys: within one second no instance signs with them \
-                or publishes them. Tokens of theirs are refused as soon as services have fetched the keys again, which they do after \
-                five minutes at the latest; users get new ones with their next request.
+                If a key may be compromised, use --at-once, which removes all former keys: within one second no \
+                instance uses or publishes them. Services refuse their tokens once they have fetched the keys again, \
+                after five minutes at most. Users get new tokens with their next request.
 
                 Examples:
                   federation token-key rotate
@@ -37,7 +37,7 @@ struct TokenKeyCommand: ParsableCommand {
 
         @OptionGroup var output: OutputOptions
 
-        func run(_ administration: Administration, by actor: Actor) async throws {
+        func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
             let request: JSONObject = [
                 "application": application.map(JSONValue.string) ?? .null, "atOnce": .bool(atOnce),
             ]
@@ -50,7 +50,7 @@ struct TokenKeyCommand: ParsableCommand {
                 try Terminal.report("The key \(key["id"]?.string ?? "") of \(application) is published and \(moment).")
             }
             if keys.isEmpty {
-                try Terminal.report("No application gives out signed tokens, so there is no key to replace.")
+                try Terminal.report("No application issues signed tokens, so there is no key to replace.")
             }
         }
     }

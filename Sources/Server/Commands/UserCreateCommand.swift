@@ -6,11 +6,10 @@ import Encodings
 struct UserCreateCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a user.",
+        abstract: "Create a user.",
         discussion: """
-            The rules are those of a registration, and it works also where the setting newUsers keeps others out. Without a \
-            password and without a mail the user has no way in yet. The mail needs FEDERATION_PUBLIC_URL; a running instance \
-            sends it.
+            The rules of a registration apply, but not the setting newUsers. Without a password and without a mail, \
+            the user has no login method yet. The mail needs FEDERATION_PUBLIC_URL, and is sent by a running instance.
 
             Examples:
               federation user create demo --property email=ann@example.com \\
@@ -33,10 +32,10 @@ struct UserCreateCommand: AdministrationCommand {
 
     @OptionGroup var password: UserPasswordOptions
 
-    @Flag(help: "Mail the address a link under which a password is chosen.")
+    @Flag(help: "Mail a link to choose a password.")
     var mailLink = false
 
-    @Option(help: ArgumentHelp("A role of the application's; may be repeated.", valueName: "role"))
+    @Option(help: ArgumentHelp("A role of the application. Repeatable.", valueName: "role"))
     var role: [String] = []
 
     @OptionGroup var output: OutputOptions
@@ -47,15 +46,15 @@ struct UserCreateCommand: AdministrationCommand {
         }
     }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let properties = try await administration.properties.list(of: application.id).body.object?["items"]?.array
         var user = JSONObject()
         for given in property {
-            guard user[given.name] == nil else { throw Exit.refusing("the property \(given.name) is given twice") }
+            guard user[given.name] == nil else { throw Exit.refusing("the property \(given.name) is repeated") }
             let declared = properties?.first { $0.object?["name"]?.string == given.name }?.object
             let type = declared?["type"]?.string.flatMap { PropertyType(rawValue: $0) } ?? .string
             guard let value = type.value(typed: given.value) else {
-                throw Exit.refusing("the value of \(given.name) is no JSON")
+                throw Exit.refusing("the value of \(given.name) is not valid JSON")
             }
             user.append(given.name, value)
         }
@@ -87,7 +86,7 @@ struct UserPasswordOptions: SecretOptions {
     static let option = "password"
     static let isText = true
 
-    @Option(name: .customLong("password-file"), help: "File that holds the password.", completion: .file())
+    @Option(name: .customLong("password-file"), help: "File with the password.", completion: .file())
     var file: String?
 
     @Flag(name: .customLong("password-stdin"), help: "Read the password from standard input.")

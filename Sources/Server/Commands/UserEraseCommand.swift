@@ -7,17 +7,16 @@ import Logins
 struct UserEraseCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Erase a user with identities and sessions, or all those of a list of a provider's ids.",
+        abstract: "Erase a user with identities and sessions, or all users of a list of provider ids.",
         discussion: """
-            Nothing brings the user back. Whoever has one of its accounts at a provider becomes a new user at the next \
-            login, unless the user is disabled: then these accounts stay banned for the setting banDays, or until \
-            somebody lifts the ban.
+            This cannot be undone. The next login with the user's account at a provider creates a new user. If the \
+            user is disabled, these accounts stay banned for the setting banDays, or until the ban is removed.
 
-            --ids takes a list as providers send it, an id on each line. Each id becomes a request for deletion, as by \
-            the provider's callback: a user with another login method loses the identity alone, the option \
-            eraseAfterDays counts, and the report has the confirmation code of each request, whose page tells how far it \
-            is. A command that was interrupted is repeated: the same list goes on where it was. It ends with 65 when \
-            something stands in the way of an erasure; the service tries that again every ten minutes.
+            --ids takes a list of a provider, with one id per line. Each id becomes a deletion request, as from the \
+            provider's callback: a user with another login method only loses the identity, and the option \
+            eraseAfterDays applies. The report has the confirmation code of each request, for its status page. If \
+            interrupted, run the same command again. Exits with 65 if an erasure is blocked; the service retries it \
+            every ten minutes.
 
             Examples:
               federation user erase demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
@@ -35,7 +34,7 @@ struct UserEraseCommand: AdministrationCommand {
     var user: String?
 
     @Option(
-        help: ArgumentHelp("A file with a provider's ids of people, one on each line.", valueName: "file"),
+        help: ArgumentHelp("A file with a provider's ids of users, one per line.", valueName: "file"),
         completion: .file()
     )
     var ids: String?
@@ -45,20 +44,20 @@ struct UserEraseCommand: AdministrationCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The app at the provider that the ids belong to, where the application has several; may be repeated.",
+            "The app of the ids at the provider, if the application has several. Repeatable.",
             valueName: "id"
         )
     )
     var app: [String] = []
 
-    @Option(help: "Why the list is erased, for the audit log; 1 to 500 bytes.")
+    @Option(help: "The reason for the audit log, 1 to 500 bytes.")
     var reason: String?
 
-    @Flag(help: "Look at every id of the list, and erase nobody.")
+    @Flag(help: "Check each id of the list, and erase nothing.")
     var dryRun = false
 
     @Option(
-        help: ArgumentHelp("Write what becomes of each id to this file, one JSON object a line.", valueName: "file"),
+        help: ArgumentHelp("Write the outcome of each id to this file, one JSON object per line.", valueName: "file"),
         completion: .file()
     )
     var report: String?
@@ -68,10 +67,10 @@ struct UserEraseCommand: AdministrationCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (user == nil) != (ids == nil) else { throw ValidationError("Give a user, or a list by --ids.") }
+        guard (user == nil) != (ids == nil) else { throw ValidationError("Give a user, or a list with --ids.") }
         guard ids != nil else {
             guard provider == nil, app.isEmpty, reason == nil, report == nil, !dryRun, !output.json else {
-                throw ValidationError("--provider, --app, --reason, --dry-run, --report and --json go with --ids.")
+                throw ValidationError("--provider, --app, --reason, --dry-run, --report and --json are only for --ids.")
             }
             return
         }
@@ -83,12 +82,12 @@ struct UserEraseCommand: AdministrationCommand {
 
     var inputFiles: [String] { ids.map { [$0] } ?? [] }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         if let user { try await erase(user, administration, actor) }
         if let ids, let provider { try await erase(listed: ids, at: provider, administration, actor) }
     }
 
-    private func erase(_ user: String, _ administration: Administration, _ actor: Actor) async throws {
+    private func erase(_ user: String, _ administration: Administration, _ actor: ChangeAuthor) async throws {
         let application = application.id
         try confirmation.require(user, losing: "the user \(user) of \(application) with identities and sessions")
         let revocations = try await administration.users.erase(
@@ -108,7 +107,7 @@ struct UserEraseCommand: AdministrationCommand {
         listed path: String,
         at provider: ProviderName,
         _ administration: Administration,
-        _ actor: Actor
+        _ actor: ChangeAuthor
     ) async throws {
         let file = try ImportFile(path)
         let list = ErasureList(try file.whole(), of: provider, apps: app, in: application.id, reason: reason ?? "")
@@ -117,11 +116,11 @@ struct UserEraseCommand: AdministrationCommand {
         if !dryRun {
             try confirmation.require(
                 application.id,
-                losing: "all users of \(application.id) whom \(count) ids of \(provider) lead to"
+                losing: "all users of \(application.id) with one of \(count) ids of \(provider)"
             )
         }
         if let report, file.isFile(at: report) {
-            throw Exit.saying("\(report): is the list that is read; name another one", Exit.cannotCreate)
+            throw Exit.saying("\(report): is the input file; choose another file", Exit.cannotCreate)
         }
         let told = try report.map { try NewFile($0, instead: "leave --report out") }
         var progress = Progress("ids", isShown: true)
@@ -142,7 +141,7 @@ struct UserEraseCommand: AdministrationCommand {
             throw error
         }
         try show(counts, ids: count)
-        if let hindered = counts[.hindered], hindered > 0 { throw Exit.dataError }
+        if let blocked = counts[.blocked], blocked > 0 { throw Exit.dataError }
     }
 
     private func show(_ counts: [ErasedID.Outcome: Int], ids: Int) throws {

@@ -5,13 +5,13 @@ import Domain
 struct UserExportCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Print everything that is stored of a person, or all users.",
+        abstract: "Export all data of a user, or all users.",
         discussion: """
-            With a user, as JSON: the user, its identities with what the mapping wrote, what it logs in with by password, \
-            its roles, its sessions, and the entries of the audit log that name it.
+            With a user, as JSON: the user, the identities with the values that the mapping wrote, the login name, \
+            roles, sessions, and audit log entries about the user.
 
-            Without one, all users, with their properties, roles and logins. NDJSON is what `federation user import` reads \
-            back; CSV is for spreadsheets: a text that one of them would take for a formula gets an apostrophe in front.
+            Without a user, all users with properties, roles and logins. NDJSON is for `federation user import`. CSV \
+            is for spreadsheets: a text that looks like a formula gets an apostrophe in front.
 
             Examples:
               federation user export demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 -o ann.json
@@ -23,30 +23,30 @@ struct UserExportCommand: AdministrationCommand {
 
     @OptionGroup var application: ApplicationArgument
 
-    @Argument(help: ArgumentHelp("The objectId of one user; without it, all users.", valueName: "user"))
+    @Argument(help: ArgumentHelp("The objectId of a user. By default, all users.", valueName: "user"))
     var user: String?
 
-    @Option(help: "How all users are written. (default: ndjson)")
+    @Option(help: "The format for all users. (default: ndjson)")
     var format: UserExport.Format?
 
-    @Flag(help: "With the hashes of passwords, opened: whoever has them can guess at passwords.")
+    @Flag(help: "Include password hashes, decrypted. Anyone with them can guess passwords.")
     var withPasswordHashes = false
 
-    @Flag(help: "With the identities at providers.")
+    @Flag(help: "Include identities at providers.")
     var withIdentities = false
 
     @OptionGroup var file: OutputFileOption
 
     func validate() throws {
         guard user == nil || format == nil && !withPasswordHashes && !withIdentities else {
-            throw ValidationError("--format and --with-… are for all users; an export of one user has everything.")
+            throw ValidationError("--format and --with-… are only for all users. An export of one user has all data.")
         }
     }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         if let user {
-            let person = try await administration.users.export(user, of: application.id, by: actor)
-            return try file.write(person.indented)
+            let verified = try await administration.users.export(user, of: application.id, by: actor)
+            return try file.write(verified.indented)
         }
         let export = UserExport(
             format: format ?? .ndjson,

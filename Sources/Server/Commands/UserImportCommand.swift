@@ -11,13 +11,13 @@ import Store
 struct UserImportCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Bring users along from another system.",
+        abstract: "Import users from another system.",
         discussion: """
-            Users keep passwords, identities and, where they are UUIDs, ids; sessions and tokens stay behind. Whoever is there \
-            already stays as is, so the same file can be read again. Records that cannot become users are refused, each with \
-            its line and reason, and so are records with a member that looks like a credential, a hash or an identity and is \
-            not read; the command ends with 65 then. An import that was interrupted goes on with --resume. \
-            Logins go on meanwhile. docs/migrating has a page for each source.
+            Users keep passwords, identities and, if they are UUIDs, ids. Sessions and tokens are not imported. \
+            Existing users are not changed, so you can import the same file again. Records that cannot become users \
+            are refused with line and reason. So are records with an unread member that looks like a credential, a \
+            hash or an identity. If records are refused, the command exits with 65. Continue an interrupted import \
+            with --resume. Logins continue meanwhile. docs/migrating has a page for each source.
 
             Examples:
               federation user import demo users.json --from firebase \\
@@ -31,15 +31,15 @@ struct UserImportCommand: AdministrationCommand {
 
     @OptionGroup var application: ApplicationArgument
 
-    @Argument(help: "The file; it is read twice, so a pipe is none.", completion: .file())
+    @Argument(help: "The file. It is read twice, so it cannot be a pipe.", completion: .file())
     var file: String
 
-    @Option(help: "Where it comes from.")
+    @Option(help: "The source of the file.")
     var from: ImportSource
 
     @Option(
         help: ArgumentHelp(
-            "Which fields go into which properties; without it, those of the same names.",
+            "The mapping of fields to properties. By default, fields go to properties of the same name.",
             valueName: "file"
         ),
         completion: .file(extensions: ["json"])
@@ -48,86 +48,86 @@ struct UserImportCommand: AdministrationCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What a field is called in plain CSV or NDJSON, such as passwordHash=pw; may be repeated.",
+            "The name of a field in plain CSV or NDJSON, such as passwordHash=pw. Repeatable.",
             valueName: "field=name"
         )
     )
     var field: [FieldName] = []
 
     @Option(
-        help: ArgumentHelp("The Facebook app that the file's Facebook ids belong to.", valueName: "id")
+        help: ArgumentHelp("The Facebook app of the file's Facebook ids.", valueName: "id")
     )
     var facebookApp: String?
 
     @Option(
         help: ArgumentHelp(
-            "The same for another provider, such as google=ID; may be repeated.",
+            "The same for another provider, such as google=ID. Repeatable.",
             valueName: "provider=id"
         )
     )
     var app: [ProviderAppName] = []
 
     @Option(
-        help: ArgumentHelp("Leave the identities of a provider out; may be repeated.", valueName: "provider")
+        help: ArgumentHelp("Skip the identities of a provider. Repeatable.", valueName: "provider")
     )
     var withoutProvider: [ProviderName] = []
 
     @Option(
         help: ArgumentHelp(
-            "Leave out, and count, a member that looks like a way to log in and is not read; may be repeated.",
+            "Skip and count a member that looks like a login method and is not read. Repeatable.",
             valueName: "name"
         )
     )
     var withoutMember: [String] = []
 
-    @Flag(help: "Leave hashes of passwords out: everybody restores a password by mail.")
+    @Flag(help: "Skip password hashes: users set a new password by mail.")
     var withoutPasswords = false
 
     @Option(
-        help: ArgumentHelp("Firebase's parameters of hashes, as its console shows them.", valueName: "file"),
+        help: ArgumentHelp("The hash parameters from the Firebase console.", valueName: "file"),
         completion: .file()
     )
     var hashConfig: String?
 
-    @Flag(help: "Look at everything, and write nothing.")
+    @Flag(help: "Check the whole file, and write nothing.")
     var dryRun = false
 
-    @Flag(help: "Go on where an import of this file was interrupted; begin if there was none.")
+    @Flag(help: "Continue an interrupted import of this file, or start one.")
     var resume = false
 
-    @Flag(help: "Begin anew in spite of an import of this file that was interrupted.")
+    @Flag(help: "Start again despite an interrupted import of this file.")
     var restart = false
 
     @Option(
-        help: ArgumentHelp("Write refused records to this file, one JSON object a line.", valueName: "file"),
+        help: ArgumentHelp("Write refused records to this file, one JSON object per line.", valueName: "file"),
         completion: .file()
     )
     var report: String?
 
-    @Option(help: "How many records are written together, 1 to 50000.")
+    @Option(help: "Records per batch, 1 to 50000.")
     var batch = 5000
 
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (1...50_000).contains(batch) else { throw ValidationError("--batch is 1 to 50000.") }
-        if resume, restart { throw ValidationError("Give one of --resume and --restart.") }
+        guard (1...50_000).contains(batch) else { throw ValidationError("--batch must be 1 to 50000.") }
+        if resume, restart { throw ValidationError("Give --resume or --restart, not both.") }
         if !field.isEmpty, from != .csv, from != .ndjson {
-            throw ValidationError("--field goes with --from csv and --from ndjson: others have names of their own.")
+            throw ValidationError("--field is only for --from csv and --from ndjson.")
         }
         if let facebookApp, ProviderAppID(facebookApp) == nil {
-            throw ValidationError("--facebook-app is the id of an app.")
+            throw ValidationError("--facebook-app must be the id of an app.")
         }
         if (hashConfig != nil) != (from == .firebase && !withoutPasswords) {
             throw ValidationError(
-                "--from firebase needs --hash-config or --without-passwords, and other sources have no use for it."
+                "--from firebase needs --hash-config or --without-passwords. --hash-config is only for Firebase."
             )
         }
     }
 
     var inputFiles: [String] { [file] + [mapping, hashConfig].compactMap(\.self) }
 
-    func run(_ administration: Administration, by actor: Actor) async throws {
+    func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         let file = try ImportFile(file)
         let report = try ImportReport(report, on: file)
         var progress = Progress("records", isShown: true)
@@ -146,11 +146,11 @@ struct UserImportCommand: AdministrationCommand {
         var listener = ImportListener()
         listener.progress = { counts, done in
             let percent = file.bytes == 0 ? 100 : min(100, 100 * bytesRead / file.bytes)
-            let sum = "\(counts.imported) imported, \(counts.existing) there already, \(counts.refused) refused"
+            let sum = "\(counts.imported) imported, \(counts.existing) existing, \(counts.refused) refused"
             progress.show(done, "\(percent) % read: \(sum)")
         }
         listener.refused = report.add
-        listener.waiting = { Terminal.say("Waiting for the batch that the import was at when it stopped.") }
+        listener.waiting = { Terminal.say("Waiting for the last batch of the interrupted import.") }
         let summary =
             dryRun
             ? try await administration.userImport.check(job, telling: listener)
@@ -193,7 +193,7 @@ struct UserImportCommand: AdministrationCommand {
 /// The report of refused records, in a file or on standard error.
 final class ImportReport {
     /// How many refusals are printed without a file.
-    private static let mostSaid = 20
+    private static let maxReported = 20
 
     private let path: String?
     private let file: NewFile?
@@ -207,7 +207,7 @@ final class ImportReport {
     init(_ path: String?, on input: ImportFile) throws {
         self.path = path
         if let path, input.isFile(at: path) {
-            throw Exit.saying("\(path): is the file that is read; name another one", Exit.cannotCreate)
+            throw Exit.saying("\(path): is the input file; choose another file", Exit.cannotCreate)
         }
         file = try path.map { try NewFile($0, instead: "leave --report out") }
     }
@@ -219,7 +219,7 @@ final class ImportReport {
     func add(_ refusal: ImportRefusal) throws {
         count += 1
         guard let file else {
-            if count <= Self.mostSaid { Terminal.say("Line \(refusal.line): \(refusal.message)") }
+            if count <= Self.maxReported { Terminal.say("Line \(refusal.line): \(refusal.message)") }
             return
         }
         try file.write(JSONValue.object(refusal.json).text + "\n")
@@ -231,9 +231,9 @@ final class ImportReport {
         try file?.keep()
         guard count > 0 else { return }
         if let path {
-            Terminal.say("Records refused: \(count); \(path) says why.")
-        } else if count > Self.mostSaid {
-            Terminal.say("Records refused: \(count); --report FILE says why of all of them.")
+            Terminal.say("Refused records: \(count). See \(path).")
+        } else if count > Self.maxReported {
+            Terminal.say("Refused records: \(count). Use --report FILE for all reasons.")
         }
     }
 }

@@ -19,8 +19,10 @@ struct InstanceReport: Service {
     private static let breakers = "federation_provider_breaker_open"
     private static let usage = "federation_graph_usage_percent"
 
-    /// The most apps in the report; with thousands of apps, operators look for those with problems.
-    private static let mostApps = 100
+    /// The most apps in the report.
+    ///
+    /// With thousands of apps, operators look only for those with problems.
+    private static let maxApps = 100
 
     init(metrics: MetricRegistry, clock: WallClock) {
         self.metrics = metrics
@@ -41,8 +43,9 @@ struct InstanceReport: Service {
 
     /// Returns the report: `{"version", "started", "since", "stages", "calls", "apps"}`.
     ///
-    /// The times are those since `since`, the start or about an hour ago. The apps are those that are not called or
-    /// have used part of their rate limit, the worst first.
+    /// The times are those of the period that began at `since`: at the start of the process, or about an hour ago. The
+    /// apps are those that the service does not call at present, or that have used part of their rate limit, the worst
+    /// first.
     @Sendable
     func json() -> JSONValue {
         .object([
@@ -107,7 +110,7 @@ struct InstanceReport: Service {
             if one.value.highest != other.value.highest { return one.value.highest > other.value.highest }
             return (one.key.application, one.key.id) < (other.key.application, other.key.id)
         }
-        return worst.prefix(Self.mostApps).map { app, state in
+        return worst.prefix(Self.maxApps).map { app, state in
             let allowances = state.allowances.sorted { $0.key < $1.key }
                 .map { JSONObject.Member($0.key, .integer(Int64($0.value))) }
             return .object([

@@ -34,7 +34,9 @@ final class LoginCounter: Sendable {
         let time: Metrics.Timer
     }
 
-    /// The instruments by kind and outcome of logins; a login costs one lookup and builds no text.
+    /// The instruments by kind and outcome of logins.
+    ///
+    /// With them a login costs one lookup and builds no text.
     private let instruments = NIOLockedValueBox<[Key: Instruments]>([:])
 
     @Sendable
@@ -53,7 +55,7 @@ final class LoginCounter: Sendable {
         )
         let found = instruments.withLockedValue { instruments in
             if let found = instruments[key] { return found }
-            if instruments.count >= Self.most { instruments.removeAll() }
+            if instruments.count >= Self.max { instruments.removeAll() }
             let made = Self.instruments(of: key)
             instruments[key] = made
             return made
@@ -62,8 +64,10 @@ final class LoginCounter: Sendable {
         found.time.record(duration: login.duration)
     }
 
-    /// The most cached instruments; dropped ones are found again in the registry.
-    private static let most = 10_000
+    /// The most cached instruments.
+    ///
+    /// An instrument that was dropped from the cache is found again in the registry.
+    private static let max = 10_000
 
     private static func instruments(of key: Key) -> Instruments {
         let shown = [("provider", key.method.label), ("credential", key.credential.rawValue)]

@@ -16,63 +16,63 @@ extension MetricFamily {
         MetricFamily(
             "federation_logins_total",
             .counter,
-            "Logins by how they ended.",
+            "Logins by outcome.",
             labels: ["application", "provider", "credential", "outcome"],
             // A thousand applications have some thousand combinations of labels.
-            most: 10_000
+            max: 10_000
         ),
         MetricFamily(
             "federation_login_seconds",
             .histogram(waits),
-            "How long logins took.",
+            "Duration of logins.",
             labels: ["provider", "credential", "result"]
         ),
         MetricFamily(
             "federation_login_log_total",
             .counter,
-            "Logins by what became of them in the log of logins.",
+            "Logins by what became of them in the login log.",
             labels: ["result"]
         ),
         MetricFamily(
             "federation_login_stage_seconds",
             .histogram(parts),
-            "How long the parts of a login took.",
+            "Duration of the stages of a login.",
             labels: ["stage"]
         ),
-        MetricFamily("federation_logins_in_flight", .gauge, "Logins by a provider that are under way.", isRead: true),
+        MetricFamily("federation_logins_in_flight", .gauge, "Running logins with a provider.", isRead: true),
         MetricFamily(
             "federation_admission_limit",
             .gauge,
-            "How much may be under way at once now.",
+            "Current concurrency limit.",
             labels: ["work"],
             isRead: true
         ),
         MetricFamily(
             "federation_event_loops_late",
             .gauge,
-            "Event loops of requests that were late at the last look.",
+            "Event loops of requests that were late at the last check.",
             isRead: true
         ),
         MetricFamily(
             "federation_admission_refused_total",
             .counter,
-            "What was refused since too much was under way.",
+            "Refusals because of a concurrency limit.",
             labels: ["work"],
             isRead: true
         ),
-        MetricFamily("federation_writes_in_flight", .gauge, "Writes of logins at the database.", isRead: true),
-        MetricFamily("federation_writes_waiting", .gauge, "Writes of logins that wait for their turn.", isRead: true),
+        MetricFamily("federation_writes_in_flight", .gauge, "Running login writes at the database.", isRead: true),
+        MetricFamily("federation_writes_waiting", .gauge, "Waiting login writes.", isRead: true),
         MetricFamily(
             "federation_rate_limited_total",
             .counter,
-            "Requests that were refused by a rate.",
+            "Requests refused by a rate limit.",
             labels: ["limit"],
             isRead: true
         ),
         MetricFamily(
             "federation_password_hashes",
             .gauge,
-            "Hashes of passwords that are being computed, and that wait to be.",
+            "Password hashes that are being computed, and that wait.",
             labels: ["state"],
             isRead: true
         ),
@@ -82,29 +82,29 @@ extension MetricFamily {
         MetricFamily(
             "federation_provider_calls_seconds",
             .histogram(waits),
-            "How long calls of providers took, by how they ended.",
+            "Duration of requests to providers, by outcome.",
             labels: ["provider", "call", "outcome"]
         ),
         MetricFamily(
             "federation_provider_breaker_open",
             .gauge,
-            "1 while logins by an app of an application are refused since its provider does not answer or limits us.",
+            "1 while logins with an app are refused because its provider does not respond or limits the rate.",
             labels: ["provider", "application", "app"],
-            most: 10_000
+            max: 10_000
         ),
         MetricFamily(
             "federation_graph_usage_percent",
             .gauge,
-            "How much of an allowance of the hour an app has used at Facebook, as Facebook last said (X-App-Usage).",
+            "Used part of an app's hourly rate limit at Facebook, as Facebook last reported (X-App-Usage).",
             labels: ["application", "app", "allowance"],
-            most: 10_000
+            max: 10_000
         ),
         MetricFamily(
             "federation_graph_regain_access_seconds",
             .gauge,
-            "How long Facebook last said that it keeps an app out (X-Business-Use-Case-Usage).",
+            "How long Facebook last reported to block an app (X-Business-Use-Case-Usage).",
             labels: ["application", "app"],
-            most: 10_000
+            max: 10_000
         ),
     ]
 
@@ -112,13 +112,13 @@ extension MetricFamily {
         MetricFamily(
             "federation_http_requests_seconds",
             .histogram([0.001, 0.0025] + waits),
-            "How long requests took until their reply began.",
+            "Duration of requests until the response began.",
             labels: ["listener", "method", "route", "status"]
         ),
         MetricFamily(
             "federation_http_requests_in_flight",
             .gauge,
-            "Requests that are under way.",
+            "Running requests.",
             labels: ["listener"]
         ),
     ]
@@ -127,50 +127,50 @@ extension MetricFamily {
         MetricFamily(
             "federation_session_checks_total",
             .counter,
-            "Looks for the session of a token that was shown.",
+            "Lookups of the session of a token.",
             labels: ["outcome"]
         ),
-        MetricFamily("federation_sessions_signed_out_total", .counter, "Sessions that their clients ended."),
+        MetricFamily("federation_sessions_signed_out_total", .counter, "Sessions revoked by their clients."),
     ]
 
     private static let work = [
         MetricFamily(
-            "federation_upkeep_rounds_total",
+            "federation_maintenance_rounds_total",
             .counter,
-            "Rounds of the work in the background.",
+            "Runs of the background work.",
             labels: ["outcome"]
         ),
         MetricFamily(
-            "federation_upkeep_last_round_timestamp_seconds",
+            "federation_maintenance_last_round_timestamp_seconds",
             .gauge,
-            "When the last round ended, as Unix time; 0 before the first."
+            "When the last run ended, as Unix time. 0 before the first."
         ),
         MetricFamily(
-            "federation_upkeep_checks_total",
+            "federation_maintenance_checks_total",
             .counter,
-            "Checks of kept tokens of providers, by what came of them.",
+            "Checks of stored provider tokens, by result.",
             labels: ["result"]
         ),
         MetricFamily(
-            "federation_upkeep_removed_total",
+            "federation_maintenance_removed_total",
             .counter,
-            "What was removed in the background.",
+            "Purged rows.",
             labels: ["what"]
         ),
     ]
 
     private static let mails = [
-        MetricFamily("federation_mails_queued_total", .counter, "Mails that were written for the queue."),
+        MetricFamily("federation_mails_queued_total", .counter, "Mails added to the queue."),
         MetricFamily(
             "federation_mails_total",
             .counter,
-            "Attempts to send a mail, by how they ended.",
+            "Attempts to send a mail, by outcome.",
             labels: ["outcome"]
         ),
         MetricFamily(
             "federation_mail_wait_seconds",
             .histogram([1, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400]),
-            "How long mails that were sent had been in the queue."
+            "Time that sent mails had been in the queue."
         ),
     ]
 
@@ -185,56 +185,56 @@ extension MetricFamily {
         MetricFamily(
             "federation_postgres_statements_in_flight",
             .gauge,
-            "Statements on pipelined connections that are not answered yet.",
+            "Statements in flight on pipelined connections.",
             labels: ["pool"],
             isRead: true
         ),
         MetricFamily(
             "federation_postgres_waiting",
             .gauge,
-            "What waits for a connection.",
+            "Requests that wait for a connection.",
             labels: ["pool", "what"],
             isRead: true
         ),
         MetricFamily(
             "federation_postgres_leased",
             .gauge,
-            "Exclusive connections that somebody has.",
+            "Leased exclusive connections.",
             labels: ["pool"],
             isRead: true
         ),
         MetricFamily(
             "federation_postgres_statements_total",
             .counter,
-            "Statements by how they ended.",
+            "Statements by outcome.",
             labels: ["pool", "outcome"],
             isRead: true
         ),
         MetricFamily(
             "federation_postgres_statement_seconds",
             .histogram(DurationCounts.bounds),
-            "How long callers waited for the end of a statement, the wait for a connection included.",
+            "Duration of statements, including the wait for a connection.",
             labels: ["pool"],
             isRead: true
         ),
         MetricFamily(
             "federation_postgres_leases_total",
             .counter,
-            "Questions for an exclusive connection, by how they ended.",
+            "Requests for an exclusive connection, by outcome.",
             labels: ["pool", "outcome"],
             isRead: true
         ),
         MetricFamily(
             "federation_postgres_connects_total",
             .counter,
-            "Attempts to open a connection to a host, and those that failed.",
+            "Attempts to open a connection to a host, and failed ones.",
             labels: ["pool", "what"],
             isRead: true
         ),
         MetricFamily(
             "federation_postgres_connections_lost_total",
             .counter,
-            "Connections that broke after they had been open.",
+            "Connections lost after they had been open.",
             labels: ["pool"],
             isRead: true
         ),
@@ -244,7 +244,7 @@ extension MetricFamily {
         MetricFamily(
             "federation_build_info",
             .gauge,
-            "1; the label says which version runs.",
+            "Always 1. The label is the running version.",
             labels: ["version"],
             isRead: true
         ),
@@ -258,30 +258,30 @@ extension MetricFamily {
         MetricFamily(
             "federation_configuration_age_seconds",
             .gauge,
-            "How long ago the configuration in memory was last known to be what the database has.",
+            "Age of the last check that the configuration in memory is current.",
             isRead: true
         ),
         MetricFamily(
             "federation_clock_offset_seconds",
             .gauge,
-            "How far the clock of this machine was ahead of the main database's when that was asked.",
+            "How far the clock of this machine was ahead of that of the main database at the last check.",
             isRead: true
         ),
         MetricFamily(
             "federation_log_lines_dropped_total",
             .counter,
-            "Lines of the log that were not written.",
+            "Dropped log lines.",
             labels: ["reason"],
             isRead: true
         ),
         MetricFamily(
             "federation_trace_spans_total",
             .counter,
-            "Spans that a collector took, and those that were dropped.",
+            "Exported and dropped spans.",
             labels: ["outcome"],
             isRead: true
         ),
-        MetricFamily("federation_trace_spans_waiting", .gauge, "Spans that wait to be exported.", isRead: true),
+        MetricFamily("federation_trace_spans_waiting", .gauge, "Spans waiting for export.", isRead: true),
     ]
 
     /// The metrics of the process, with the names of Prometheus' own client libraries.

@@ -11,7 +11,7 @@ struct Telemetry: Sendable {
     let output = LineOutput.standard
     let notices: NoticeLimit
     let metrics = MetricRegistry(MetricFamily.all)
-    /// The spans to export; nil where no trace is exported.
+    /// The spans to export; nil if no trace is exported.
     let spans: SpanQueue?
     private let tracer: W3CTracer
 

@@ -44,7 +44,7 @@ struct Assignments {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
                 guard takesFile, path.document != nil, file == nil else {
-                    throw ValidationError("\(word) is no NAME=VALUE.")
+                    throw ValidationError("\(word) is not NAME=VALUE.")
                 }
                 file = word
                 continue
@@ -53,7 +53,7 @@ struct Assignments {
             let name = String(isJSON ? parts[0].dropLast() : parts[0])
             let isKnown = { (other: String) in other.hasSameBytes(as: name) }
             guard !query.map(\.name).contains(where: isKnown), !members.map(\.name).contains(where: isKnown) else {
-                throw ValidationError("\(name) is given twice.")
+                throw ValidationError("\(name) is repeated.")
             }
             if path.query.map(\.name).contains(where: isKnown) {
                 let isMoment = ["since", "until"].contains(name)
@@ -78,7 +78,9 @@ struct Assignments {
             + members.compactMap { if case .secret(let file) = $0.value { file } else { nil } }
     }
 
-    /// Whether the document depends on the elements of a list, since a merge patch replaces a list as a whole.
+    /// Whether a given member is inside of an element of a list.
+    ///
+    /// A merge patch replaces a list as a whole. So the document then depends on the current elements.
     var areOfElements: Bool {
         members.contains { $0.ways.joined().contains { if case .element = $0 { true } else { false } } }
     }
@@ -143,14 +145,16 @@ struct Assignments {
         return .json(json)
     }
 
-    /// Returns the error for an unknown name; a secret that was typed with it has to be replaced.
+    /// Returns the error for an unknown name.
+    ///
+    /// A name that ends like a secret's gets the refusal of secrets as arguments.
     private static func unknown(_ name: String, _ path: ResourcePath) -> ValidationError {
         let secrets = path.route.document()?.secrets ?? []
         if let secret = secrets.first(where: { $0.lastName == name.lastName }) { return refusal(secret) }
         let known = path.query.map(\.name) + (path.document?.leaves.map(\.name) ?? [])
-        let advice = known.isEmpty ? "It takes nothing." : "--help behind the path lists what it takes."
+        let advice = known.isEmpty ? "It has no members." : "Use --help after the path for a list."
         return ValidationError(
-            "There is no \(name) to give to \(path.text)\(NearestName.hint(for: name, among: known)). \(advice)"
+            "\(path.text) has no member \(name)\(NearestName.hint(for: name, among: known)). \(advice)"
         )
     }
 
@@ -176,7 +180,7 @@ extension Assignments {
 }
 
 extension Schema {
-    /// Returns the paths to a member of these names, in each alternative that has it.
+    /// Returns the paths to the member to which the names lead: one path for each alternative that has the member.
     fileprivate func ways(to names: ArraySlice<String>) -> [(steps: [Assignments.Step], leaf: Schema)] {
         guard let name = names.first else { return [([], self)] }
         let schema = resolved
@@ -200,7 +204,7 @@ extension Schema {
         }
     }
 
-    /// The element of a list of objects whose only required member identifies the object.
+    /// The element of a list of objects with a single required member, which is the key; nil for other lists.
     private var keyed: (key: String, element: Schema)? {
         guard let element = elements.first?.resolved else { return nil }
         let required = element.properties.filter(\.isRequired)
@@ -272,8 +276,8 @@ extension JSONValue {
 
     /// Returns the value with an inner value set.
     ///
-    /// A list begins with the elements that `current` has. The value `null` removes an element, or a member of an
-    /// element, since a list is sent as a whole.
+    /// Since a list is sent as a whole, it begins with the elements of `current`. The value `null` removes an element,
+    /// or a member of an element.
     fileprivate func setting(
         _ way: ArraySlice<Assignments.Step>,
         to value: JSONValue,

@@ -3,7 +3,7 @@ import Encodings
 
 /// The repeated name of the object that a command removes for good.
 struct ConfirmationOption: ParsableArguments {
-    @Option(name: .customLong("confirm"), help: "The name once more; needed where nobody can be asked.")
+    @Option(name: .customLong("confirm"), help: "The name again, to confirm. Required without a terminal.")
     var name: String?
 
     /// Requires the name by the option, or typed at the terminal.
@@ -24,7 +24,7 @@ struct ConfirmationOption: ParsableArguments {
     private func ask(_ name: String, _ consequence: String) throws -> String? {
         guard Terminal.canAsk else {
             throw Exit.refusing(
-                "this removes \(consequence). Repeat the command with --confirm \(name) if that is meant."
+                "this removes \(consequence). To confirm, repeat the command with --confirm \(name)."
             )
         }
         Terminal.say("This removes \(consequence).")

@@ -5,7 +5,7 @@ import Import
 struct ImportFile {
     private static let partBytes = 262_144
     /// Bytes of the largest file that is read into memory.
-    private static let mostBytes = 67_108_864
+    private static let maxBytes = 67_108_864
 
     let path: String
     /// The size of the file.
@@ -13,14 +13,14 @@ struct ImportFile {
     private let device: dev_t
     private let number: ino_t
 
-    /// - Throws: An exit code after printing the problem; a pipe is refused, because an import may read the file again.
+    /// - Throws: An exit code after printing the problem. A pipe is refused, because an import may read the file again.
     init(_ path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw Exit.saying("\(path): cannot be read: \(Exit.systemError)", Exit.noInput)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw Exit.saying("\(path): is no plain file, and it is read twice", Exit.noInput)
+            throw Exit.saying("\(path): is not a plain file, which is needed to read it twice", Exit.noInput)
         }
         self.path = path
         bytes = Int(status.st_size)
@@ -33,7 +33,9 @@ struct ImportFile {
         return stat(path, &status) == 0 && status.st_dev == device && status.st_ino == number
     }
 
-    /// Returns a reader of the bytes from the beginning, which returns an empty part at the end.
+    /// Returns a function that reads the file in parts, from the beginning.
+    ///
+    /// At the end it returns an empty part.
     func open(telling position: @escaping (Int) -> Void = { _ in }) throws -> () throws -> [UInt8] {
         let reading = try Reading(path)
         return {
@@ -45,8 +47,8 @@ struct ImportFile {
 
     /// Reads the whole file into memory.
     func whole() throws -> [UInt8] {
-        guard bytes <= Self.mostBytes else {
-            throw Exit.saying("\(path): has more than \(Self.mostBytes) bytes; divide it", Exit.dataError)
+        guard bytes <= Self.maxBytes else {
+            throw Exit.saying("\(path): has more than \(Self.maxBytes) bytes; split it", Exit.dataError)
         }
         let read = try open()
         var all: [UInt8] = []
@@ -68,7 +70,9 @@ struct ImportFile {
         }
     }
 
-    /// The open file, which is closed with its last reader.
+    /// The open file.
+    ///
+    /// It is closed with its last reader.
     private final class Reading {
         private let path: String
         private let descriptor: Int32

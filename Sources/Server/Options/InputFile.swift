@@ -4,8 +4,10 @@ import Glibc
 
 /// A file that a command reads: a path, or `-` for standard input.
 enum InputFile {
-    /// The limit of a document, and more than any secret has.
-    static let mostBytes = JSONLimits.document.bytes
+    /// The limit of a document.
+    ///
+    /// Every secret is shorter.
+    static let maxBytes = JSONLimits.document.bytes
 
     /// Reads the file.
     ///
@@ -22,8 +24,8 @@ enum InputFile {
             guard count >= 0 else { throw unreadable(path) }
             guard count > 0 else { return bytes }
             bytes += chunk.prefix(count)
-            guard bytes.count <= mostBytes else {
-                throw Exit.saying("\(name(path)): has more than \(mostBytes) bytes", Exit.dataError)
+            guard bytes.count <= maxBytes else {
+                throw Exit.saying("\(name(path)): has more than \(maxBytes) bytes", Exit.dataError)
             }
         }
     }

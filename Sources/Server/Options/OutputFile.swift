@@ -5,7 +5,7 @@ import Glibc
 struct OutputFileOption: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: "Write to this file, which is made anew for its owner alone; links are not followed.",
+        help: "Write to this file. It is created anew, readable only for its owner. Links are not followed.",
         completion: .file()
     )
     var path: String?
@@ -24,9 +24,9 @@ struct OutputFileOption: ParsableArguments {
 
     /// Writes a document in parts.
     ///
-    /// The file is a new one with mode 0600, and it is complete when it gets its name. So a user who could read the
-    /// former file, or who put a link there, can neither read nor redirect the new one. A document that the body leaves
-    /// unfinished never gets the name.
+    /// The file is new and has mode 0600. It gets its name only when it is complete. A user may have been able to read
+    /// the former file, or may have put a link in its place: this user can neither read nor redirect the new file. A
+    /// document that the body leaves unfinished never gets the name.
     ///
     /// - Parameter body: Receives the function that writes.
     /// - Returns: What the body returns.
@@ -49,7 +49,9 @@ struct OutputFileOption: ParsableArguments {
     }
 }
 
-/// A file of mode 0600 under a temporary name, which gets its final name when it is complete.
+/// A file of mode 0600 under a temporary name.
+///
+/// It gets its final name when it is complete.
 struct NewFile {
     private let path: String
     private let name: [CChar]
@@ -57,13 +59,13 @@ struct NewFile {
 
     /// - Parameters:
     ///   - path: The final name.
-    ///   - remedy: What to do instead where the name belongs to a link, a folder, a device or a pipe, which is not
+    ///   - remedy: What to do instead if the name belongs to a link, a folder, a device or a pipe. These are not
     ///     replaced.
     /// - Throws: An exit code after printing why the file cannot be created.
     init(_ path: String, instead remedy: String) throws {
         var status = stat()
         if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw Exit.saying("\(path): is no plain file; name one, or \(remedy)", Exit.cannotCreate)
+            throw Exit.saying("\(path): is not a plain file; choose another file, or \(remedy)", Exit.cannotCreate)
         }
         var name = Array((path + ".XXXXXX").utf8CString)
         self.path = path

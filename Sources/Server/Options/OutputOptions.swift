@@ -11,7 +11,7 @@ struct OutputOptions: ParsableArguments {
     func show(_ page: Page, _ columns: [Column]) throws {
         guard !json else { return try print(page.json) }
         try table(columns, page.items)
-        if let next = page.next { Terminal.say("There are more: repeat the command with --cursor=\(next)") }
+        if let next = page.next { Terminal.say("For more, repeat the command with --cursor=\(next)") }
     }
 
     /// Prints one resource: its members, and below them its lists as tables.

@@ -4,10 +4,10 @@ import Encodings
 
 /// The options that select a part of a list.
 struct PageOptions: ParsableArguments {
-    @Option(help: "How many to list at most.")
+    @Option(help: "Maximum number of items.")
     var limit = PageRequest.usualItems
 
-    @Option(help: "Go on where a list ended that said so.")
+    @Option(help: "Continue a list at this cursor.")
     var cursor: String?
 
     func validate() throws {
@@ -20,7 +20,7 @@ struct PageOptions: ParsableArguments {
         var cursor = cursor
         var facts: JSONObject?
         repeat {
-            let wanted = min(limit - items.count, PageRequest.mostItems)
+            let wanted = min(limit - items.count, PageRequest.maxItems)
             let part = try await page(PageRequest(limit: wanted, cursor: cursor))
             items += part.items
             cursor = part.next

@@ -6,14 +6,15 @@ import ArgumentParser
 struct PreconditionOption: ParsableArguments {
     @Option(
         name: .customLong("if-match"),
-        help: ArgumentHelp("Change nothing unless this is still the tag that get gave.", valueName: "tag")
+        help: ArgumentHelp("Only change the resource if this is still its tag from get.", valueName: "tag")
     )
     var tag: String?
 
     /// The precondition of the option; without the option there is none.
     var precondition: Precondition { plainTag.map { .tags([$0]) } ?? .any }
 
-    /// - Throws: `ValidationError` where the path takes no tag, so that no change seems guarded that is not.
+    /// - Throws: `ValidationError` if the path takes no tag. Otherwise a change would seem to be guarded without being
+    ///   so.
     func check(_ path: ResourcePath) throws {
         guard tag == nil || path.route.takesTag else {
             throw ValidationError("\(path.text) has no tag: leave --if-match out.")

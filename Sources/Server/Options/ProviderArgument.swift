@@ -3,7 +3,7 @@ import Domain
 
 /// The provider that a command works on.
 struct ProviderArgument: ParsableArguments {
-    @Option(name: .customLong("provider"), help: "The identity provider, as the application calls it.")
+    @Option(name: .customLong("provider"), help: "The name of the provider in the application.")
     var name = ProviderName(known: "facebook")
 }
 

@@ -22,7 +22,7 @@ enum ResourceVerb: String, CaseIterable {
 
     /// The paths of the verb with summaries, for its help.
     ///
-    /// Where a member of the document names a new resource, the path may end with that name.
+    /// If a member of the document names a new resource, the path may end with that name.
     var paths: [(template: String, summary: String)] {
         AdministrationRoute.resources.filter(calls).map { route in
             let name = ResourcePath.naming(route).map { "[/{\($0)}]" } ?? ""
@@ -36,10 +36,10 @@ struct ResourcePath {
     let text: String
     let route: AdministrationRoute
     let segments: [String: Substring]
-    /// The member that the path's last segment gives, where the new resource is an element of a list.
+    /// The member of the document whose value is the last segment of the path; nil if the path has no such segment.
     let named: (member: String, value: String)?
 
-    /// - Throws: `ValidationError` where the path does not have the verb; its message names a similar path.
+    /// - Throws: `ValidationError` if the verb is not available for the path. The message names a similar path.
     init(_ text: String, _ verb: ResourceVerb) throws {
         guard let found = Self.find(text, verb) else { throw ValidationError(Self.problem(text, verb)) }
         self = found
@@ -54,7 +54,9 @@ struct ResourcePath {
         (self.text, self.route, self.segments, self.named) = (text, route, segments, named)
     }
 
-    /// The last name in the path, decoded, which must be repeated to confirm a removal.
+    /// The last name in the path, decoded.
+    ///
+    /// It must be repeated to confirm a removal.
     var name: String {
         let segments = zip(route.template.split(separator: "/"), text.split(separator: "/"))
         return Array(segments).last { $0.0.hasPrefix("{") }.flatMap { PercentEncoding.decode($0.1) } ?? ""
@@ -69,7 +71,7 @@ struct ResourcePath {
     var document: Schema? { route.document(at: segments) }
 
     /// Reads the resource at the path; nil where there is none.
-    func current(by actor: Actor, of administration: Administration) async throws -> Resource? {
+    func current(by actor: ChangeAuthor, of administration: Administration) async throws -> Resource? {
         let reading = try ResourcePath(text, .get)
         do {
             let answer = try await reading.route.call(reading.segments, by: actor, of: administration)
@@ -103,7 +105,7 @@ struct ResourcePath {
         return nil
     }
 
-    /// Returns the member that is the last path segment of a new resource; nil where the service generates an id.
+    /// Returns the member of the document that names a new resource; nil if the service generates the id.
     fileprivate static func naming(_ route: AdministrationRoute) -> String? {
         guard route.method == .post else { return nil }
         return route.document()?.resolved.properties.first { member in
@@ -115,7 +117,7 @@ struct ResourcePath {
     private static func problem(_ text: String, _ verb: ResourceVerb) -> String {
         let others = ResourceVerb.allCases.filter { find(text, $0) != nil }.map { "federation \($0) \(text)" }
         guard others.isEmpty else {
-            return "\(verb) does nothing at \(text). There is: \(others.joined(separator: ", "))."
+            return "\(verb) is not available for \(text). Use: \(others.joined(separator: ", "))."
         }
         let path = text.split(separator: "/", omittingEmptySubsequences: false)
         let known = AdministrationRoute.resources.map(\.template).filter { template in
@@ -124,6 +126,6 @@ struct ResourcePath {
             zip(template.split(separator: "/"), path).map { $0.hasPrefix("{") ? $1 : $0 }.joined(separator: "/")
         }
         let hint = NearestName.hint(for: text, among: known)
-        return "There is no \(text)\(hint). federation \(verb) --help lists the paths."
+        return "Unknown path \(text)\(hint). federation \(verb) --help lists the paths."
     }
 }

@@ -3,12 +3,14 @@ import Domain
 
 /// The source of a command's secret: a file, standard input, or hidden input at the terminal.
 ///
-/// A secret is never an argument: every process on the machine can read arguments, and the shell writes them into its
-/// history. The option that users might try exists only to say so.
+/// A secret is never an argument. Every process on the machine can read arguments, and the shell writes them into its
+/// history. Users might try an option with the secret as its value. It exists only to tell them this reason.
 protocol SecretOptions: ParsableArguments {
     /// The base name of the options, such as `secret` for `--secret-file`.
     static var option: String { get }
-    /// Whether a human chose the secret, which may then have any characters.
+    /// Whether a human chose the secret.
+    ///
+    /// Such a secret may have any characters.
     static var isText: Bool { get }
     var file: String? { get }
     var stdin: Bool { get }
@@ -48,7 +50,7 @@ extension SecretOptions {
     func require(_ name: String) throws -> Secret {
         if let secret = try read(name) { return secret }
         guard Terminal.canAsk else {
-            throw Exit.refusing("\(name) is needed: give --\(Self.option)-file or --\(Self.option)-stdin.")
+            throw Exit.refusing("\(name) is required: give --\(Self.option)-file or --\(Self.option)-stdin.")
         }
         return try Secret(asking: name, isText: Self.isText)
     }
@@ -64,8 +66,8 @@ extension Secret {
     /// Returns the message that refuses a secret as an argument.
     static func refusal(ofArgument argument: String, use others: String) -> String {
         """
-        \(argument) is refused: an argument can be read by everybody on this machine, and it stays in the shell's history. Use \
-        \(others), and replace what you have just typed if it was real.
+        \(argument) is refused: all users of this machine can read arguments, and the shell keeps them in its history. \
+        Use \(others). If the secret is in use, replace it.
         """
     }
 
@@ -98,7 +100,7 @@ extension Secret {
 struct AccessTokenOptions: SecretOptions {
     static let option = "access-token"
 
-    @Option(name: .customLong("access-token-file"), help: "File that holds an access token.", completion: .file())
+    @Option(name: .customLong("access-token-file"), help: "File with an access token.", completion: .file())
     var file: String?
 
     @Flag(name: .customLong("access-token-stdin"), help: "Read an access token from standard input.")

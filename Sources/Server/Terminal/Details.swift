@@ -1,6 +1,8 @@
 import Encodings
 
-/// An object as rows of name and value; an inner object has rows under both names.
+/// An object as rows of name and value.
+///
+/// The rows of an inner object have the names of both.
 struct Details {
     private(set) var rows: [(name: String, value: String)] = []
 

@@ -7,7 +7,7 @@ struct Progress {
 
     /// - Parameters:
     ///   - what: What is counted.
-    ///   - isShown: False where the terminal shows the result itself.
+    ///   - isShown: False if the terminal shows the result itself.
     init(_ what: String, isShown: Bool) {
         self.what = what
         self.isShown = isShown && Terminal.errorIsTerminal

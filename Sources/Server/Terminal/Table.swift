@@ -4,7 +4,7 @@ import FoundationEssentials
 /// A column of a table: its title, and the member of a row's JSON object that it shows.
 struct Column: Sendable {
     enum Kind: Sendable {
-        /// A text that may be cut where the terminal is too narrow.
+        /// A text that may be cut if the terminal is too narrow.
         case text
         /// A text that may be cut; the column is left out when no row has a value.
         case rare
@@ -104,7 +104,7 @@ struct Table {
 
     /// Shrinks the widest columns first.
     ///
-    /// Ids stay whole; the terminal wraps a table that still does not fit.
+    /// Ids stay whole. If the table still does not fit, the terminal wraps it.
     private func shrink(_ widths: inout [Int], to limit: Int) {
         let flexible = columns.indices.filter { columns[$0].mayBeCut }
         let fixed = columns.indices.filter { !columns[$0].mayBeCut }.reduce(0) { $0 + widths[$1] }

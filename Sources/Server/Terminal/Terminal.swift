@@ -21,7 +21,7 @@ enum Terminal {
 
     /// Writes a result to standard output.
     ///
-    /// - Throws: An exit code when the write fails, so that a full disk behind `>` is no success.
+    /// - Throws: An exit code when the write fails. A full disk behind `>` must not pass for a success.
     static func print(_ text: String) throws {
         guard write(text, to: STDOUT_FILENO) else {
             throw Exit.saying("federation: cannot write to standard output: \(Exit.systemError)", Exit.inputOutput)
@@ -35,10 +35,10 @@ enum Terminal {
 
     /// Prints a secret that cannot be read again.
     ///
-    /// It is alone on standard output, so that it goes into a file or a variable.
+    /// The secret is alone on standard output, so it can go into a file or a variable.
     static func printOnce(_ secret: String, _ name: String) throws {
         try print(TerminalText.escaped(secret) + "\n")
-        say("\(name) Only a hash of it is stored, so it will not be shown again: keep it now.")
+        say("\(name) Save it now: it is not shown again, because only its hash is stored.")
     }
 
     /// Prints a message to standard error.
@@ -72,7 +72,7 @@ enum Terminal {
 
     /// Asks for a line that is not shown; returns nil at the end of input.
     ///
-    /// The terminal passes on single keys meanwhile: its own line buffer ends at 4095 bytes, and tokens may be longer.
+    /// Meanwhile the terminal passes on single keys. Its own line buffer ends at 4095 bytes, and tokens may be longer.
     static func askHidden(_ question: String) -> String? {
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
@@ -112,7 +112,7 @@ enum Terminal {
             case 0x04: return line.isEmpty ? .end : .line(line)
             case 0x08, 0x7F: _ = line.popLast()
             case 0x15: line = []
-            default: if line.count < InputFile.mostBytes { line.append(key) }
+            default: if line.count < InputFile.maxBytes { line.append(key) }
             }
         }
     }

@@ -1,4 +1,4 @@
-/// Escaping of untrusted text for the terminal, which obeys control sequences (T-114, T-119).
+/// Escapes untrusted text, since a terminal obeys control sequences (T-114, T-119).
 ///
 /// Names of users come from Facebook, for example.
 enum TerminalText {
@@ -60,11 +60,11 @@ enum TerminalText {
 
     /// Returns the text if it fits, else its beginning and an ellipsis.
     static func cut(_ text: String, to width: Int) -> String {
-        guard self.width(of: text) > width || text.unicodeScalars.count > mostScalars(width) else { return text }
+        guard self.width(of: text) > width || text.unicodeScalars.count > maxScalars(width) else { return text }
         var result = String.UnicodeScalarView()
         var taken = 0
         // Combining marks take no column, and a text may stack thousands of them.
-        for scalar in text.unicodeScalars.prefix(mostScalars(width)) {
+        for scalar in text.unicodeScalars.prefix(maxScalars(width)) {
             taken += self.width(of: scalar)
             guard taken < width else { break }
             result.append(scalar)
@@ -72,7 +72,7 @@ enum TerminalText {
         return String(result) + "…"
     }
 
-    private static func mostScalars(_ width: Int) -> Int { 4 * width }
+    private static func maxScalars(_ width: Int) -> Int { 4 * width }
 
     private static func width(of scalar: Unicode.Scalar) -> Int {
         switch scalar.properties.generalCategory {

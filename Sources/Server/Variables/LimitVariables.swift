@@ -7,115 +7,115 @@ enum TimeVariables {
         "login",
         standard: 5000,
         """
-        a login; the provider must have answered one second (or a fifth of it, if that is less) before its end, and \
-        after its end no further attempt to write is begun; a write under way keeps its own limits below
+        Timeout of a login. The provider must respond one second before it ends, or a fifth of the timeout if that is \
+        less. After the timeout no new write begins; a running write has its own timeouts below.
         """
     )
     static let databaseConnect = Variable.milliseconds(
         "database.connect",
         standard: 2000,
-        "one attempt to open a connection to one database host"
+        "Timeout of one attempt to connect to one database host."
     )
     static let databaseLease = Variable.milliseconds(
         "database.lease",
         standard: 1000,
-        "waiting for a database connection"
+        "Timeout of a wait for a database connection."
     )
     static let databaseStatement = Variable.milliseconds(
         "database.statement",
         standard: 2000,
-        "one statement; a reply that is a second later than this ends the connection"
+        "Timeout of one statement. If the response is another second late, the connection is closed."
     )
-    static let databaseLock = Variable.milliseconds("database.lock", standard: 1000, "waiting for a lock in PostgreSQL")
+    static let databaseLock = Variable.milliseconds(
+        "database.lock",
+        standard: 1000,
+        "Timeout of a wait for a lock in PostgreSQL."
+    )
     static let databaseIdleInTransaction = Variable.milliseconds(
         "database.idle.in.transaction",
         standard: 5000,
-        "a pause inside a transaction"
+        "Timeout of a pause inside a transaction."
     )
     static let databaseTCPUser = Variable.milliseconds(
         "database.tcp.user",
         standard: 5000,
-        "sent bytes without acknowledgement, after which the kernel gives a connection up"
+        "How long sent bytes may stay unacknowledged before the kernel closes the connection."
     )
     static let search = Variable.milliseconds(
         "search",
         standard: 1000,
-        "the statement of a [search of users](api.md#search-users); one that takes longer is `query_too_slow`"
+        """
+        Timeout of the statement of a [search of users](api/users.md#search-users). A longer search fails with \
+        `query_too_slow`.
+        """
     )
     static let httpRead = Variable.milliseconds(
         "http.read",
         standard: 10_000,
         """
-        a TLS handshake; and the arrival of a request: the first from the opening of its connection, or from the end \
-        of the handshake, each further one from its first byte, or, if a part of its head has come in one piece with \
-        the end of the request before, from the next one; until then it has the time of an idle connection
+        Timeout of a TLS handshake, and of the arrival of a request. The first request counts from the opening of the \
+        connection or the end of the handshake, each further one from its first byte.
         """
     )
     static let httpWrite = Variable.milliseconds(
         "http.write",
         standard: 10_000,
         """
-        how long the other end may take nothing of what waits for it; over HTTP/2 this ends the reply's stream, or the \
-        connection
+        How long a client may read nothing of a waiting response. Then the connection is closed; with HTTP/2, the \
+        stream or the connection.
         """
     )
     static let httpIdle = Variable.milliseconds(
         "http.idle",
         standard: 60_000,
-        "an HTTP connection on which nothing happens; over HTTP/2, on which no request is under way"
+        "Idle timeout of an HTTP connection; with HTTP/2, of a connection without a running request."
     )
-    static let upkeepInterval = Variable.milliseconds(
-        "upkeep.interval",
+    static let maintenanceInterval = Variable.milliseconds(
+        "maintenance.interval",
         standard: 5000,
-        """
-        from the end of one round of [work in the background](operations/capacity.md#work-in-the-background) to the \
-        next
-        """
+        "Pause between two runs of the [background work](operations/capacity.md#work-in-the-background)."
     )
-    static let upkeepLease = Variable.milliseconds(
-        "upkeep.lease",
+    static let maintenanceLease = Variable.milliseconds(
+        "maintenance.lease",
         standard: 60_000,
         """
-        how long identities that one instance has taken to check are kept from the others, so how long they wait when \
-        that instance is killed
+        How long identities that one instance checks are reserved for it. If that instance is killed, they wait this \
+        long.
         """
     )
     static let smtpConnect = Variable.milliseconds(
         "smtp.connect",
         standard: 15_000,
-        "from connecting to the mail server to its first word"
+        "Timeout of a connection to the mail server, up to its greeting."
     )
     static let smtpCall = Variable.milliseconds(
         "smtp.call",
         standard: 120_000,
         """
-        handing one mail to the mail server; when it runs out after the whole mail was sent, the mail may have been \
-        accepted and is not sent again, so be generous
+        Timeout of the transfer of one mail. If it ends after the whole mail was sent, the mail may have been accepted \
+        and is not sent again, so choose a long one.
         """
     )
     static let smsConnect = Variable.milliseconds(
         "sms.connect",
         standard: 2000,
-        "connecting to the SMS gateway: address, TCP and TLS"
+        "Timeout of a connection to the SMS gateway: address lookup, TCP and TLS."
     )
     static let smsCall = Variable.milliseconds(
         "sms.call",
         standard: 10_000,
-        """
-        handing one message to the SMS gateway, for which somebody waits; it is not handed over again, whatever the \
-        answer
-        """
+        "Timeout of one message to the SMS gateway, for which a user waits. The message is never sent twice."
     )
     static let drain = Variable.milliseconds(
         "drain",
         standard: 10_000,
-        "what requests in flight may take after SIGTERM; then they are cut off"
+        "How long running requests may take after SIGTERM. Then they are closed."
     )
 
     static let all: [any DeclaredVariable] =
         [login] + ProviderKinds.variables.filter { $0 is Variable<Duration> } + [
             databaseConnect, databaseLease, databaseStatement, databaseLock, databaseIdleInTransaction,
-            databaseTCPUser, search, httpRead, httpWrite, httpIdle, upkeepInterval, upkeepLease, smtpConnect,
+            databaseTCPUser, search, httpRead, httpWrite, httpIdle, maintenanceInterval, maintenanceLease, smtpConnect,
             smtpCall, smsConnect, smsCall, drain,
         ]
 }
@@ -124,14 +124,14 @@ enum TimeVariables {
 enum NumberVariables {
     static let concurrentLogins = Variable.integer("concurrent.logins", in: 1...100_000, "logins", standard: 2048) {
         """
-        logins under way at once, \($0), of all applications, and fewer where [the machine has too much to \
-        do](limits.md#at-once); one more is answered `overloaded`
+        Maximum logins at once, of all applications: \($0). Fewer if [the machine is overloaded](limits.md#at-once). A \
+        further login fails with `overloaded`.
         """
     }
     static let concurrentCalls = Variable.integer("graph.concurrent.calls", in: 1...100_000, "calls", standard: 4096) {
         """
-        calls of Graph and Twitter under way at once, \($0); a login with Facebook makes two, one with Twitter one for \
-        each consumer key that is asked
+        Maximum requests to Graph and Twitter at once: \($0). A login with Facebook makes two, a login with Twitter \
+        one for each consumer key that is tried.
         """
     }
     static let pipelinedConnections = Variable.integer(
@@ -140,7 +140,7 @@ enum NumberVariables {
         "connections",
         standard: 4
     ) {
-        "connections for single statements, \($0), kept open; up to 64 statements are in flight on each"
+        "Connections for single statements, which stay open: \($0). Each has up to 64 statements in flight."
     }
     static let exclusiveConnections = Variable.integer(
         "database.exclusive.connections",
@@ -148,17 +148,16 @@ enum NumberVariables {
         "connections",
         standard: 4
     ) {
-        "connections for transactions, \($0), opened when first needed"
+        "Maximum connections for transactions: \($0). They open when first needed."
     }
     static let databaseQueue = Variable.integer("database.queue", in: 1...100_000, "statements", standard: 1024) {
-        "statements that may wait, \($0); one more is answered `overloaded`"
+        "Maximum waiting statements: \($0). A further one fails with `overloaded`."
     }
     static let concurrentSearches = Variable.integer("concurrent.searches", in: 1...64, "searches", standard: 2) {
         """
-        searches of users under way at once, \($0), each on a connection of its own and one processor; one more waits \
-        for [its application's turn](limits.md#at-once), for `FEDERATION_DATABASE_LEASE_MILLISECONDS` at most, or for \
-        twice `FEDERATION_SEARCH_MILLISECONDS` more where its application has none under way, and is then answered \
-        `overloaded`
+        Maximum searches of users at once: \($0), each on its own connection and one processor. A further one waits \
+        for [its application's turn](limits.md#at-once), at most `FEDERATION_DATABASE_LEASE_MILLISECONDS`, plus twice \
+        `FEDERATION_SEARCH_MILLISECONDS` if its application has no running search. Then it fails with `overloaded`.
         """
     }
     static let loginLogRowsPerSecond = Variable.integer(
@@ -168,41 +167,41 @@ enum NumberVariables {
         standard: 200
     ) {
         """
-        of how many refused logins in a second one instance writes a row into the [log of \
-        logins](administration.md#the-log-of-logins) at most, \($0); there is a row of each that succeeded, and the \
-        counts have them all
+        Maximum refused logins per second that one instance writes to the [login \
+        log](administration.md#the-log-of-logins): \($0). Successful logins are always written, and the counts include \
+        all.
         """
     }
-    static let upkeepChecksPerSecond = Variable.integer(
-        "upkeep.checks.per.second",
+    static let maintenanceChecksPerSecond = Variable.integer(
+        "maintenance.checks.per.second",
         in: 1...1000,
         "checks",
         standard: 10
     ) {
         """
-        kept tokens that one instance checks in a second at most, \($0); see [work in the \
-        background](operations/capacity.md#work-in-the-background)
+        Maximum stored tokens that one instance checks per second: \($0). See [background \
+        work](operations/capacity.md#work-in-the-background).
         """
     }
     static let passwordHashes = Variable.integer("password.hashes", in: 0...1024, "hashes", standard: 0) {
         """
-        hashes of passwords computed at once, \($0); 0 stands for one for every two cores, at least one; each takes 19 \
-        MiB and one core for some tens of milliseconds, one [of another system](security.md#hashes-of-other-systems) \
-        up to 64 MiB and a second
+        Maximum password hashes computed at once: \($0). 0 means one for every two cores, at least one. Each needs 19 \
+        MiB and one core for some tens of milliseconds; a hash [of another \
+        system](security.md#hashes-of-other-systems) up to 64 MiB and a second.
         """
     }
     static let passwordQueue = Variable.integer("password.queue", in: 1...100_000, "hashes", standard: 256) {
         """
-        hashes that wait to be computed, \($0), of which [applications and the sources of each take \
-        turns](limits.md#at-once); beyond them the last one of whoever has most waiting is answered `overloaded`, and \
-        so is one that has waited for `FEDERATION_LOGIN_MILLISECONDS`
+        Maximum waiting password hashes: \($0). [Applications and their sources take turns](limits.md#at-once). If the \
+        queue is full, the last hash of the source with most waiting fails with `overloaded`, as does one that has \
+        waited for `FEDERATION_LOGIN_MILLISECONDS`.
         """
     }
     static let httpConnections = Variable.integer("http.connections", in: 1...1_000_000, "connections", standard: 8192)
     {
         """
-        HTTP connections at once on each listener, \($0), and fewer where the [limit of open \
-        files](operations/install.md) is low; others wait to be accepted
+        Maximum HTTP connections on each listener: \($0). Fewer if the [limit of open files](operations/install.md) is \
+        low. Others wait to be accepted.
         """
     }
     static let httpConnectionsOfSource = Variable.integer(
@@ -212,21 +211,21 @@ enum NumberVariables {
         standard: 1024
     ) {
         """
-        HTTP connections of one [source](limits.md#connections-and-what-waits) at once on each listener, \($0), and \
-        requests of HTTP/2 beside one for each connection, a quarter as many; a network has those of two sources; one \
-        more is closed. Where all connections are fewer than that, those of a source wait as others do
+        Maximum HTTP connections of one [source](limits.md#connections-and-what-waits) on each listener: \($0). A \
+        network may have twice as many. A further connection is closed. HTTP/2 requests beyond one per connection: a \
+        quarter as many. If the limit of all connections is lower, connections of a source wait as others do.
         """
     }
     static let httpWaitingMebibytes = Variable.integer("http.waiting.mebibytes", in: 1...65_536, "MiB", standard: 16) {
         """
-        what [waits](limits.md#connections-and-what-waits) on all connections of a listener, \($0): requests for the \
-        rest of their bodies, replies to be taken
+        Maximum memory for data that [waits](limits.md#connections-and-what-waits) on all connections of a listener, \
+        incomplete request bodies and unread responses: \($0).
         """
     }
 
     static let all: [any DeclaredVariable] = [
         concurrentLogins, concurrentCalls, pipelinedConnections, exclusiveConnections, databaseQueue,
-        concurrentSearches, loginLogRowsPerSecond, upkeepChecksPerSecond, passwordHashes, passwordQueue,
+        concurrentSearches, loginLogRowsPerSecond, maintenanceChecksPerSecond, passwordHashes, passwordQueue,
         httpConnections, httpConnectionsOfSource, httpWaitingMebibytes,
     ]
 }
@@ -236,7 +235,7 @@ enum PoolerVariables {
     static let preparedStatements = Variable.flag(
         "database.prepared.statements",
         standard: true,
-        "`false` for a pooler in transaction mode; see [Poolers](#poolers-1)"
+        "Set it to `false` for a pooler in transaction mode. See [Poolers](#poolers-1)."
     )
 
     static let all: [any DeclaredVariable] = [preparedStatements]

@@ -9,10 +9,9 @@ enum MailVariables {
         "URL",
         isSecret: true,
         """
-        the mail server: `smtp://user:password@host:587` is encrypted by STARTTLS, without which nothing is sent, \
-        `smtps://user:password@host:465` from the first byte. Characters that mean something in a URL are \
-        percent-encoded. The ports may be left out, and so may user and password together. A server on this machine \
-        may be spoken to in the clear: `smtp://127.0.0.1:25?starttls=off`
+        The mail server. `smtp://user:password@host:587` requires STARTTLS; `smtps://user:password@host:465` uses TLS \
+        from the start. Percent-encode special characters. The port is optional, and so are user and password \
+        together. A server on this machine may be used without encryption: `smtp://127.0.0.1:25?starttls=off`.
         """
     ) { text throws(WrongValue) in
         do { return try SMTPServer(url: text) } catch {
@@ -23,9 +22,9 @@ enum MailVariables {
         "mail.from",
         "text",
         """
-        who mails come from, `no-reply@shop.example` or `The Shop <no-reply@shop.example>`, by the rules of RFC 5322: \
-        a name with a comma or another of its signs is in quotation marks, `"Shop, The" <no-reply@shop.example>`; \
-        without a name, that of the application is shown. Must be set with `FEDERATION_SMTP_URL`
+        The sender of mails (RFC 5322), `no-reply@shop.example` or `The Shop <no-reply@shop.example>`. Quote a name \
+        with special characters: `"Shop, The" <no-reply@shop.example>`. Without a name, the application's name is \
+        shown. Required with `FEDERATION_SMTP_URL`.
         """
     ) { text throws(WrongValue) in
         do { return try Mailbox(text) } catch { throw WrongValue("\(error)") }
@@ -35,27 +34,27 @@ enum MailVariables {
         "word",
         standard: "en",
         text: "en",
-        "the language of mails to users whose `blUserLocale` is none that there are templates for"
+        "The language of mails to users whose `blUserLocale` has no templates."
     ) { $0 }
     static let templates = Variable.text(
         "mail.templates",
         "path",
-        "a folder of [templates of your own](operations/install.md#what-mails-say)"
+        "A folder with [your own templates](operations/install.md#what-mails-say)."
     )
     static let folder = Variable.text(
         "mail.folder",
         "path",
         """
-        with `FEDERATION_MODE=development` and without a mail server: where mails are written as files `….eml`; when \
-        it is not set, `\(ConfigurationReader.developmentMailFolder)`. Refused in production
+        The folder to which mails are written as `.eml` files, with `FEDERATION_MODE=development` and without a mail \
+        server. The default is `\(ConfigurationReader.developmentMailFolder)`. Refused in production.
         """
     )
     static let authorities = Variable.text(
         "smtp.ca.file",
         "path",
         """
-        PEM file of the authorities to trust for the mail server; when it is not set, `FEDERATION_CA_FILE` or the \
-        system's
+        PEM file of the CA certificates to trust for the mail server. The default is `FEDERATION_CA_FILE`, or those of \
+        the system.
         """
     )
 
@@ -68,19 +67,19 @@ enum SMSVariables {
         "sms.url",
         "URL",
         isSecret: true,
-        "the gateway: what is called by POST for each message; `https`, or `http` on this machine"
+        "The URL of the gateway, which gets a POST for each message. `https`, or `http` on this machine."
     ) { text throws(WrongValue) in try HTTPURL(ofVariable: text) }
     static let secret = Variable<SigningSecret?>(
         "sms.secret",
         "text",
         isSecret: true,
         """
-        what it knows our requests by: `whsec_` and the base64 of 24 to 64 random bytes; make one with \
-        `\(secretCommand)`. Must be set with `FEDERATION_SMS_URL`
+        The secret that signs the requests to the gateway: `whsec_` and 24 to 64 random bytes in base64. Create one \
+        with `\(secretCommand)`. Required with `FEDERATION_SMS_URL`.
         """
     ) { text throws(WrongValue) in
         guard let secret = SigningSecret(text) else {
-            throw WrongValue("is no secret of Standard Webhooks; \(secretForm)")
+            throw WrongValue("is not a secret of Standard Webhooks; \(secretForm)")
         }
         return secret
     }
@@ -88,12 +87,13 @@ enum SMSVariables {
         "sms.ca.file",
         "path",
         """
-        PEM file of the authorities to trust for the gateway; when it is not set, `FEDERATION_CA_FILE` or the system's
+        PEM file of the CA certificates to trust for the gateway. The default is `FEDERATION_CA_FILE`, or those of the \
+        system.
         """
     )
 
     private static let secretCommand = #"echo "whsec_$(openssl rand -base64 32)""#
-    static let secretForm = "make one with: " + secretCommand
+    static let secretForm = "create one with: " + secretCommand
 
     static let all: [any DeclaredVariable] = [gateway, secret, authorities]
 }

@@ -16,36 +16,34 @@ enum NeededVariables {
         "database.url",
         "URL",
         isSecret: true,
-        "where PostgreSQL is; see [The database URL](#the-database-url)"
+        "The PostgreSQL database. See [The database URL](#the-database-url)."
     ) { text throws(WrongValue) in
         do { return try PostgresConfiguration(url: text) } catch { throw WrongValue("\(error)") }
     }
     static let masterKey = Variable.masterKey(
         "master.key",
         """
-        32 bytes under which app secrets are stored; [the database takes no other \
-        one](operations/rotate.md#the-master-key) than its own; make one with `openssl rand -base64 32`
+        The key that encrypts all secrets: 32 bytes in base64. Create one with `openssl rand -base64 32`. [A database \
+        accepts only its own key](operations/rotate.md#the-master-key).
         """
     )
     static let masterKeyFile = Variable.masterKeyFile(
         "master.key.file",
-        "a file that holds the master key, in place of the variable; exactly one of the two must be set"
+        "A file with the master key. Set either this or `FEDERATION_MASTER_KEY`."
     )
     static let previousMasterKey = Variable.masterKey(
         "master.key.previous",
-        """
-        the former master key, which still opens secrets [while keys are rotated](operations/rotate.md#the-master-key)
-        """
+        "The former master key, which still decrypts secrets [during a rotation](operations/rotate.md#the-master-key)."
     )
     static let previousMasterKeyFile = Variable.masterKeyFile(
         "master.key.previous.file",
-        "a file that holds the former master key, in place of the variable"
+        "A file with the former master key."
     )
     static let trustedProxies = Variable.integer("trusted.proxies", in: 0...16, "proxies", standard: 0) {
         """
-        how many proxies in front add to `X-Forwarded-For` where a request came from, \($0); see [behind a \
-        proxy](operations/install.md#behind-a-proxy). In production `serve` does not start before it is given, and 0 \
-        counts as given; 0 is the default in development alone
+        How many proxies in front of the public listener add the source of a request to `X-Forwarded-For`: \($0). See \
+        [behind a proxy](operations/install.md#behind-a-proxy). Required in production, even if it is 0; the default \
+        is for development only.
         """
     }
 
@@ -60,16 +58,16 @@ enum ListeningVariables {
         "listen",
         standard: .network(host: "127.0.0.1", port: 8080),
         """
-        the public listener; IPv6 addresses stand in brackets, and `unix:/run/federation/public.sock` is a [Unix \
-        socket](operations/install.md#unix-sockets)
+        The address of the public listener. Write IPv6 addresses in brackets, and a [Unix \
+        socket](operations/install.md#unix-sockets) as `unix:/run/federation/public.sock`.
         """
     )
     static let managementListen = Variable.address(
         "management.listen",
         standard: .network(host: "127.0.0.1", port: 8081),
         """
-        the management listener, written alike; one that other machines reach without TLS is a \
-        [warning](operations/incident.md#health)
+        The address of the management listener. Access from other machines without TLS gives a \
+        [warning](operations/incident.md#health).
         """
     )
     static let socketMode = Variable<UInt32>(
@@ -77,7 +75,7 @@ enum ListeningVariables {
         "octal",
         standard: 0o660,
         text: "660",
-        "the mode of Unix sockets: who may write may connect"
+        "The file mode of Unix sockets. A process needs the write permission to connect."
     ) { text throws(WrongValue) in
         guard let bits = UInt32(text, radix: 8), bits <= 0o777 else {
             throw WrongValue("must be three octal digits, like 660")
@@ -87,7 +85,7 @@ enum ListeningVariables {
     static let socketGroup = Variable<UInt32?>(
         "socket.group",
         "name",
-        "the group that Unix sockets get, by name or number; the process has to be a member of it"
+        "The group of Unix sockets, by name or number. The process must be a member of it."
     ) { text throws(WrongValue) in
         guard let id = UInt32(text) ?? getgrnam(text)?.pointee.gr_gid else {
             throw WrongValue("names a group that does not exist here")
@@ -97,22 +95,21 @@ enum ListeningVariables {
     static let proxies = Variable.peers(
         "proxy.protocol.from",
         """
-        the proxies that say by the [PROXY protocol](operations/install.md#the-proxy-protocol) where connections to \
-        the public listener come from: addresses, networks and `unix`, like `10.0.0.0/8, 192.0.2.7, unix`. Others are \
-        not served then, and `FEDERATION_TRUSTED_PROXIES` must be 0
+        The proxies that send the [PROXY protocol](operations/install.md#the-proxy-protocol) to the public listener: \
+        addresses, networks and `unix`, like `10.0.0.0/8, 192.0.2.7, unix`. Other connections are then refused, and \
+        `FEDERATION_TRUSTED_PROXIES` must be 0.
         """
     )
     static let managementProxies = Variable.peers(
         "management.proxy.protocol.from",
-        "the same for the management listener"
+        "The same for the management listener."
     )
     static let publicURL = Variable<String?>(
         "public.url",
         "URL",
         """
-        where the public listener is reached from outside, like `https://users.example.com`: links that we give out \
-        begin with it, and nothing that a request says changes them. Login through the server and the data deletion \
-        callback need it
+        The public address of the service, like `https://users.example.com`. Links in mails and responses begin with \
+        it, whatever a request says. Required for logins through the server and the data deletion callback.
         """
     ) { text throws(WrongValue) in
         _ = try HTTPURL(ofVariable: text)
@@ -127,8 +124,8 @@ enum ListeningVariables {
         "operator.origin",
         "URL",
         """
-        where [operators](administration.md#second-factors-of-operators) make and show passkeys, like \
-        `https://admin.example.com`; its host name is their RP id. Without it they do so at `FEDERATION_PUBLIC_URL`
+        The origin at which [operators](administration.md#second-factors-of-operators) use passkeys, like \
+        `https://admin.example.com`. Its host name is the RP ID. The default is `FEDERATION_PUBLIC_URL`.
         """
     ) { text throws(WrongValue) in
         _ = try HTTPURL(ofVariable: text)
@@ -139,41 +136,40 @@ enum ListeningVariables {
     }
     static let loginLogDays = Variable.integer("login.log.days", in: 0...3650, "days", standard: 30) {
         """
-        how long the [log of logins](administration.md#the-log-of-logins) is kept, \($0); with 0 none is written, and \
-        what is there goes. Set the same on all instances: those that do work in the background remove what is older \
-        by theirs
+        Days to keep the [login log](administration.md#the-log-of-logins): \($0). With 0, no log is written and the \
+        existing log is deleted. Set the same value on all instances.
         """
     }
-    static let upkeepEnabled = Variable.flag(
-        "upkeep.enabled",
+    static let maintenanceEnabled = Variable.flag(
+        "maintenance.enabled",
         standard: true,
         """
-        whether this instance does [work in the background](operations/capacity.md#work-in-the-background); at least \
-        one should
+        Whether this instance does [background work](operations/capacity.md#work-in-the-background). At least one \
+        instance should.
         """
     )
     static let logLevel = Variable.word(
         "log.level",
         standard: Logger.Level.info,
         """
-        \(Variable<Logger.Level>.words); [another one for a while](administration.md#the-level-of-the-log) without a \
-        restart
+        \(Variable<Logger.Level>.words). You can [change it for a while](administration.md#the-level-of-the-log) \
+        without a restart.
         """
     )
     static let metricsAccess = Variable.word(
         "metrics.access",
         standard: MetricsPage.Access.open,
         """
-        who may read [`GET /metrics`](metrics.md): `open` is everybody who reaches the management listener, `operator` \
-        is who has the token of an operator
+        Who may read [`GET /metrics`](metrics.md). `open`: every client of the management listener. `operator`: \
+        clients with an operator's token.
         """
     )
     static let otlpEndpoint = Variable<HTTPURL?>(
         "otlp.endpoint",
         "URL",
         """
-        the OTLP receiver of a collector that takes [traces](operations/incident.md#traces), like \
-        `http://127.0.0.1:4318`; `/v1/traces` is put behind it. Beyond this machine it must be `https`
+        The OTLP/HTTP receiver for [traces](operations/incident.md#traces), like `http://127.0.0.1:4318`; `/v1/traces` \
+        is appended. On another machine it must be `https`.
         """
     ) { text throws(WrongValue) in
         var base = text[...]
@@ -182,27 +178,27 @@ enum ListeningVariables {
     }
     static let tracesPercent = Variable.integer("traces.percent", in: 0...100, "percent", standard: 100) {
         """
-        how many traces of a hundred are exported, \($0), of those that begin here and of those that callers want to \
-        be
+        Percentage of traces that are exported: \($0). It applies to traces that begin here and to those that callers \
+        sample.
         """
     }
     static let mode = Variable.word(
         "mode",
         standard: ServerConfiguration.Mode.production,
         """
-        \(Variable<ServerConfiguration.Mode>.words); appears in the log. Two things depend on it: where [mails](#mail) \
-        go when no mail server is set, and whether `FEDERATION_TRUSTED_PROXIES` must be given
+        \(Variable<ServerConfiguration.Mode>.words). Appears in the log. It decides where [mails](#mail) go without a \
+        mail server, and whether `FEDERATION_TRUSTED_PROXIES` is required.
         """
     )
     static let configFile = Variable.text(
         "config.file",
         "path",
-        "a JSON file with further values; see [The file](#the-file)"
+        "A JSON file with further values. See [The file](#the-file)."
     )
 
     static let all: [any DeclaredVariable] = [
         listen, managementListen, socketMode, socketGroup, proxies, managementProxies, publicURL, operatorOrigin,
-        loginLogDays, upkeepEnabled, logLevel, metricsAccess, otlpEndpoint, tracesPercent, mode, configFile,
+        loginLogDays, maintenanceEnabled, logLevel, metricsAccess, otlpEndpoint, tracesPercent, mode, configFile,
     ]
 }
 
@@ -211,29 +207,33 @@ enum TLSVariables {
     static let certificate = Variable.text(
         "tls.certificate.file",
         "path",
-        "the certificate of the public listener, and behind it those that lead to an authority"
+        "The certificate of the public listener, followed by its intermediate certificates."
     )
     static let key = Variable.text(
         "tls.key.file",
         "path",
-        "its private key, without a passphrase; both are set, or none"
+        "The private key of this certificate, without a passphrase. Set both or neither."
     )
     static let strictTransport = Variable.integer("tls.hsts.seconds", in: 0...63_072_000, "s", standard: 31_536_000) {
-        """
-        how long browsers that have come to the public listener by its TLS shall come by no other way \
-        (`Strict-Transport-Security`), \($0); 0 makes them forget it
-        """
+        "`max-age` of `Strict-Transport-Security` on the public listener with TLS: \($0). 0 makes browsers forget it."
     }
     static let managementCertificate = Variable.text(
         "management.tls.certificate.file",
         "path",
-        "the certificate of the management listener"
+        "The certificate of the management listener, followed by its intermediate certificates."
     )
-    static let managementKey = Variable.text("management.tls.key.file", "path", "its private key")
+    static let managementKey = Variable.text(
+        "management.tls.key.file",
+        "path",
+        "The private key of this certificate, without a passphrase."
+    )
     static let managementClients = Variable.text(
         "management.tls.client.ca.file",
         "path",
-        "the authorities of which everybody who calls the management listener needs a certificate, for health as well"
+        """
+        The CA certificates for client certificates. If set, every client of the management listener needs a \
+        certificate, also for health checks.
+        """
     )
 
     static let all: [any DeclaredVariable] = [
@@ -246,7 +246,7 @@ enum ProviderVariables {
     static let authorities = Variable.text(
         "ca.file",
         "path",
-        "PEM file of the authorities to trust for Graph and Twitter, in place of the system's"
+        "PEM file of the CA certificates to trust for Graph and Twitter, in place of those of the system."
     )
 
     static let all: [any DeclaredVariable] =

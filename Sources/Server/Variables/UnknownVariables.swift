@@ -2,9 +2,9 @@ import Description
 import Domain
 import Providers
 
-/// Finds set names with the service's prefix that are no variable of the service.
+/// Finds names with the prefix of the service, in the environment or the configuration file, that are no variable.
 ///
-/// Such a name is most likely misspelt, and would otherwise be ignored silently.
+/// Such a name is most likely misspelt. Without a message it would be ignored silently.
 enum UnknownVariables {
     private static let known = VariableTable.all.flatMap(\.variables)
     private static let prefix = ServiceVariable.prefix
@@ -19,7 +19,7 @@ enum UnknownVariables {
             },
             among: known.map { String($0.name.dropFirst(prefix.count)) },
             behind: prefix,
-            orElse: "; variables that documents name need another beginning"
+            orElse: "; variables for documents must not begin with FEDERATION_"
         )
     }
 
@@ -30,8 +30,8 @@ enum UnknownVariables {
 
     /// Returns a problem for each unknown name.
     ///
-    /// Names are compared without their prefix, with which all would be similar. The advice is for a name that
-    /// resembles none.
+    /// Names are compared without their prefix, since with it all names would be similar. `advice` is for a name that
+    /// resembles no variable.
     private static func problems(
         of names: some Collection<String>,
         among known: [String],
@@ -41,9 +41,19 @@ enum UnknownVariables {
         let all = Set(known.map { prefix + $0 })
         return names.filter { !all.contains($0) }.sorted().map { name in
             let rest = name.hasPrefix(prefix) ? name.dropFirst(prefix.count) : name[...]
+            if let present = present(rest) { return "\(name) is now called \(prefix + present)" }
             let nearest = NearestName.of(rest, among: known).map { " (did you mean \(prefix + $0)?)" } ?? advice
-            return "\(name) is no variable of the service" + nearest
+            return "\(name) is not a variable of the service" + nearest
         }
+    }
+
+    /// Returns the present name of a variable that had another name before 0.1.0.
+    private static func present(_ name: Substring) -> String? {
+        for (former, present) in [("UPKEEP_", "MAINTENANCE_"), ("upkeep.", "maintenance.")]
+        where name.hasPrefix(former) {
+            return present + name.dropFirst(former.count)
+        }
+        return nil
     }
 
     /// Returns the prefixes of names that Kubernetes sets in every container, for each of its services.

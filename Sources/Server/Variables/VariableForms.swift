@@ -58,7 +58,7 @@ extension Variable<TrustedPeers?> {
         Variable(key, "list", meaning) { text throws(WrongValue) in
             guard let peers = TrustedPeers(text) else {
                 throw WrongValue(
-                    "must be addresses, networks or unix with commas between them, like 10.0.0.0/8, ::1, unix"
+                    "must be addresses, networks or unix, separated by commas, like 10.0.0.0/8, ::1, unix"
                 )
             }
             return peers

@@ -3,9 +3,9 @@ import Encodings
 import Postgres
 
 extension PostgresConnection {
-    /// Returns the adopted table that holds an application's users, as SQL names it.
+    /// Returns the qualified and quoted name of the adopted table that holds an application's users.
     ///
-    /// The result is nil where the users are in the application's own `users` table.
+    /// The result is nil if the application's own table `users` holds them.
     func adoptedTable(ofSchema schema: String) async throws(PostgresError) -> String? {
         let result = try await query(
             """
@@ -19,9 +19,13 @@ extension PostgresConnection {
     }
 }
 
-/// Property changes in an adopted table: the table keeps its own columns, and the view follows.
+/// Changes of properties whose columns are in an adopted table.
+///
+/// The table keeps the columns that it had before the adoption. The view `users` shows the properties.
 extension ChangeTransaction {
-    /// Adds a property's column to the view: a column that the table has already, or a new one.
+    /// Adds the column of a property to the view.
+    ///
+    /// The table gets the column, too, unless it has the column already.
     mutating func adoptColumn(of property: Property, in users: UsersTable, isThere: Bool) async throws {
         let column = property.name.text
         _ = try await connection.query(
@@ -37,7 +41,9 @@ extension ChangeTransaction {
         )
     }
 
-    /// Renames a column of the view; the table's column keeps its name.
+    /// Renames a column of the view.
+    ///
+    /// The column of the table keeps its name.
     mutating func renameAdoptedColumn(from: PropertyName, to: PropertyName, in users: UsersTable) async throws {
         _ = try await connection.query(
             """
@@ -65,8 +71,8 @@ extension ChangeTransaction {
             throw Failure(
                 .conflict,
                 """
-                The column \(text) of \(users.table), which \(name) is, is the table's own and NOT NULL without a default: \
-                without the property nobody could register. Give the column a default first.
+                The column \(text) of \(users.table), the property \(name), is NOT NULL without a default, so users \
+                could not register without it. Give the column a default first.
                 """,
                 details: ["property": .string(name.text)]
             )
@@ -77,7 +83,9 @@ extension ChangeTransaction {
         try await changeAdoptedTable(users, added ? "drop column \(quoted(text)) restrict" : nil, for: name)
     }
 
-    /// Recreates the view around a change of the table.
+    /// Replaces the view by a new one.
+    ///
+    /// In between, the action, if any, alters the table.
     mutating func changeAdoptedTable(
         _ users: UsersTable,
         _ action: String?,

@@ -1,10 +1,10 @@
 package import Domain
 import Postgres
 
-/// The plan by which an application gets an existing table for its users.
+/// The plan of an adoption, by which an application stores its users in an existing table.
 ///
-/// The table loses nothing. It gets the columns that it lacks. The application's `users` becomes a view of the table,
-/// in which the columns have the names that the service uses.
+/// The table loses nothing, and gets the columns that it lacks. The application's `users` becomes a view of the table.
+/// The columns of the view have the names that the service uses.
 package struct Adoption: Sendable {
     package let application: StoredApplication
     package let table: ExistingTable
@@ -12,7 +12,7 @@ package struct Adoption: Sendable {
     package let columns: [Column]
     /// The properties to declare for columns of the table.
     package let declared: [Property]
-    /// Whether the column of object ids may be added by rewriting the table, however large the table is.
+    /// Whether the service may rewrite the table to add the object ids, even if the table is large.
     private let mayRewrite: Bool
     package let identities: Identities?
 
@@ -21,7 +21,7 @@ package struct Adoption: Sendable {
         package let name: String
         /// The name in the table.
         package let column: String
-        /// How the column is added; nil for a column that the table has of its own.
+        /// The definition of a column that the adoption adds; nil for a column that the table has already.
         package let definition: Definition?
 
         package init(_ name: String, is column: String, adding definition: Definition? = nil) {
@@ -33,7 +33,9 @@ package struct Adoption: Sendable {
 
     /// A column that the table lacks.
     package enum Definition: Sendable, Equatable {
-        /// The object ids; every row needs one.
+        /// The object id.
+        ///
+        /// Every row needs one.
         case objectID
         case system(String)
         case property(PropertyType)
@@ -80,7 +82,9 @@ package struct Adoption: Sendable {
     /// Whether the table gets object ids in addition to its own key.
     var needsObjectIDs: Bool { columns.contains { $0.definition == .objectID } }
 
-    /// Whether the object ids are added by rewriting the table; for a small table this takes milliseconds.
+    /// Whether the object ids are added by a rewrite of the table.
+    ///
+    /// A table of at most 4 MiB may always be rewritten, since this takes milliseconds.
     var rewrites: Bool {
         needsObjectIDs && table.column(column("object_id")) == nil && (mayRewrite || table.bytes <= 4 << 20)
     }
@@ -90,7 +94,7 @@ package struct Adoption: Sendable {
         needsObjectIDs && !rewrites && table.column(column("object_id"))?.notNull != true
     }
 
-    /// Returns the table's name of a column of the view.
+    /// Returns the name that a column of the view has in the table.
     func column(_ name: String) -> String { columns.first { $0.name == name }?.column ?? name }
 }
 
@@ -104,8 +108,8 @@ package struct AdoptionStep: Sendable {
 extension Store {
     /// Returns the remaining steps of an adoption, judged by the present state of the database.
     ///
-    /// - Throws: `conflict` if a foreign key of the operator's refers to the application's users table.
-    package func steps(of adoption: Adoption, by actor: Actor) async throws(Failure) -> [AdoptionStep] {
+    /// - Throws: `conflict` if a table of the operator has a foreign key to the application's users table.
+    package func steps(of adoption: Adoption, by actor: ChangeAuthor) async throws(Failure) -> [AdoptionStep] {
         let users = quoted(adoption.application.schema) + ".users"
         let result = try await query(
             """
@@ -131,12 +135,14 @@ extension Store {
         try await query("select from \(identifier: application.schema).users limit 1").count > 0
     }
 
-    /// Returns the adopted table that holds the application's users, as SQL names it; nil if no table was adopted.
+    /// Returns the qualified and quoted name of the adopted table that holds the application's users; nil if there is
+    /// none.
     package func adoptedTable(of application: StoredApplication) async throws(Failure) -> String? {
         try await transaction { try await $0.adoptedTable(ofSchema: application.schema) }
     }
 
-    /// Returns the table whose adoption has begun or is complete, as SQL names it.
+    /// Returns the qualified and quoted name of the table whose adoption has begun or is complete; nil if there is
+    /// none.
     package func begunAdoption(of application: StoredApplication) async throws(Failure) -> String? {
         let result = try await query(
             """
@@ -148,12 +154,12 @@ extension Store {
         return try result.first(String.self)
     }
 
-    /// How often a step is tried that does not get its locks.
+    /// The maximum number of attempts to run a step that does not get its locks.
     private static let adoptionTries = 30
 
     /// Runs one step, with retries after lock timeouts.
     ///
-    /// - Throws: `conflict` with PostgreSQL's code; the earlier steps have been done and stay.
+    /// - Throws: `conflict` with PostgreSQL's code. The earlier steps stay done.
     package func perform(_ step: AdoptionStep) async throws {
         for attempt in 1... {
             do {
@@ -170,18 +176,18 @@ extension Store {
     private static func failure(of error: PostgresError, in step: AdoptionStep) -> Failure {
         let reason =
             switch error.sqlState {
-            case "55P03", "40P01": "The table is in use by something that holds it for long."
+            case "55P03", "40P01": "Another session locks the table for long."
             case "23505": "Two rows have one value where each needs its own."
             case "2BP01": "Something of the operator's, like a view, depends on the application's users table."
-            case "55000": "The application has got users of its own."
-            case "40001": "The application has been changed meanwhile."
+            case "55000": "The application has its own users now."
+            case "40001": "The application was changed meanwhile."
             default: "PostgreSQL refused it."
             }
         return Failure(
             .conflict,
             """
-            \(reason) This step failed: \(step.comment) (\(error)). What was done before it stays, and disturbs nobody; \
-            the same command goes on from there.
+            \(reason) This step failed: \(step.comment) (\(error)). Earlier steps are kept and do no harm. Run the \
+            same command again to continue.
             """,
             cause: "\(error)"
         )

@@ -3,12 +3,15 @@ import Encodings
 
 /// The SQL of an adoption.
 ///
-/// Statements that read or write the whole table run beside other readers and writers. Statements that lock the table
-/// take an instant; they give up rather than wait for the lock, so that others do not queue behind them.
+/// Statements that read or write the whole table let other sessions read and write the table. A statement that locks
+/// the table takes an instant, unless it rewrites the table. It waits for the lock for one second at most, since other
+/// sessions queue behind a statement that waits.
 struct AdoptionScript {
     let adoption: Adoption
-    let actor: Actor
-    /// Foreign keys to the application's users, which will refer to the adopted table.
+    let actor: ChangeAuthor
+    /// The foreign keys to the application's users.
+    ///
+    /// They will refer to the adopted table.
     let references: [Reference]
 
     struct Reference {
@@ -123,7 +126,9 @@ struct AdoptionScript {
         ]
     }
 
-    /// Other writers may move rows to pages that are done already, so a final loop looks for remaining rows.
+    /// The SQL that gives an object id to every row, some pages at a time.
+    ///
+    /// Other writers may move rows to pages that are done already. A final loop therefore looks for remaining rows.
     private var filler: String {
         """
         do $fill$
@@ -205,7 +210,7 @@ struct AdoptionScript {
                     + [
                         "delete from federation.adopted_columns where application_id = \(application)",
                         rows(of: adoption.columns),
-                        // Creates the view from adopted_columns; the function is in schema.sql.
+                        // The function is in schema.sql. It creates the view from adopted_columns.
                         "select federation.create_users_view(\(literal(schema)))",
                         identities,
                     ]
@@ -268,7 +273,7 @@ struct AdoptionScript {
             """
     }
 
-    /// Raises the revision, so that running instances hear of the change.
+    /// Raises the revision, which notifies the running instances.
     private var revision: String {
         """
         with raised as (

@@ -2,22 +2,23 @@ package import Domain
 import Encodings
 import Postgres
 
-/// An existing table that may come to hold an application's users, as the database describes it.
+/// An existing table that an application may adopt, as the database describes it.
 package struct ExistingTable: Sendable {
     fileprivate let relation: Int64
     package let schema: String
     package let name: String
     /// The qualified and quoted name.
     package let sql: String
-    /// Why no application can adopt the table, whatever its columns are; nil if adoption is possible.
+    /// The reason, other than its columns, why no application can adopt the table; nil if there is none.
     package let obstacle: String?
     /// The application that has adopted the table, or has begun to.
     package let application: String?
     package fileprivate(set) var columns: [Column] = []
-    /// The names of valid indexes, and of those whose creation was interrupted.
+    /// The names of the valid indexes.
     let indexes: Set<String>
+    /// The names of the indexes whose creation was interrupted.
     let brokenIndexes: Set<String>
-    /// Triggers that an update of every row would fire.
+    /// The triggers that an update of a row fires.
     package let updateTriggers: [String]
     /// Tables whose foreign keys to this table prevent the deletion of a user.
     package let referringTables: [String]
@@ -30,9 +31,9 @@ package struct ExistingTable: Sendable {
         package let notNull: Bool
         package let hasDefault: Bool
         package let isGenerated: Bool
-        /// Whether no two rows have the same value, by an index that a foreign key can use.
+        /// Whether a foreign key can refer to the column: a unique index covers exactly this column, in all rows.
         package let isUnique: Bool
-        /// The name in the view of a column that a begun adoption has added; nil for the table's own columns.
+        /// The name in the view, for a column that a begun adoption has added; nil for any other column.
         package let addedAs: String?
     }
 
@@ -57,7 +58,8 @@ extension Store {
         return table
     }
 
-    /// Counts a column's values that are no e-mail address, and those that another row has too, ignoring case.
+    /// Counts the values of a column that are no e-mail address, and the values that repeat another row's, ignoring
+    /// case.
     package func doubtfulAddresses(
         in column: String,
         of table: ExistingTable
@@ -135,7 +137,7 @@ extension ExistingTable {
         """
     }
 
-    /// Reads a row of the statement; the columns are read later.
+    /// Reads a row of the statement, without the columns of the table.
     fileprivate init(_ row: inout Row) throws(PostgresError) {
         relation = try row.next()
         schema = try row.next()

@@ -132,7 +132,7 @@ extension StoredApplication {
             else { return nil }
             return App(
                 id: id,
-                secret: SealedSecret(bytes: Hexadecimal.decode(secret.utf8) ?? [], keyID: key),
+                secret: EncryptedSecret(bytes: Hexadecimal.decode(secret.utf8) ?? [], keyID: key),
                 secretChanged: app["changed"]?.integer ?? 0,
                 configID: app["config"]?.string
             )

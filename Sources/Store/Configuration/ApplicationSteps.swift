@@ -14,7 +14,8 @@ extension ChangeTransaction {
             """
         )
         if let variable = place.database { try await enter(place, at: variable) }
-        // Deleting the application will drop the schema with everything in it.
+        // A schema with other tables is refused: the deletion of the application drops the schema with everything in
+        // it.
         let others = try await tables.query(
             """
             select exists (select from pg_class c where c.relnamespace = n.oid)
@@ -28,7 +29,8 @@ extension ChangeTransaction {
         do {
             _ = try await tables.query("select federation.create_application_schema(\(schema))")
         } catch {
-            // Class 42: a statement does not fit the objects that it works on; but 42501 means missing privileges.
+            // Class 42: a statement does not fit the objects that it works on. The exception is 42501, which means
+            // missing privileges.
             guard let state = error.sqlState, state.description.hasPrefix("42"), state != "42501" else { throw error }
             throw foreign(schema, cause: "\(error)")
         }
@@ -48,8 +50,8 @@ extension ChangeTransaction {
         Failure(
             .conflict,
             """
-            The schema \(schema) has tables that this service has not made. Choose another schema for the application's users, or \
-            move those tables out of it.
+            The schema \(schema) has tables that this service has not created. Choose another schema for the \
+            application's users, or move these tables.
             """,
             cause: cause
         )
@@ -84,7 +86,8 @@ extension ChangeTransaction {
     mutating func delete(_ place: ApplicationPlace) async throws {
         // The row goes first, with everything that refers to it. Logins wait from the second statement on.
         try await expectOne("delete from federation.applications where id = \(application.text)", "application")
-        // The application's own database records the application until the main one has forgotten it (`Store.leave`).
+        // A database of the application's own keeps its row of the application for now. `Store.leave` deletes the row
+        // after the commit in the main database.
         _ = try await tables.query("drop schema if exists \(identifier: place.schema) cascade")
         self.place = nil
     }
@@ -173,7 +176,7 @@ extension ChangeTransaction {
     }
 
     private func store(
-        _ secret: SealedSecret,
+        _ secret: EncryptedSecret,
         of app: ConfigurationChange.App,
         at provider: ProviderName,
         position: Int
@@ -191,7 +194,9 @@ extension ChangeTransaction {
         )
     }
 
-    /// Removes the settings and, with them, the apps and their secrets; mappings stay.
+    /// Removes the settings, the apps and their secrets.
+    ///
+    /// The mappings stay.
     func removeProvider(_ provider: ProviderName) async throws {
         try await expectOne(
             """

@@ -93,15 +93,15 @@ extension Store {
     ///
     /// - Parameters:
     ///   - request: The refused request, such as a method and a path; its first 500 bytes become the entry's target.
-    ///   - application: The application id of the request, which need not exist; limited to 500 bytes, too.
+    ///   - application: The application id of the request, which need not exist. Only its first 500 bytes are stored.
     ///   - actor: The refused operator.
     /// - Throws: `store_unavailable` and its like.
     package func recordRefusal(
         of request: String,
         application: String?,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) {
-        // PostgreSQL accepts no NUL in a text, and a NUL must not keep a refusal out of the log.
+        // PostgreSQL accepts no NUL in a text. A request with a NUL must be logged all the same.
         func kept(_ text: String) -> String {
             String(decoding: text.utf8.prefix(500).map { $0 == 0 ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
         }
@@ -122,7 +122,7 @@ extension Store {
         from former: String,
         to level: String,
         seconds: Int64,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         let record = AuditRecord(
             "log-level.change",
@@ -132,8 +132,10 @@ extension Store {
         try await transaction { connection in try await connection.record([record], by: actor) }
     }
 
-    /// Records that an operator sent a test mail, without its address.
-    package func recordTestMail(by actor: Actor) async throws(Failure) {
+    /// Records that an operator sent a test mail.
+    ///
+    /// The entry does not contain the address.
+    package func recordTestMail(by actor: ChangeAuthor) async throws(Failure) {
         let record = AuditRecord("mail.test")
         try await transaction { connection in try await connection.record([record], by: actor) }
     }
@@ -143,16 +145,16 @@ extension Store {
     /// - Parameters:
     ///   - reading: The entry's action.
     ///   - user: The user whose data was read, if it was a single one.
-    ///   - facts: How the data was read, without values that the actor searched for or saw.
+    ///   - facts: Facts about the reading, without any value that the actor searched for or saw.
     ///   - application: The application of the users.
     ///   - actor: The reader.
-    /// - Throws: `store_unavailable` and its like; the caller must not show anything then.
+    /// - Throws: `store_unavailable` and its like. The data must not be shown then.
     package func recordReading(
-        _ reading: PeopleReading,
+        _ reading: UserReading,
         of user: ObjectID?,
         _ facts: JSONObject = JSONObject(),
         in application: ApplicationID,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         let record = AuditRecord(
             reading.rawValue,
@@ -165,7 +167,7 @@ extension Store {
 }
 
 /// The ways of reading stored data of users; the raw value is the action in the audit log.
-package enum PeopleReading: String, Sendable {
+package enum UserReading: String, Sendable {
     case search = "user.search"
     case read = "user.read"
     case preview = "user.preview"
@@ -174,7 +176,7 @@ package enum PeopleReading: String, Sendable {
     case exportAll = "users.export"
 }
 
-extension Actor {
+extension ChangeAuthor {
     /// Returns the statement that writes the actor's audit log entries in order.
     func writing(_ records: [AuditRecord]) -> Statement {
         let entries = records.map { record in
@@ -194,7 +196,7 @@ extension Actor {
 
 extension PostgresConnection {
     /// Writes audit log entries in order.
-    func record(_ records: [AuditRecord], by actor: Actor) async throws(PostgresError) {
+    func record(_ records: [AuditRecord], by actor: ChangeAuthor) async throws(PostgresError) {
         _ = try await query(actor.writing(records))
     }
 }

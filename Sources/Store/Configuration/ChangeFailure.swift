@@ -12,10 +12,11 @@ struct DependentObjects: Error {
 }
 
 extension ChangeTransaction {
-    /// Translates PostgreSQL's refusal to change a column, or its values, for the operator.
+    /// Translates an error by which PostgreSQL refuses to change a column, or its values, into a failure for the
+    /// operator.
     ///
-    /// An error that says nothing about the property is returned as it is. PostgreSQL's own message is left out, since
-    /// it repeats values.
+    /// An error that says nothing about the property is returned unchanged. The failure's message leaves out
+    /// PostgreSQL's message, since that repeats values.
     static func refusal(
         of error: PostgresError,
         about property: PropertyName,
@@ -38,12 +39,12 @@ extension ChangeTransaction {
             return failure(
                 .conflict,
                 """
-                The users table has had as many columns as PostgreSQL gives a table in its life, 1600; removed ones count. \
-                To have \(property), move the table: dump and restore the schema \(users.schema).
+                The users table has reached PostgreSQL's limit of 1600 columns, including removed ones. To add \
+                \(property), dump and restore the schema \(users.schema).
                 """
             )
         case "42701":
-            return failure(.conflict, "The users table has a column \(property) already.")
+            return failure(.conflict, "The users table already has a column \(property).")
         case "42703":
             return columnMissing(property)
         case "23502":
@@ -72,7 +73,7 @@ extension Store {
         switch error {
         case let dependents as DependentObjects: await failure(of: dependents)
         case let requirement as Requirement:
-            Failure(.conflict, "Another change meddled with \(requirement.property). Nothing has changed. Try again.")
+            Failure(.conflict, "Another change affected \(requirement.property). Nothing was changed. Try again.")
         case PostgresError.withheld(let reason):
             Failure(
                 .storeUnavailable,
@@ -96,13 +97,13 @@ extension Store {
                 The service's database role may not do this. It must own the application's schema and the tables in it; to make \
                 a schema it needs: grant create on database … to …;
                 """
-            case (_, "applications_pkey"): "There is an application of this id already."
-            case (_, "applications_schema_name_key"): "The schema holds the users of another application already."
-            case (_, "api_keys_application_id_label_key"): "There is an API key with this label already."
-            case (_, "api_keys_pkey"): "This API key exists already, under another label."
+            case (_, "applications_pkey"): "An application with this id already exists."
+            case (_, "applications_schema_name_key"): "The schema already has the users of another application."
+            case (_, "api_keys_application_id_label_key"): "An API key with this label already exists."
+            case (_, "api_keys_pkey"): "This API key already exists with another label."
             case (_, "adopted_columns_application_id_column_name_key"):
-                "The users table has a column of this name already, and it is another property's."
-            case (_, "properties_pkey"): "A property of this name is declared already."
+                "The users table already has a column with this name, of another property."
+            case (_, "properties_pkey"): "A property with this name is already declared."
             default: nil
             }
         return message.map { Failure(.conflict, $0 + " Nothing has changed.", cause: "\(error)") }
@@ -114,8 +115,8 @@ extension Store {
         return Failure(
             .conflict,
             """
-            \(what) depends on the column \(dependents.property) and does not allow this. Nothing has changed. \
-            Drop it, repeat the change, and make it again where it is still wanted.
+            \(what) depends on the column \(dependents.property) and does not allow this. Nothing was changed. Drop \
+            it, repeat the change, and create it again if you need it.
             """,
             details: ["property": .string(dependents.property.text)],
             cause: "\(dependents.refusal)"
@@ -124,7 +125,7 @@ extension Store {
 
     /// Returns the objects that depend on a column, in PostgreSQL's words: `view report`, `index users_points`, ….
     private func objects(dependingOn property: PropertyName, in table: UsersTable) async throws -> [String] {
-        // A view depends through its rule, and a default is an object beside its column.
+        // A view depends on a column through the view's rule. A default is an object separate from its column.
         let result = try await tables(of: table.place).query(
             """
             select coalesce(array_agg(distinct description order by description), '{}') from (

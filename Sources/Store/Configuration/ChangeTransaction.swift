@@ -7,9 +7,10 @@ extension Store {
     /// The transaction locks and reads the application, asks `plan` for the steps, carries them out, writes one entry
     /// of the audit log for each step and raises the revision, which notifies every instance.
     ///
-    /// Lock timeouts are short, so that logins never queue behind a change of the users table. After a lock timeout the
-    /// whole transaction is retried, `plan` included; at last it fails with `conflict`. A step that would keep logins
-    /// waiting for long, because the users table is large, fails with `conflict`, too, and says what to do instead.
+    /// Lock timeouts are short, since logins queue behind a change that waits for the users table. After a lock timeout
+    /// the whole transaction is retried, with a new call of `plan`. After the last attempt it fails with `conflict`. A
+    /// step also fails with `conflict` if the users table is so large that logins would wait for long. The failure then
+    /// says what to do instead.
     ///
     /// An application with a database of its own needs two transactions, which are committed one after the other: see
     /// ``ChangeTransaction``. An empty database gets its tables before it gets its first application.
@@ -21,16 +22,16 @@ extension Store {
     ///   - id: The application.
     ///   - actor: The author of the change.
     ///   - keyID: The master key that encrypts the secrets of the steps; nil if there are no secrets.
-    ///   - plan: Returns the steps, given the present application (nil if there is none) and the columns of its live
-    ///     users table. No steps: nothing is written. Its errors pass through, and nothing has changed then.
+    ///   - plan: Returns the steps, given the present application (nil if there is none) and the columns of its users
+    ///     table. Without steps, nothing is written.
     /// - Returns: The changed application; nil if it was deleted or never existed.
     /// - Throws: `conflict`, `constraint_violation` or `value_not_convertible` with the obstacle, `store_unavailable`
     ///   and its like, `provider_misconfigured` for a master key that the database does not know, and the errors of
-    ///   `plan`; nothing has changed then.
+    ///   `plan`. Nothing has changed then, unless the message says what has.
     package func change(
         _ id: ApplicationID,
-        by actor: Actor,
-        sealing keyID: String? = nil,
+        by actor: ChangeAuthor,
+        encryption keyID: String? = nil,
         plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
     ) async throws -> StoredApplication? {
         var validated: [Requirement] = []
@@ -38,7 +39,8 @@ extension Store {
             while true {
                 do {
                     let (changed, left) = try await withShortLocks { connection in
-                        // Before any other lock: it could deadlock with the end of a rotation, which forgets keys.
+                        // This lock comes before all others. Otherwise it could deadlock with the end of a rotation,
+                        // which forgets keys.
                         if let keyID { try await connection.hold(masterKey: keyID) }
                         return try await change(id, by: actor, plan: plan, on: connection)
                     }
@@ -57,15 +59,17 @@ extension Store {
         }
     }
 
-    /// - Returns: The changed application, and its place in a database of its own if its users have left that.
+    /// - Returns: The changed application; and the place that its users have left in a database of its own, nil if they
+    ///   have not left any.
     private func change(
         _ id: ApplicationID,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         plan: @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange],
         on connection: PostgresConnection
     ) async throws -> (changed: StoredApplication?, left: ApplicationPlace?) {
         try await Self.lock(id, on: connection)
-        // A separate statement: the one that waits for the lock sees other tables as they were before the wait.
+        // This is a separate statement, since the one that waits for the lock sees other tables as they were before the
+        // wait.
         let stored = try await connection.query(StoredApplication.statement(for: id)).first(by: StoredApplication.init)
         if let column = stored?.unreadable.first { throw Failure.unreadable(column) }
         let planned = try plan(stored, try await columns(of: stored, on: connection))
@@ -89,8 +93,8 @@ extension Store {
             throw Failure(
                 .conflict,
                 """
-                Citus has the tables of \(stored.id). Take them back by citus_schema_undistribute (docs/citus.md) \
-                before they are copied to another database.
+                The tables of \(stored.id) are distributed by Citus. Undistribute them with citus_schema_undistribute \
+                (docs/citus.md) before you copy them to another database.
                 """
             )
         }
@@ -105,15 +109,15 @@ extension Store {
         }
         let changed: StoredApplication?
         do {
-            try await connection.execute(script: "set local lock_timeout = '\(Self.patienceForRevision)'")
+            try await connection.execute(script: "set local lock_timeout = '\(Self.timeoutForRevision)'")
             changed = try await work.conclude(on: connection)
         } catch {
             // The users' transaction is committed. A retry would write its audit log entries again.
             throw Failure(
                 .storeUnavailable,
                 """
-                The change is made where the users of \(id) are, and the configuration does not say so yet, since \
-                another change holds it or the main database is away. Repeat the change to finish it.
+                The change was made in the database of \(id), but not yet in the configuration, because another change \
+                locks it or the main database is not reachable. Repeat the change to finish it.
                 """,
                 retryAfter: 2,
                 cause: "\(error)"
@@ -124,8 +128,8 @@ extension Store {
 
     /// Returns the columns of the users table.
     ///
-    /// The result is empty if there is no table or its database is unavailable: changes that do not concern users are
-    /// possible all the same.
+    /// The result is empty if there is no table or its database is unavailable. Changes that do not concern users
+    /// remain possible then.
     private func columns(
         of stored: StoredApplication?,
         on connection: PostgresConnection
@@ -138,7 +142,7 @@ extension Store {
         do throws(PostgresError) {
             return try await tables(of: stored).query(statement).all(into: LiveColumn.init)
         } catch {
-            // Unavailable, whether that was known before or not.
+            // These errors mean that the database is unavailable.
             guard error.handling == .wait || error.handling == .dropConnection else { throw error }
             return []
         }
@@ -158,8 +162,8 @@ extension Store {
 extension PostgresConnection {
     /// Raises the configuration's revision and records it in the applications.
     ///
-    /// The commit notifies every instance. This must be the last statement of its transaction: until the commit, no
-    /// other transaction can change any application.
+    /// The commit notifies every instance. This must be the last statement of its transaction, since no other
+    /// transaction can change any application until the commit.
     func raiseRevision(
         of applications: [ApplicationID]
     ) async throws(PostgresError) -> (revision: Int64, moment: Timestamp) {
@@ -183,25 +187,28 @@ extension Store {
     /// How long a change waits for one lock.
     ///
     /// Logins queue behind a transaction that waits for an exclusive lock on their table, and give up after a second.
-    private static let lockPatience = "300ms"
-    /// How long a change waits for the configuration's revision after the commit of its users' transaction.
-    private static let patienceForRevision = "5s"
-    /// How often a change is tried before it fails: for eight seconds in all.
+    private static let lockTimeout = "300ms"
+    /// How long a change waits for the lock on the configuration's revision, after the commit of its users'
+    /// transaction.
+    private static let timeoutForRevision = "5s"
+    /// The maximum number of attempts at a change.
+    ///
+    /// They take eight seconds in all.
     private static let tries = 20
 
     /// The settings of a change's transaction.
     ///
-    /// Constraints are immediate because a deferred constraint of the operator's would leave the users table with
-    /// pending events, and so unchangeable.
+    /// Constraints are immediate. A deferred constraint of the operator's would leave pending trigger events on the
+    /// users table, and PostgreSQL alters no table with such events.
     static var changeSettings: String {
         """
-        set local lock_timeout = '\(Self.lockPatience)'; set local client_min_messages = warning;
+        set local lock_timeout = '\(Self.lockTimeout)'; set local client_min_messages = warning;
         set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; set local extra_float_digits = 1;
         set constraints all immediate
         """
     }
 
-    /// Runs a transaction with short lock timeouts, and retries the whole of it until it gets all locks.
+    /// Runs a transaction with short lock timeouts, and retries the whole transaction until it gets all locks.
     ///
     /// Dates, times and numbers have one text form, whatever the settings of the role or the database.
     ///
@@ -226,17 +233,17 @@ extension Store {
         throw Failure(
             .conflict,
             """
-            The application or its users table is in use: another change, a long transaction, a backup or a vacuum holds it. \
-            Nothing has changed. Try again when that has ended.
+            The application or its users table is locked by another change, a long transaction, a backup or a vacuum. \
+            Nothing was changed. Try again later.
             """
         )
     }
 }
 
-/// The steps of one change, with everything that is written beside them.
+/// The steps of one change, with the audit log entries and the revision that are written with them.
 private struct ChangeWork: Sendable {
     let application: ApplicationID
-    let actor: Actor
+    let actor: ChangeAuthor
     let stored: StoredApplication?
     let planned: [PlannedChange]
     let isCitus: Bool
@@ -246,8 +253,9 @@ private struct ChangeWork: Sendable {
     /// - Parameters:
     ///   - connection: A transaction of the main database.
     ///   - tables: A transaction of the database of the application's users; the same one if that is the main database.
-    ///   - record: Commits the audit log entries separately; nil if there is only one transaction. With two
-    ///     transactions the users' one ends first, and no change of users may lack its entry.
+    ///   - record: Commits the audit log entries separately; nil if there is only one transaction. Of two transactions,
+    ///     the one with the users is committed first. The entries are committed before it, since no change of users may
+    ///     lack its entry.
     /// - Throws: The errors of the steps, and `PostgresError`.
     func carryOut(
         on connection: PostgresConnection,
@@ -274,8 +282,8 @@ private struct ChangeWork: Sendable {
 
     /// Raises the revision, and returns the changed application.
     ///
-    /// All applications share the revision's row. It is therefore locked only after the commit of a separate users'
-    /// transaction: a users database that hangs delays the configuration of its own applications only.
+    /// All applications share the row of the revision. If the users have a separate transaction, that row is locked
+    /// only after its commit. So a users' database that hangs delays the configuration of its own applications only.
     func conclude(on connection: PostgresConnection) async throws(PostgresError) -> StoredApplication? {
         let result = try await connection.query(StoredApplication.statement(for: application))
         var changed = try result.first(by: StoredApplication.init)
@@ -286,7 +294,7 @@ private struct ChangeWork: Sendable {
     }
 }
 
-/// The transaction of one change: what its steps know of the application and of each other.
+/// The transaction of one change, with what its steps know of the application and of each other.
 ///
 /// A step writes the rows of `federation` first and touches the users table last, since logins wait from then on until
 /// the commit.
@@ -295,36 +303,39 @@ struct ChangeTransaction {
     let connection: PostgresConnection
     /// The transaction in the database of the application's users; the same one if that is the main database.
     ///
-    /// It is committed when `connection` has nothing left to do but to raise the revision and to commit. If the service
-    /// dies between both commits, the users table is ahead of the configuration: so every step on the users table must
-    /// be idempotent.
+    /// It is committed just before `connection` raises the revision and commits. If the service dies between the two
+    /// commits, the users table is ahead of the configuration. So every step on the users table must be idempotent.
     let tables: PostgresConnection
     let application: ApplicationID
-    let actor: Actor
+    let actor: ChangeAuthor
     /// The application before the change; nil if there was none.
     let stored: StoredApplication?
     /// The place of the application's users; nil while there is no application.
     var place: ApplicationPlace?
     /// The adopted table that holds the users, if there is one.
     private let adopted: String?
-    /// Whether Citus gets a new application's tables in the main database.
+    /// Whether Citus distributes the tables of a new application in the main database.
     let isCitus: Bool
     let dynamicNames: Set<PropertyName>
-    /// Whether this transaction has created the application, so that no user logs in to it yet.
+    /// Whether this transaction has created the application.
+    ///
+    /// No user logs in to it before the commit.
     var isNew = false
     /// The properties that this transaction has declared.
     var declared: Set<PropertyName> = []
     /// The time until which logins may be kept waiting.
     private var waitEnds: ContinuousClock.Instant?
 
-    /// How long a change may keep logins waiting: they give up after a second.
+    /// How long a change may keep logins waiting.
+    ///
+    /// A login gives up after a second.
     private static let loginsWait = Duration.milliseconds(800)
 
     init(
         connection: PostgresConnection,
         tables: PostgresConnection,
         application: ApplicationID,
-        actor: Actor,
+        actor: ChangeAuthor,
         stored: StoredApplication?,
         adopted: String?,
         isCitus: Bool
@@ -412,7 +423,7 @@ struct ChangeTransaction {
             limit = "set local statement_timeout = \(max(1, Int((end - now) / .milliseconds(1))))"
         }
         try await explaining(property, orElse: advice) { [limit] connection throws(PostgresError) in
-            // Sent separately: Citus would hand a whole script to the nodes.
+            // This is sent separately, since Citus would pass a whole script on to the nodes.
             if let limit { try await connection.execute(script: limit) }
             try await body(connection)
         }
@@ -436,7 +447,9 @@ struct ChangeTransaction {
         }
     }
 
-    /// Runs a statement that must affect one row: the plan was made from that row, under lock.
+    /// Runs a statement that must affect one row.
+    ///
+    /// The plan was made from that row, under a lock.
     func expectOne(_ statement: Statement, _ what: String) async throws {
         let result = try await connection.query(statement)
         guard result.affectedRows == 1 else {

@@ -5,7 +5,9 @@ package import Encodings
 ///
 /// The cases are everything that operators can do to an application.
 package enum ConfigurationChange: Sendable {
-    /// Creates the application and its PostgreSQL schema; must precede all other steps.
+    /// Creates the application and its PostgreSQL schema.
+    ///
+    /// This must be the first step.
     case create(name: String, schema: String, database: DatabaseVariable? = nil, settings: JSONValue)
     case rename(String)
     case changeSettings(JSONValue)
@@ -13,10 +15,14 @@ package enum ConfigurationChange: Sendable {
     case nameVariables(JSONValue)
     /// Moves the application to a database that its users have been copied to; nil for the main one.
     case move(to: DatabaseVariable?)
-    /// Removes the application, its PostgreSQL schema and everything in it; must be the only step.
+    /// Removes the application, its PostgreSQL schema and everything in the schema.
+    ///
+    /// This must be the only step.
     case delete
 
-    /// Adds a key; only a server's key gives access to users other than the session's own.
+    /// Adds an API key.
+    ///
+    /// Only the key of a server gives access to users other than the session's own.
     case addKey(label: String, hash: [UInt8], server: Bool)
     case replaceKey(label: String, hash: [UInt8])
     case relabelKey(from: String, to: String)
@@ -24,40 +30,52 @@ package enum ConfigurationChange: Sendable {
     case changeKey(label: String, server: Bool)
     case revokeKey(label: String)
 
-    /// Sets everything of a provider but its apps; creates the provider if there is none.
+    /// Sets the kind and the options of a provider, and whether it is enabled.
+    ///
+    /// Creates the provider if there is none.
     case setProvider(ProviderName, kind: ProviderName, enabled: Bool, options: JSONValue)
-    /// Replaces the apps; their order is the order in which they are tried.
+    /// Replaces the apps.
+    ///
+    /// Their order is the order in which they are tried.
     case setProviderApps(ProviderName, [App])
     case removeProvider(ProviderName)
 
-    /// Adds the column, behind the others, and moves values into it that clients brought in under the name.
+    /// Adds the property's column behind the others.
     ///
-    /// If the operator has made a column of that name and of the right type by hand, that column is used.
+    /// Moves the undeclared values that clients have written under the property's name into the column.
+    ///
+    /// If the operator has already added a column of that name and of the right type, that column is used.
     case declareProperty(Property)
-    /// Renames the column; the record of what the mapping wrote last (`untilEdited`) follows.
+    /// Renames the column.
+    ///
+    /// The record of what the mapping wrote last (`untilEdited`) gets the new name, too.
     case renameProperty(from: PropertyName, to: PropertyName)
     /// Changes the column's type to one that holds every value of the old type.
     case widenProperty(PropertyName, to: PropertyType)
     /// Changes who may write and see the property, and whether it is required (NOT NULL of its column).
     case changeProperty(Property)
-    /// Sets whether the property's column has its own index; `reconcileIndexes` builds and drops indexes.
+    /// Sets whether the property's column has its own index.
+    ///
+    /// `reconcileIndexes` builds or drops the index later.
     case indexProperty(PropertyName, Bool)
-    /// Drops the column.
+    /// Removes the property and drops its column.
     case removeProperty(PropertyName)
     /// Orders the declared properties in documents and responses.
     case orderProperties([PropertyName])
 
-    /// Creates and activates a new revision of a provider's mapping, in the list form.
+    /// Creates a revision of a provider's mapping and activates it.
+    ///
+    /// The document is in the list form.
     case setMapping(ProviderName, JSONValue)
 
     /// The wanted state of an app at a provider.
     package struct App: Sendable {
         let id: ProviderAppID
         /// The new secret; nil keeps the stored one.
-        let secret: SealedSecret?
+        let secret: EncryptedSecret?
         let configID: String?
 
-        package init(id: ProviderAppID, secret: SealedSecret?, configID: String? = nil) {
+        package init(id: ProviderAppID, secret: EncryptedSecret?, configID: String? = nil) {
             self.id = id
             self.secret = secret
             self.configID = configID
@@ -72,7 +90,7 @@ extension ConfigurationChange {
         case .create, .move, .delete, .declareProperty, .renameProperty, .widenProperty, .changeProperty,
             .removeProperty:
             true
-        // A new identity property needs it: the step checks whether any user has a password.
+        // A change of the identity property needs that database, since the step checks whether any user has a password.
         case .changeSettings(let settings): stored?.hasOtherIdentityProperty(than: settings) ?? true
         case .rename, .nameVariables, .addKey, .replaceKey, .relabelKey, .changeKey, .revokeKey, .setProvider,
             .setProviderApps,

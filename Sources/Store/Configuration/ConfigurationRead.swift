@@ -76,16 +76,16 @@ package struct ConfigurationCopy: Sendable {
 package enum ConfigurationAnnouncement: Sendable {
     /// A change has been committed.
     case changed
-    /// A first or new connection was made.
+    /// A connection was made, at the start or after a loss.
     ///
-    /// Changes may have been missed, and the server may be another one that has lost some changes.
+    /// Notifications may have been missed. The server may also be another one, which lacks some changes.
     case connected
 }
 
 extension Store {
     /// Returns the announcements of configuration changes.
     ///
-    /// Announcements can be late or lost; a listener must also poll the revision now and then.
+    /// Announcements can be late or lost. A listener must therefore also poll the revision now and then.
     package func configurationAnnouncements() -> some AsyncSequence<ConfigurationAnnouncement, Never> & Sendable {
         postgres.client.notifications(on: "federation_configuration").map { notification in
             switch notification {

@@ -5,7 +5,7 @@ extension Store {
     /// The limit of undeclared names of one application (decision D4).
     package static let dynamicNamesAllowed = 100
 
-    /// Registers names of undeclared properties that a client's mapping brought in.
+    /// Registers names of undeclared properties that a client's mapping writes.
     ///
     /// The application's row is locked first, so that concurrent logins cannot exceed the limit together. The other
     /// locks follow in the order of `change`.
@@ -45,7 +45,7 @@ extension Store {
             throw Failure(
                 .mappingTargetNotAllowed,
                 "This application has as many undeclared properties as it may have, \(Self.dynamicNamesAllowed). "
-                    + "Ask its operator to declare some."
+                    + "Ask the operator to declare some."
             )
         }
     }

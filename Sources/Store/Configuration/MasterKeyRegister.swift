@@ -6,6 +6,9 @@ import Postgres
 extension Store {
     /// Checks whether secrets may be encrypted under a master key.
     ///
+    /// A database that knows no master key yet first registers the keys of its secrets or, without secrets, the given
+    /// key.
+    ///
     /// - Parameters:
     ///   - keyID: The key.
     ///   - held: The other available keys.
@@ -31,7 +34,7 @@ extension Store {
     /// Registers a master key with the database, whatever other keys it knows.
     ///
     /// - Returns: Whether the key is new to the database.
-    package func register(masterKey keyID: String, by actor: Actor) async throws(Failure) -> Bool {
+    package func register(masterKey keyID: String, by actor: ChangeAuthor) async throws(Failure) -> Bool {
         try await transaction { connection in
             let known = try await connection.query("select id from federation.master_keys order by id").all(String.self)
             let added = try await connection.query(
@@ -50,7 +53,7 @@ extension Store {
     /// Makes the database forget all master keys but one.
     ///
     /// - Throws: `conflict` if a secret of the configuration is encrypted under another key; nothing has changed then.
-    package func forgetMasterKeys(otherThan keyID: String, by actor: Actor) async throws(Failure) {
+    package func forgetMasterKeys(otherThan keyID: String, by actor: ChangeAuthor) async throws(Failure) {
         try await transaction { connection in
             // This waits for changes that encrypt under one of these keys, and refuses further ones.
             let forgotten = try await connection.query(
@@ -63,7 +66,7 @@ extension Store {
             guard try await connection.query(others).count == 0 else {
                 throw Failure(
                     .conflict,
-                    "Secrets were sealed under a former master key meanwhile. Rotate again to do the rest."
+                    "Some secrets were encrypted with a former master key meanwhile. Rotate again to finish."
                 )
             }
             try await connection.record(
@@ -87,7 +90,9 @@ extension AuditRecord {
 }
 
 extension PostgresConnection {
-    /// Keeps a master key known to the database until the end of this transaction, which may encrypt under the key.
+    /// Locks the row of a master key, so that the database cannot forget the key before the end of this transaction.
+    ///
+    /// The transaction may encrypt with the key.
     ///
     /// - Throws: `provider_misconfigured` for a key that the database does not know.
     func hold(masterKey keyID: String) async throws {
@@ -101,7 +106,9 @@ extension PostgresConnection {
 }
 
 extension Failure {
-    /// Returns the failure for a master key that the database does not know: nothing is encrypted under it.
+    /// Returns the failure for a master key that the database does not know.
+    ///
+    /// The service encrypts nothing with such a key.
     ///
     /// - Parameters:
     ///   - given: The id of the key, which reveals nothing of the key.

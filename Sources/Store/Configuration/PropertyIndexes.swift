@@ -5,7 +5,9 @@ import Postgres
 /// The state of a property's index, as operators see it.
 package struct PropertyIndexState: Sendable {
     package let property: PropertyName
-    /// Whether the index exists and is valid; otherwise it is being built, or will be.
+    /// Whether the index exists and is valid.
+    ///
+    /// If not, it is being built, or will be.
     package let isReady: Bool
     /// The obstacle of the last build.
     package let problem: String?
@@ -13,22 +15,26 @@ package struct PropertyIndexState: Sendable {
 
 /// The result of an attempt to build the declared indexes and to drop all others.
 package enum IndexReconciliation: Sendable, Equatable {
-    /// All declared indexes exist, and no others; the numbers count what was built and dropped.
+    /// All declared indexes exist, and no others.
+    ///
+    /// The numbers count the indexes that were built and dropped.
     case done(built: Int, dropped: Int)
-    /// An obstacle prevented it; the properties record the obstacle.
-    case hindered(cause: String)
+    /// An obstacle prevented a build or a drop.
+    ///
+    /// A property whose index could not be built records the obstacle.
+    case blocked(cause: String)
     /// Another instance is building indexes.
     case elsewhere
 }
 
 /// An index that the service made on a property's column.
 ///
-/// Every other index of the table is the operator's, and is left alone.
+/// Every other index of the table is left alone.
 struct PropertyIndex: Sendable {
     let name: String
     /// The schema of the table, which is not the application's if the table was adopted.
     let schema: String
-    /// The column, by the name that statements use.
+    /// The name of the column in statements; nil if the view of an adopted table does not show the column.
     let column: String?
     let form: Form
     /// Whether the index is valid; an invalid one is left by an interrupted build.
@@ -41,11 +47,16 @@ struct PropertyIndex: Sendable {
         /// An index of all trigrams of a text, ignoring case (pg_trgm).
         case parts
 
-        /// Indexes of parts have a separate prefix, so that older versions, which do not know them, leave them alone.
+        /// Older versions do not know indexes of parts.
+        ///
+        /// A separate prefix keeps these versions from dropping them.
         fileprivate var prefix: String { self == .parts ? "federation_parts_" : "federation_indexed_" }
     }
 
-    /// Returns a unique index name: a property may take the name of another whose index still exists.
+    /// Returns a random index name.
+    ///
+    /// The name is not derived from the property's name, since a property may take the name of another whose index
+    /// still exists.
     static func newName(_ form: Form) -> String {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         return form.prefix + String(repeating: "0", count: 16 - number.utf8.count) + number
@@ -71,7 +82,9 @@ struct PropertyIndex: Sendable {
 }
 
 extension Property {
-    /// Returns the forms of the property's indexes: `name` has one of parts, too, if the server has pg_trgm.
+    /// Returns the forms of the property's indexes.
+    ///
+    /// The property `name` has an index of parts, too, if the server has pg_trgm.
     fileprivate func indexForms(withParts: Bool) -> [PropertyIndex.Form] {
         [type.isText ? .text : .value] + (withParts && name == .name ? [.parts] : [])
     }
@@ -86,8 +99,8 @@ extension Property {
 extension UsersTable {
     /// Returns the statement that builds an index of a property.
     ///
-    /// An index of values or of texts serves comparisons, `in`, ranges, prefixes of a text and the order by it. The id
-    /// is the last column, as in the order of a search. An index of parts serves `ilike '%…%'`.
+    /// An index of values or of texts serves comparisons, `in`, ranges, prefixes of a text, and sorting. The id is the
+    /// last column, as in the order of a search. An index of parts serves `ilike '%…%'`.
     ///
     /// - Throws: `conflict` if the table has no such column; PostgreSQL's error if pg_trgm cannot be installed.
     func indexText(_ missing: IndexPlan.Missing, on connection: PostgresConnection) async throws -> String {
@@ -191,9 +204,9 @@ extension Store {
 
     /// Builds the declared indexes of an application's users that are missing, and drops the others.
     ///
-    /// Indexes are built and dropped concurrently, outside of any transaction: no login waits, and the time is
-    /// unlimited. One instance at a time does it, whatever the application, since all builds in a database wait for
-    /// each other's snapshots. Remains of an interrupted build are dropped first.
+    /// Indexes are built and dropped concurrently, outside of any transaction. No login waits, and the time is
+    /// unlimited. Only one instance at a time does this, for whichever application, since all builds in a database wait
+    /// for each other's snapshots. Remains of an interrupted build are dropped first.
     ///
     /// - Throws: `store_unavailable` and its like.
     package func reconcileIndexes(of place: ApplicationPlace) async throws(Failure) -> IndexReconciliation {
@@ -230,11 +243,11 @@ extension Store {
             to: declared.map(\.property),
             withParts: try await connection.query(UsersTable.partsQuestion).first(Bool.self) == true
         )
-        var hindrance: String?
+        var obstacle: String?
         for index in plan.superfluous {
             do throws(PostgresError) {
                 try await connection.execute(script: index.drop(concurrently: true))
-            } catch { hindrance = "\(try Self.passing(error))" }
+            } catch { obstacle = "\(try Self.passing(error))" }
         }
         var problems: [PropertyName: String] = [:]
         for missing in plan.missing {
@@ -248,7 +261,7 @@ extension Store {
         }
         for name in Set(plan.missing.map(\.property.name)) {
             let problem = problems[name]
-            hindrance = problem ?? hindrance
+            obstacle = problem ?? obstacle
             _ = try await postgres.query(
                 """
                 update federation.properties set index_problem = \(problem)
@@ -257,7 +270,7 @@ extension Store {
                 """
             )
         }
-        if let hindrance { return .hindered(cause: hindrance) }
+        if let obstacle { return .blocked(cause: obstacle) }
         return .done(built: plan.missing.count, dropped: plan.superfluous.count)
     }
 

@@ -3,7 +3,9 @@ import Encodings
 import Postgres
 
 extension Store {
-    /// The limit of declared properties of an application; a table of PostgreSQL has 1600 columns in all its life.
+    /// The maximum number of declared properties of an application.
+    ///
+    /// A table of PostgreSQL can have 1600 columns, including dropped ones.
     package static let propertiesAllowed = 500
 }
 
@@ -47,7 +49,7 @@ extension ChangeTransaction {
         guard !dynamicNames.contains(to) else {
             throw Failure(
                 .conflict,
-                "Clients have brought in values under the name \(to). Declare it instead, or choose another name.",
+                "Clients have written values with the name \(to). Declare it instead, or choose another name.",
                 details: ["property": .string(to.text)]
             )
         }
@@ -68,13 +70,15 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.move(to: to), for: from, orElse: WrittenValues.advice) }
     }
 
-    /// Returns whether a change that died between its two commits has renamed the column.
+    /// Returns whether an earlier attempt at this change has renamed the column, but died before its second commit.
     private func isRenamed(_ from: PropertyName, _ to: PropertyName, in users: UsersTable) async throws -> Bool {
         guard users.place.database != nil, try await users.column(from, on: tables) == nil else { return false }
         return try await users.column(to, on: tables) != nil
     }
 
-    /// Changes the property's permissions and whether it is required; this declares a built-in property.
+    /// Changes the property's permissions, and whether it is required.
+    ///
+    /// This turns a built-in property into a declared one.
     mutating func changeProperty(_ property: Property, in users: UsersTable) async throws {
         let (name, required) = (property.name, property.required)
         let changed = try await connection.query(
@@ -101,7 +105,9 @@ extension ChangeTransaction {
         }
     }
 
-    /// Sets whether the property's column has an index; this declares a built-in property.
+    /// Sets whether the property's column has an index.
+    ///
+    /// This turns a built-in property into a declared one.
     func indexProperty(_ name: PropertyName, _ indexed: Bool) async throws {
         let changed = try await connection.query(
             """
@@ -138,7 +144,9 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.remove, for: name, orElse: WrittenValues.adviceOnRemoval) }
     }
 
-    /// Reorders the properties; those that are not named follow in their former order.
+    /// Reorders the properties.
+    ///
+    /// Those that are not named follow in their former order.
     func orderProperties(_ names: [PropertyName]) async throws {
         let texts = names.map(\.text)
         _ = try await connection.query(
@@ -155,7 +163,9 @@ extension ChangeTransaction {
 
     // MARK: What the steps share
 
-    /// Declares a property, behind the others; the caller takes care of its column.
+    /// Stores the declaration of a property, behind the others.
+    ///
+    /// The caller takes care of its column.
     private func register(_ property: Property) async throws {
         let added = try await connection.query(
             """
@@ -168,7 +178,7 @@ extension ChangeTransaction {
             """
         )
         guard added.affectedRows == 1 else {
-            throw Failure(.conflict, "An application declares at most \(Store.propertiesAllowed) properties.")
+            throw Failure(.conflict, "An application can declare at most \(Store.propertiesAllowed) properties.")
         }
     }
 
@@ -189,7 +199,7 @@ extension ChangeTransaction {
         )
     }
 
-    /// Alters the users table itself.
+    /// Alters the users table or, if one was adopted, the adopted table.
     mutating func alter(
         _ users: UsersTable,
         _ action: String,
@@ -226,7 +236,7 @@ extension ChangeTransaction {
         guard Property.builtIn.contains(where: { $0.name == name }) else { return }
         throw Failure(
             .conflict,
-            "\(name) is built in: it keeps its name and its type, and cannot be removed.",
+            "\(name) is built in: it cannot be renamed, removed or change its type.",
             details: ["property": .string(name.text)]
         )
     }
@@ -234,7 +244,7 @@ extension ChangeTransaction {
     static func columnMissing(_ name: PropertyName) -> Failure {
         Failure(
             .conflict,
-            "The users table has no column \(name), although the property is declared. Add it again by hand.",
+            "The users table has no column \(name), but the property is declared. Add the column again by hand.",
             details: ["property": .string(name.text)]
         )
     }

@@ -6,14 +6,15 @@ import Postgres
 ///
 /// `SET NOT NULL` alone reads the whole table while logins wait. With a validated CHECK constraint it need not read the
 /// table, and the validation lets logins proceed. So the constraint is added and validated before the transaction of
-/// the change. That transaction drops the constraint; if the change fails the constraint is dropped, too.
+/// the change. That transaction drops the constraint. If the change fails, the constraint is dropped, too.
 ///
-/// A step that finds no such constraint throws this error, and `Store.change` catches it. A constraint that is left
-/// behind, because the process was killed in between, refuses NULL as the change would have; the next change of the
-/// property removes it.
+/// A step that finds no such constraint throws this error, and `Store.change` catches it. If the process is killed in
+/// between, the constraint stays, and refuses NULL as the change would have. The next change of the property drops it.
 struct Requirement: Error, Hashable {
     let users: UsersTable
-    /// The column's number, since the step's transaction may have renamed the column.
+    /// The number of the column.
+    ///
+    /// Its name may have changed in the transaction of the step.
     let column: Int64
     let property: PropertyName
 
@@ -25,7 +26,7 @@ struct Requirement: Error, Hashable {
 }
 
 extension Store {
-    /// Validates that all present users have a value, and adds a constraint that all future ones need one.
+    /// Adds the constraint that every user has a value, and validates it for the present users.
     ///
     /// - Throws: `constraint_violation` if a user has no value.
     func validate(_ requirement: Requirement) async throws {
@@ -67,8 +68,8 @@ extension Store {
                 throw Failure(
                     .conflict,
                     """
-                    It took too long to see whether every user has a value of \(requirement.property). Nothing has changed. \
-                    Try again when no backup or vacuum of the users table runs.
+                    The check whether every user has a value of \(requirement.property) took too long. Nothing was \
+                    changed. Try again when no backup or vacuum of the users table runs.
                     """,
                     details: ["property": .string(requirement.property.text)],
                     cause: "\(error)"

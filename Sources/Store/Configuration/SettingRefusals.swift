@@ -3,7 +3,9 @@ package import Encodings
 import Postgres
 
 extension Store {
-    /// Refuses host names of other applications: `/api` on a host leads to one application.
+    /// Refuses host names that other applications have.
+    ///
+    /// The path `/api` of a host leads to one application only.
     ///
     /// - Throws: `conflict` with the first such name and its application.
     package func refuseTakenHostNames(_ names: [String], of id: ApplicationID) async throws(Failure) {
@@ -12,9 +14,9 @@ extension Store {
         if let conflict = try taken.first(into: Self.hostNameConflict) { throw conflict }
     }
 
-    /// Refuses host names of other applications in the settings that a step is about to write.
+    /// Refuses host names that other applications have, in the settings that a step is about to write.
     ///
-    /// Changes of different applications may run concurrently; those that take host names are serialized.
+    /// Changes of different applications may run concurrently. Those that set host names are serialized.
     static func refuseTakenHostNames(
         in settings: JSONValue,
         of id: ApplicationID,
@@ -40,7 +42,7 @@ extension Store {
     private static func hostNameConflict(_ name: String, of application: String) -> Failure {
         Failure(
             .conflict,
-            "The host name \(name) belongs to the application \(application) already. Take it away there first.",
+            "The host name \(name) already belongs to the application \(application). Remove it there first.",
             details: ["hostName": .string(name), "application": .string(application)]
         )
     }
@@ -55,7 +57,9 @@ extension StoredApplication {
 }
 
 extension Store {
-    /// Refuses another identity property if users have passwords: their login names would not find them any more.
+    /// Refuses to change the identity property if users have passwords.
+    ///
+    /// Their login names would not find them any more.
     ///
     /// - Throws: `conflict`.
     package func refuseIdentityChange(to settings: JSONValue, of stored: StoredApplication) async throws(Failure) {
@@ -64,7 +68,7 @@ extension Store {
         if passwords.count > 0 { throw Self.identityPropertyStays }
     }
 
-    /// Refuses another identity property in the settings that a step is about to write.
+    /// Refuses to change the identity property by the settings that a step is about to write, if users have passwords.
     static func refuseIdentityChange(
         to settings: JSONValue,
         of stored: StoredApplication,
@@ -74,7 +78,7 @@ extension Store {
         if try await tables.query(passwords(inSchema: stored.schema)).count > 0 { throw identityPropertyStays }
     }
 
-    /// The query for a password; it finds one row if any user has one.
+    /// The query that finds one row if any user has a password.
     private static func passwords(inSchema schema: String) -> Statement {
         "select from \(identifier: schema).passwords limit 1"
     }

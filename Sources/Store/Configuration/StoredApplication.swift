@@ -15,7 +15,9 @@ package struct StoredApplication: Sendable {
     /// The API keys, ordered by label.
     package let keys: [Key]
     package let providers: [ProviderName: Provider]
-    /// The provider kind of each name, including removed providers whose identities still exist.
+    /// The kind of each provider by its name.
+    ///
+    /// Removed providers whose identities still exist are included.
     package let providerKinds: [ProviderName: ProviderName]
     /// The active mapping for each provider.
     package let mappings: [ProviderName: ActiveMapping]
@@ -25,9 +27,13 @@ package struct StoredApplication: Sendable {
     /// Milliseconds since 1970 UTC, as everywhere.
     package let created: Int64
     package internal(set) var updated: Int64?
-    /// The names of the columns above that cannot be read; their values here are empty.
+    /// The names of the database columns that cannot be read.
+    ///
+    /// The members of these columns are empty.
     package internal(set) var unreadable: [String] = []
-    /// The environment variables that a document named for keys and secrets, by their places in it, as stored.
+    /// The environment variables that a document named for keys and secrets, by their places in the document.
+    ///
+    /// The value is not decoded.
     package var variables: JSONValue = .object([:])
 
     /// An API key.
@@ -66,12 +72,12 @@ package struct StoredApplication: Sendable {
     /// An app with its encrypted secret.
     package struct App: Sendable, Equatable {
         package let id: ProviderAppID
-        package let secret: SealedSecret
+        package let secret: EncryptedSecret
         package let secretChanged: Int64
         /// The id of the configuration at the provider that the app's login dialog uses.
         package let configID: String?
 
-        package init(id: ProviderAppID, secret: SealedSecret, secretChanged: Int64, configID: String? = nil) {
+        package init(id: ProviderAppID, secret: EncryptedSecret, secretChanged: Int64, configID: String? = nil) {
             self.id = id
             self.secret = secret
             self.secretChanged = secretChanged
@@ -81,7 +87,7 @@ package struct StoredApplication: Sendable {
 }
 
 /// A stored secret: AES-256-GCM under the master key with that id (decision D15).
-package struct SealedSecret: Sendable, Equatable {
+package struct EncryptedSecret: Sendable, Equatable {
     package let bytes: [UInt8]
     package let keyID: String
 

@@ -2,13 +2,15 @@ import Domain
 import Encodings
 import Postgres
 
-/// Values that clients brought in under a name before its declaration, to be moved into its column.
+/// The values that clients wrote under a property's name before its declaration.
+///
+/// They are moved to the property's column.
 ///
 /// They are converted like mapped values (the conversion table of docs/mapping.md): nothing is invented or rounded.
 struct DynamicValues {
     static let advice = """
-        Add the column by hand, move the values from users.dynamic in small steps, and then declare the property: it takes the \
-        column over.
+        Add the column by hand, move the values from users.dynamic in small steps, and then declare the property, \
+        which uses the column.
         """
 
     private let property: Property
@@ -39,8 +41,8 @@ struct DynamicValues {
         Failure(
             .valueNotConvertible,
             """
-            Clients have brought in values under the name \(property.name) that are no \(property.type.rawValue). Nothing has \
-            changed. Declare it with another type, or correct those values in users.dynamic.
+            Clients have written values with the name \(property.name) that are not \(property.type.rawValue). Nothing \
+            was changed. Declare it with another type, or correct these values in users.dynamic.
             """,
             details: ["property": .string(property.name.text)]
         )
@@ -65,7 +67,9 @@ struct DynamicValues {
         }
     }
 
-    /// Whether a value that is not null has the form of the type; the conversion checks the range.
+    /// Whether a value other than null has the form of the type.
+    ///
+    /// The conversion then checks the range.
     private var fits: String {
         switch property.type {
         case .string, .text: isOne(of: "string", "number", "boolean")
@@ -90,9 +94,10 @@ struct DynamicValues {
     private func matches(_ pattern: String) -> String { " and \(text) ~ '^(\(pattern))$'" }
 }
 
-/// The values of one property that the mapping wrote last.
+/// The values that the mapping wrote last to one property.
 ///
-/// They are kept in `identities.written`, under the property's name, for properties that are mapped until edited.
+/// They are in `identities.written`, under the property's name, if the property is mapped until it is edited
+/// (`untilEdited`).
 struct WrittenValues {
     static let advice = """
         Declare another property instead, let the mapping write that one, copy the values in small steps, and remove the old one.

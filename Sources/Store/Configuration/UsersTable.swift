@@ -6,7 +6,7 @@ import Postgres
 struct UsersTable: Sendable, Hashable {
     /// The application of the users.
     let place: ApplicationPlace
-    /// The table that `users` is a view of, quoted; nil where `users` is the table itself.
+    /// The quoted name of the adopted table that the view `users` shows; nil if `users` is a table.
     let adopted: String?
 
     init(of place: ApplicationPlace, adopted: String? = nil) {
@@ -31,7 +31,7 @@ struct UsersTable: Sendable, Hashable {
         let type: String
         let notNull: Bool
         let isGenerated: Bool
-        /// Whether the constraint against NULL is validated; nil if there is none; see `Requirement`.
+        /// Whether the constraint of `Requirement` is validated; nil if the column has no such constraint.
         let isValidated: Bool?
     }
 
@@ -43,7 +43,7 @@ struct UsersTable: Sendable, Hashable {
         try await column(where: "u.name = \(name.text)", on: connection)
     }
 
-    /// Returns a column of an adopted table that has the property's name and is not yet a property.
+    /// Returns the column of an adopted table that has the property's name, if the view does not show it yet.
     func unshownColumn(
         _ name: PropertyName,
         on connection: PostgresConnection
@@ -87,7 +87,7 @@ extension UsersTable.Column {
         guard !isGenerated else {
             throw Failure(
                 .conflict,
-                "The column \(property.name) of the users table is generated, so no login could write it.",
+                "The column \(property.name) of the users table is generated, and logins cannot write it.",
                 details: ["property": .string(property.name.text)]
             )
         }
@@ -99,7 +99,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - schema: The schema of an application's users.
-    ///   - stored: The application; nil while there is none: then the schema is looked up in the main database.
+    ///   - stored: The application; nil before its creation. The schema is looked up in the main database then.
     /// - Returns: The columns in order; empty if there is no table.
     /// - Throws: `store_unavailable` and its like.
     package func liveColumns(

@@ -4,9 +4,9 @@ import Postgres
 
 /// The conversion of values of one type to a wider one (`PropertyType.widens`).
 ///
-/// Numbers and booleans become their text. A DATE becomes `YYYY-MM-DD`, a DATETIME `YYYY-MM-DDTHH:MM:SS.mmmZ`, like
-/// mapped values that are stored in a text. A DATE becomes the DATETIME of its midnight in UTC. A JSON value is the one
-/// that responses show: a DATETIME is milliseconds since 1970.
+/// As text, a number or a boolean has its usual form, a DATE is `YYYY-MM-DD`, and a DATETIME is
+/// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Mapped values that are stored as text have the same forms. As a DATETIME, a DATE is its
+/// midnight in UTC. As JSON, a value is what responses show: a DATETIME is milliseconds since 1970.
 struct Widening {
     let from: PropertyType
     let to: PropertyType
@@ -55,7 +55,7 @@ extension ChangeTransaction {
         )
         guard !widening.keepsColumn else { return }
         guard let live = try await users.column(name, on: tables) else { throw Self.columnMissing(name) }
-        // The earlier attempt at this change died between its two commits: the column is converted already.
+        // An earlier attempt at this change has converted the column, but died before its second commit.
         if users.place.database != nil, live.type.hasSameBytes(as: type.sqlType) { return }
 
         let written = WrittenValues(of: name, in: users)

@@ -3,14 +3,16 @@ import Postgres
 
 /// Moves of an application's users to a database of its own and back (docs/scaling.md).
 extension ChangeTransaction {
-    /// The tables with data of an application's users in the schema `federation` of their database.
+    /// The tables of the schema `federation` that have data about an application's users.
     ///
-    /// No table refers to a later one.
+    /// They are in the database of the users. No table refers to a later one.
     private static let belongings = ["deletion_requests", "imports", "import_refusals"]
-    /// How many rows a comparison of a table and its copy counts at most; two larger tables pass as equal.
-    private static let mostCounted: Int64 = 100_000
+    /// The maximum number of rows that are counted to compare a table with its copy.
+    ///
+    /// Two larger tables pass as equal.
+    private static let maxCounted: Int64 = 100_000
 
-    /// Records in an application's own database that it holds the application.
+    /// Records in an application's own database that the database holds the application.
     func enter(_ place: ApplicationPlace, at variable: DatabaseVariable) async throws {
         let entered = try await tables.query(
             """
@@ -29,8 +31,12 @@ extension ChangeTransaction {
 
     /// Moves the application to a database that its users have been copied to.
     ///
-    /// The operator has copied them by dump and restore while no instance ran. This step checks that they are there,
-    /// copies the rows of `belongings`, and renames the former schema, so that nothing writes to it any more.
+    /// The operator has copied the users by dump and restore while no instance ran. If one of the databases is the main
+    /// one, this step compares the users with their copy, and copies the rows of `belongings`. The former schema is
+    /// renamed, so that nothing writes to it any more.
+    ///
+    /// A move from one own database to another only checks the target, since the operator has copied the whole
+    /// database.
     mutating func move(to variable: DatabaseVariable?, from users: UsersTable) async throws {
         guard users.adopted == nil else {
             throw Failure(.conflict, "The users are in a table that was adopted, which stays where it is.")
@@ -44,12 +50,13 @@ extension ChangeTransaction {
             try await Self.drop(application, from: connection)
             try await Self.retire(place.schema, on: connection)
         case (.some, nil):
-            // Its rows are deleted when the main database says where the users are (`Store.leave`).
+            // `Store.leave` deletes the rows of the former database after the commit in the main database.
             try await Self.refuseTakenName(ofRetired: place.schema, on: tables)
             try await compare(tables, connection, place)
             try await carry(from: tables, to: connection)
         case (.some, let variable?):
-            // From one own database to another: the target is a copy of the whole database, with the row that says so.
+            // From one own database to another: the target is a copy of the whole database, with its row of this
+            // application.
             let held: Statement = """
                 select from federation.applications where id = \(application.text) and schema_name = \(place.schema)
                 """
@@ -78,14 +85,14 @@ extension ChangeTransaction {
         guard there.count == tables.count else {
             throw Failure.notCopied(place.schema)
         }
-        // The lock keeps out writers: rows written after the count would stay behind.
+        // The lock keeps writers out. Rows written after the count would stay behind.
         let names = tables.map { "\(Statement.quoted(identifier: place.schema)).\($0)" }.joined(separator: ", ")
         try await source.execute(script: "lock table \(names) in share mode")
         _ = try await target.query("select federation.create_application_schema(\(place.schema))")
         for table in tables {
             let count: Statement = """
                 select count(*) from (select from \(identifier: place.schema).\(identifier: table)
-                limit \(Self.mostCounted)) counted
+                limit \(Self.maxCounted)) counted
                 """
             let before = try await source.query(count).first(Int64.self)
             let after = try await target.query(count).first(Int64.self)
@@ -131,7 +138,9 @@ extension ChangeTransaction {
         }
     }
 
-    /// Removes an application from its own database: its users are in the main one now, or it was deleted.
+    /// Removes an application from its former own database.
+    ///
+    /// Its users are in the main database now, or the application was deleted.
     static func leave(_ place: ApplicationPlace, on connection: PostgresConnection) async throws {
         let held: Statement = """
             delete from federation.applications where id = \(place.id.text) and schema_name = \(place.schema)
@@ -142,7 +151,9 @@ extension ChangeTransaction {
         if schema.count > 0 { try await retire(place.schema, on: connection) }
     }
 
-    /// Renames the former schema, so that nothing finds it; the operator drops it.
+    /// Renames the former schema, so that nothing finds it.
+    ///
+    /// The operator drops it.
     private static func retire(_ schema: String, on connection: PostgresConnection) async throws {
         try await refuseTakenName(ofRetired: schema, on: connection)
         _ = try await connection.query(
@@ -167,9 +178,10 @@ extension ChangeTransaction {
 }
 
 extension Store {
-    /// Removes an application from its own database, once the main one says that its users are not there.
+    /// Removes an application from its former own database, after the commit of its move or deletion in the main one.
     ///
-    /// - Throws: `store_unavailable` if that database cannot be used; even so, nothing looks for the application there.
+    /// - Throws: `store_unavailable` if the former database cannot be used. Even then nothing looks for the application
+    ///   there.
     func leave(_ place: ApplicationPlace) async throws {
         guard let variable = place.database else { return }
         do {

@@ -25,7 +25,8 @@ extension Store {
         let result = try await query("select id, schema_name, database from federation.applications order by id")
         return try result.all(String.self, String.self, String?.self).compactMap { id, schema, variable in
             let database = variable.flatMap(DatabaseVariable.init)
-            // A malformed variable name leads nowhere, and in particular not to the main database.
+            // An application with a malformed variable name is left out. Its users must not be looked for in the main
+            // database.
             guard let id = ApplicationID(id), variable == nil || database != nil else { return nil }
             return ApplicationPlace(id: id, schema: schema, database: database)
         }

@@ -1,24 +1,26 @@
 package import Domain
 import Postgres
 
-/// An error: the database that is to hold an application is empty.
+/// An error: the database that is to hold an application lacks the service's tables, or has outdated ones.
 ///
-/// `Store.change` throws and catches this error; it creates the tables and starts the transaction over.
+/// `Store.change` catches this error, creates or migrates the tables, and starts the transaction over.
 struct UnpreparedDatabase: Error {
     let database: OwnDatabase
 }
 
 extension Store {
-    /// Runs a transaction on the users of an application in a database of its own.
+    /// Runs a transaction in the database that holds, or is about to hold, the users of one application.
     ///
     /// - Parameters:
-    ///   - variable: The database.
-    ///   - application: The application, if the database holds it already; nil before its creation or move there.
-    ///   - schema: The copied schema of an application that is about to move there; nil for a new application, for
-    ///     which an empty database is accepted.
-    ///   - body: The statements; it runs once, since it writes to the main database as well.
+    ///   - variable: The environment variable with the URL of the database.
+    ///   - application: The application, if the database holds its users already. Nil while the application is created
+    ///     or moved there.
+    ///   - schema: The schema that the operator has copied, if the application is moved. Nil if the application is
+    ///     created.
+    ///   - body: The statements. They run once, since the body also writes to the main database.
     /// - Returns: The result of the body.
-    /// - Throws: `UnpreparedDatabase` for an empty database, `DatabaseProblem` for an unusable one.
+    /// - Throws: `UnpreparedDatabase` if the service's tables must be created or migrated first; `conflict` if the
+    ///   copied schema is missing; `DatabaseProblem` if the database is unusable; the errors of the body.
     func withTables<Result: Sendable>(
         at variable: DatabaseVariable,
         holding application: ApplicationID?,
@@ -35,7 +37,8 @@ extension Store {
                 if let schema, try await !database.hasUsers(inSchema: schema) { throw Failure.notCopied(schema) }
                 throw UnpreparedDatabase(database: database)
             case .outdated? where schema == nil:
-                // It says that it is this deployment's: of an older version, or its preparation was interrupted.
+                // The database says that it is this deployment's. It is of an older version, or its preparation was
+                // interrupted.
                 throw UnpreparedDatabase(database: database)
             case let problem?: throw problem
             }
@@ -47,7 +50,7 @@ extension Store {
         }
     }
 
-    /// Creates the service's tables in an empty database, which marks it as this deployment's.
+    /// Creates or migrates the service's tables in a database, which marks the database as this deployment's.
     func prepare(_ unprepared: UnpreparedDatabase) async throws {
         try await applySchema(to: unprepared.database)
     }
@@ -63,7 +66,7 @@ extension Store {
     private func problem(of database: OwnDatabase) async throws(PostgresError) -> DatabaseProblem? {
         guard let deployment = await databases.deployment() else { throw .unavailable(nil) }
         do {
-            _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
+            _ = try await database.sign(of: deployment, within: Databases.timeoutOfOperators)
             return nil
         } catch {
             return DatabaseProblem(error, of: database.variable)
@@ -72,9 +75,12 @@ extension Store {
 
     /// Returns why an application cannot have its users in a database; nil if it can.
     ///
+    /// An empty database is accepted, since a change creates the tables. For a new application an outdated database is
+    /// accepted, too.
+    ///
     /// - Parameters:
-    ///   - variable: The database.
-    ///   - stored: The present application; nil for a new one, for which an empty database is accepted.
+    ///   - variable: The environment variable with the URL of the database.
+    ///   - stored: The present application; nil for a new one.
     /// - Returns: The problem.
     package func problem(at variable: DatabaseVariable, with stored: StoredApplication?) async -> DatabaseProblem? {
         do {

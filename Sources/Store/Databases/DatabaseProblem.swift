@@ -3,7 +3,7 @@ import Postgres
 
 /// A reason why an application's own database is not used.
 ///
-/// It is for operators and the log: clients do not see it, and no case holds the variable's value.
+/// Operators and the log see the reason, and clients do not. No case holds the variable's value.
 package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The environment variable is not set.
     case unset(DatabaseVariable)
@@ -15,13 +15,13 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
     case refused(DatabaseVariable, String)
     /// The database has no tables of the service.
     case empty(DatabaseVariable)
-    /// The database is another deployment's, or of a version before deployments had names.
+    /// The database is another deployment's, or of a version in which deployments had no ids.
     case foreign(DatabaseVariable)
     /// The database is the main one.
     case main(DatabaseVariable)
     /// The database's schema is older than the program.
     case outdated(DatabaseVariable)
-    /// The database is this deployment's, and does not hold the users of this application.
+    /// The database is this deployment's, but does not hold the users of this application.
     case lacks(DatabaseVariable, ApplicationID)
 
     package var description: String {

@@ -5,10 +5,10 @@ package import Postgres
 
 /// The databases of a deployment: the main one and the applications' own (decision D24).
 ///
-/// The main database has the configuration. An application's own database is opened at its first use, and checked every
-/// two seconds from then on: whether it responds, and whether it says that it is this deployment's and holds the
-/// application. Statements are sent to it only if the latest check succeeded. So a database that is unavailable or
-/// another deployment's costs requests no time.
+/// The main database has the configuration. An application's own database is opened at its first use. From then on it
+/// is checked every two seconds: it must respond, and say that it is this deployment's and holds the application.
+/// Statements are sent to it only if the latest check succeeded. So no request waits for a database that is unavailable
+/// or another deployment's.
 package final class Databases: Sendable {
     package let main: PostgresClient
     /// The shards of applications in Citus.
@@ -25,12 +25,12 @@ package final class Databases: Sendable {
         var isShutDown = false
     }
 
-    /// How often a database is checked.
+    /// The time between two checks of a database.
     static let interval: Duration = .seconds(2)
     /// The timeout of a check, and of the wait for the first one.
-    static let patience: Duration = .milliseconds(900)
+    static let timeout: Duration = .milliseconds(900)
     /// The timeout of a check for which an operator waits.
-    static let patienceOfOperators: Duration = .seconds(5)
+    static let timeoutOfOperators: Duration = .seconds(5)
 
     /// Creates the databases of a deployment in which no application has its own.
     package convenience init(main: PostgresClient) {
@@ -69,7 +69,9 @@ package final class Databases: Sendable {
         }
     }
 
-    /// Closes all connections; statements that have been sent still complete.
+    /// Closes all connections.
+    ///
+    /// Statements that have been sent still complete.
     package func shutdown() {
         let own = state.withLockedValue { state in
             state.isShutDown = true
@@ -86,7 +88,9 @@ package final class Databases: Sendable {
     /// The clients of the applications' own databases that have been opened.
     package var own: [PostgresClient] { state.withLockedValue { $0.own.values.map(\.client) } }
 
-    /// Returns the database of a variable, whatever its contents.
+    /// Returns the database whose URL a variable has.
+    ///
+    /// The contents of the database are not checked.
     func database(_ variable: DatabaseVariable) throws(DatabaseProblem) -> OwnDatabase {
         if let known = state.withLockedValue({ $0.own[variable] }) { return known }
         let configuration = try configure(variable)
@@ -114,8 +118,8 @@ package final class Databases: Sendable {
 
     /// Returns the client for an application's users, once a check has found them in their database.
     ///
-    /// The latest check counts. A caller before the first one, or for an application that has just been added, waits
-    /// for the next check.
+    /// The latest check decides. The call waits for the next check if there was none, or if the latest one has not
+    /// found the application.
     func client(at variable: DatabaseVariable, holding application: ApplicationID) async throws(DatabaseProblem)
         -> PostgresClient
     {
@@ -126,7 +130,7 @@ package final class Databases: Sendable {
             guard case .lacks = problem else { throw problem }
         }
         database.looks.continuation.yield()
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + Self.timeout
         while ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(20))) != nil {
             guard let sight = database.sight.withLockedValue(\.self), sight.number != first?.number else { continue }
             guard let problem = sight.problem(holding: application) else { return database.client }
@@ -149,7 +153,7 @@ package final class Databases: Sendable {
             for await _ in database.looks.stream {
                 guard let seen = await look(at: database) else { continue }
                 let former = database.sight.withLockedValue { sight in
-                    defer { sight = OwnDatabase.Sight(number: (sight?.number ?? 0) + 1, seen: seen) }
+                    defer { sight = OwnDatabase.ReadOutcome(number: (sight?.number ?? 0) + 1, seen: seen) }
                     return sight
                 }
                 let (before, now) = (former.map(\.problem), seen.problem)
@@ -159,16 +163,19 @@ package final class Databases: Sendable {
         }
     }
 
-    /// Returns what a check finds; nil if there is no verdict, since the main database does not respond.
+    /// Returns what a check finds; nil if the check decides nothing.
+    ///
+    /// A check decides nothing while the main database does not respond. Neither does a single late check of a usable
+    /// database.
     private func look(at database: OwnDatabase) async -> OwnDatabase.Seen? {
         guard let ours = await deployment() else { return nil }
         let variable = database.variable
         do {
-            let seen = try await database.sign(of: ours, within: Self.patience)
+            let seen = try await database.sign(of: ours, within: Self.timeout)
             database.isLate.withLockedValue { $0 = false }
             return seen
         } catch PostgresError.cancelled {
-            // Behind many logins a single check may be late without any fault.
+            // A single check may be late without any fault, if many logins are ahead of it.
             let wasLate = database.isLate.withLockedValue { isLate in
                 defer { isLate = true }
                 return isLate
@@ -207,12 +214,12 @@ private func ended<Value: Sendable>(
     }
 }
 
-/// A database of applications' own, beside the main one.
+/// A database, other than the main one, that holds the users of applications.
 final class OwnDatabase: Sendable {
     let variable: DatabaseVariable
     let client: PostgresClient
     /// The result of the latest check; nil before the first one.
-    let sight = NIOLockedValueBox<Sight?>(nil)
+    let sight = NIOLockedValueBox<ReadOutcome?>(nil)
     /// Whether the latest check timed out.
     let isLate = NIOLockedValueBox(false)
     /// Requests for a check.
@@ -233,7 +240,7 @@ final class OwnDatabase: Sendable {
         }
     }
 
-    struct Sight: Sendable {
+    struct ReadOutcome: Sendable {
         let number: Int
         let seen: Seen
 
@@ -250,7 +257,8 @@ final class OwnDatabase: Sendable {
 
     /// Asks the database for its deployment and its applications.
     ///
-    /// - Throws: `DatabaseProblem` if it is not the deployment's; `PostgresError`, `cancelled` after the timeout.
+    /// - Throws: `DatabaseProblem` if the database is empty, outdated, the main one or another deployment's;
+    ///   `PostgresError`, which is `cancelled` after the timeout.
     func sign(of deployment: UUID, within limit: Duration) async throws -> Seen {
         try await ended(after: limit) { try await self.sign(of: deployment) }
     }

@@ -36,7 +36,7 @@ extension Store {
 
     /// Checks that the node named for a new application accepts tables.
     ///
-    /// - Throws: `conflict` with the nodes that do.
+    /// - Throws: `conflict` with the names of the nodes that do.
     package func check(_ node: CitusNode) async throws(Failure) {
         let isCitus: Bool
         do { isCitus = try await databases.sharding.isThere() } catch { throw await failure(of: error, in: nil) }
@@ -61,7 +61,7 @@ extension Store {
 
     /// Moves the tables of a new application to a node.
     ///
-    /// - Throws: `store_unavailable` and its like; the application exists then, on the node that Citus has chosen.
+    /// - Throws: `store_unavailable` and its like. The application exists even then, on the node that Citus has chosen.
     package func place(_ stored: StoredApplication, on node: CitusNode) async throws(Failure) {
         do {
             try await postgres.withConnection { connection in

@@ -1,6 +1,8 @@
 import Postgres
 
-/// The shards of an application's tables: with schema-based sharding one for each table, all on one node of Citus.
+/// The shards of an application's tables.
+///
+/// With schema-based sharding each table has one shard, and all of them are on one node of Citus.
 struct Shards: Sendable {
     let schema: String
     /// The shard number of each table.
@@ -8,15 +10,15 @@ struct Shards: Sendable {
 
     /// A statement about an application's tables that Citus runs in one piece, on their node (decision D25).
     ///
-    /// Citus itself would split a statement of several parts: each part that inserts becomes a separate statement, a
-    /// foreign key fails between two of them, and most functions are refused in such a part. So the statement is passed
-    /// to the function `federation.at_shard` of schema.sql. The function runs it on the node unchanged, except that its
-    /// table names are those of the shards.
+    /// Citus itself would split a statement of several parts. Each part that inserts would become a separate statement.
+    /// A foreign key between two of them would fail, and Citus refuses most functions in such a part. So the statement
+    /// is passed to the function `federation.at_shard` of schema.sql. The function runs it on the node unchanged,
+    /// except that its table names are those of the shards.
     ///
-    /// The function call stands beside a CTE that deletes no rows of one of the tables. From the CTE Citus learns the
-    /// node, treats the statement as a write, and makes it and a move of the tables (`citus_schema_move`) wait for each
-    /// other: so nothing is written to a shard that has been moved away. A statement that only reads has a subquery
-    /// that reads no rows instead.
+    /// Beside the function call is a CTE: a DELETE from one of the tables that matches no rows. From the CTE Citus
+    /// learns the node, and that the statement writes. Citus then makes the statement and a move of the tables
+    /// (`citus_schema_move`) wait for each other. So nothing is written to a shard that has been moved away. A
+    /// statement that only reads has, in place of the CTE, a subquery that reads no rows.
     struct Text: Sendable {
         private let wrapper: String
         private let command: String
@@ -24,8 +26,8 @@ struct Shards: Sendable {
         /// - Parameters:
         ///   - command: The statement for the shards.
         ///   - values: The number of its values.
-        ///   - columns: The types of its result columns; if there are none its rows are counted.
-        ///   - reads: Whether it writes nothing and locks nothing.
+        ///   - columns: The types of its result columns. Without any, its rows are counted.
+        ///   - reads: Whether the statement writes nothing and locks nothing.
         ///   - schema: The application's schema.
         init(_ command: String, values: Int, columns: [String], reads: Bool, schema: String) {
             self.command = command
@@ -61,8 +63,8 @@ struct Shards: Sendable {
 
     /// Rewrites a statement with the names of the shards, and with its values as elements of one array of texts, `$1`.
     ///
-    /// - Parameter statement: A statement of this service: its strings and names are in plain quotes.
-    /// - Returns: The text; nil if the statement uses none of the tables, or the configuration as well.
+    /// - Parameter statement: A statement of this service. Its strings and names are in plain quotes.
+    /// - Returns: The text; nil if the statement uses none of the tables, or uses the configuration, too.
     func command(of statement: Statement) -> String? {
         let (text, types) = (Array(statement.sql.utf8), statement.binds.map { "\($0)" })
         let (schema, federation) = (Array("\(quoted(schema)).".utf8), Array("federation.".utf8))

@@ -4,7 +4,7 @@ import Postgres
 /// The Citus shards of applications' tables, if the main database is a coordinator of Citus.
 ///
 /// Whether it is a coordinator is queried once. The shards of an application are queried at the first use of its
-/// tables, and again after an error that shows that the shards have changed; the failed statement is retried then. A
+/// tables, and again after an error that shows that the shards have changed. The failed statement is retried then. A
 /// move to another node does not change the shards.
 final class Sharding: Sendable {
     private let main: PostgresClient
@@ -28,8 +28,10 @@ final class Sharding: Sendable {
         let types: [String]
     }
 
-    /// The limit of cached statements of an application: searches have one for each combination of conditions.
-    private static let mostTexts = 200
+    /// The maximum number of cached statements of an application.
+    ///
+    /// Searches have one statement for each combination of conditions.
+    private static let maxTexts = 200
 
     init(main: PostgresClient) {
         self.main = main
@@ -59,7 +61,8 @@ final class Sharding: Sendable {
             group by c.relname having count(*) = 1
             """
         )
-        // Tables with several shards are left out: Citus runs their statements, since no shard has all of the rows.
+        // Tables with several shards are left out, since no shard has all of the rows. Citus runs their statements
+        // unchanged.
         let numbers = Dictionary(uniqueKeysWithValues: try result.all(String.self, Int64.self))
         // Not cached, since Citus may be given the tables at any time.
         guard !numbers.isEmpty else { return nil }
@@ -107,14 +110,16 @@ final class Sharding: Sendable {
         }
         state.withLockedValue { [text] state in
             guard var known = state.schemas.removeValue(forKey: shards.schema) else { return }
-            if known.texts.count >= Self.mostTexts { known.texts.removeAll() }
+            if known.texts.count >= Self.maxTexts { known.texts.removeAll() }
             known.texts[key] = .some(text)
             state.schemas[shards.schema] = known
         }
         return text?.statement(with: statement.binds) ?? statement
     }
 
-    /// Restores the table names of an error to those of statements, and clears an outdated cache.
+    /// Replaces the names of shards in an error by those of the tables.
+    ///
+    /// Clears the cache if the error suggests that it is outdated.
     func explained(_ error: PostgresError, _ shards: Shards) -> PostgresError {
         doubt(shards.schema, since: error)
         return shards.explained(error)
@@ -122,7 +127,7 @@ final class Sharding: Sendable {
 
     /// Clears the cache of an application's tables if an error suggests that it is outdated.
     ///
-    /// - Returns: Whether the cache was cleared. PostgreSQL has not executed any of the statement then.
+    /// - Returns: Whether the cache was cleared. PostgreSQL has executed no part of the statement then.
     @discardableResult
     func doubt(_ schema: String, since error: PostgresError) -> Bool {
         guard let code = error.sqlState, ["0A000", "42P01", "42703", "42804"].contains(code) else { return false }

@@ -3,14 +3,15 @@ import Postgres
 
 /// The database of an application's tables: the main one, or the application's own.
 ///
-/// Every statement about users goes through this type; statements about the configuration go to the main database. A
-/// transaction is in one of the two databases. Related data in both is written to the users' database first, and the
-/// commit there is the last but one: see ``AuditRecord`` and ``ChangeTransaction`` (decision D24).
+/// Every statement about users goes through this type. Statements about the configuration go to the main database. A
+/// transaction is in one of the two databases. Related changes of both need two transactions: that of the users is
+/// committed first, and that of the main database last (decision D24). ``ChangeTransaction`` describes this. Audit log
+/// entries are committed before both: see `record`.
 struct Tables: Sendable {
     let databases: Databases
     /// The application and its own database; nil for the main database.
     let place: (variable: DatabaseVariable, application: ApplicationID)?
-    /// The application's schema in the main database; nil for the configuration, and for another database.
+    /// The application's schema in the main database; nil for the configuration, and for users in another database.
     private let schema: String?
 
     /// Selects the configuration, in the main database.
@@ -123,7 +124,9 @@ struct Tables: Sendable {
         }
     }
 
-    /// Runs scripts and commands about tables, which are not rewritten: Citus accepts them as SQL.
+    /// Runs scripts and commands about tables without rewriting them.
+    ///
+    /// Citus accepts them as they are.
     func withConnection<Result: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
@@ -132,7 +135,7 @@ struct Tables: Sendable {
 
     /// Requests a check of a database that was not reached, and clears the cache of shards that seem to have changed.
     ///
-    /// - Returns: Whether the cache was cleared; PostgreSQL has not executed anything then.
+    /// - Returns: Whether the cache was cleared. PostgreSQL has executed nothing then.
     private func doubt(_ error: PostgresError) -> Bool {
         if let schema, mayBeSharded { return databases.sharding.doubt(schema, since: error) }
         guard let place, error.handling == .dropConnection || error.handling == .wait else { return false }
@@ -140,14 +143,14 @@ struct Tables: Sendable {
         return false
     }
 
-    /// Writes audit log entries about a transaction, as its last statement except for locks.
+    /// Writes the audit log entries of a transaction, after which the transaction may only take locks.
     ///
     /// The log is in the main database. If the users are in another one, the entries are committed before the
-    /// transaction: no change of users lacks its entry, and the entry of a transaction whose commit failed stays
+    /// transaction. So no change of users lacks its entry. The entry of a transaction whose commit failed stays
     /// (decision D24).
     func record(
         _ entries: [AuditRecord],
-        by actor: Actor,
+        by actor: ChangeAuthor,
         with connection: PostgresConnection
     ) async throws {
         guard place != nil, !entries.isEmpty else { return try await connection.record(entries, by: actor) }
@@ -156,10 +159,11 @@ struct Tables: Sendable {
 }
 
 extension Databases {
-    /// Commits audit log entries in a transaction of their own, without a lease of the connection pool.
+    /// Commits audit log entries in a transaction of their own, without a further lease of the connection pool.
     ///
-    /// The caller holds a lease already. If concurrent changes needed two leases each, none would get its second.
-    func record(_ entries: [AuditRecord], by actor: Actor) async throws(PostgresError) {
+    /// The caller holds a lease already. If concurrent changes needed two leases each, all of them could wait for their
+    /// second.
+    func record(_ entries: [AuditRecord], by actor: ChangeAuthor) async throws(PostgresError) {
         _ = try await main.query(actor.writing(entries))
     }
 }
@@ -173,7 +177,7 @@ extension Store {
 
     func tables(of stored: StoredApplication) -> Tables { tables(of: stored.place) }
 
-    /// Returns the tables of an application's users; those of the configuration if there is no application.
+    /// Returns the tables of the users of the application at a place; those of the configuration for nil.
     func tables(of place: ApplicationPlace?) -> Tables {
         place.map { Tables(of: $0, in: databases) } ?? configuration
     }

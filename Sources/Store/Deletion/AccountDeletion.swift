@@ -13,8 +13,8 @@ package struct AccountDeletion: Sendable {
     ///
     /// - Parameters:
     ///   - code: 26 random characters of `A`–`Z` and `2`–`7`.
-    ///   - hash: A SHA-256 hash that is the same for the same user.
-    ///   - days: The delay of the erasure.
+    ///   - hash: A SHA-256 hash that is the same for all requests of one user.
+    ///   - days: The delay of the erasure in days of 24 hours.
     ///   - notices: The mails to the user.
     package init(code: String, hash: [UInt8], days: Int64, notices: [Notice]) {
         self.code = code
@@ -25,9 +25,9 @@ package struct AccountDeletion: Sendable {
 }
 
 extension Store {
-    /// Returns how many seconds the reader of a former address can still recover the account by a reversal link.
+    /// Returns for how many seconds a reversal link can still recover the account.
     ///
-    /// The result is 0 if there is no such link.
+    /// The link was mailed to a former address of the user. The result is 0 if no such link is valid.
     package func secondsToTakeBack(_ user: ObjectID, of application: Application) async throws(Failure) -> Int64 {
         let result = try await query(
             """
@@ -43,12 +43,13 @@ extension Store {
     /// Stores a user's request for the deletion of the account, and revokes all sessions.
     ///
     /// - Parameters:
-    ///   - deletion: The request; the code of an open one of the same user stays.
+    ///   - deletion: The request. If the user has a stored request, that one stays as it is, with its code.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - seconds: The allowed age of the session's authentication; a guest has no other proof than the session.
+    ///   - seconds: The maximum age, in seconds, of the session's authentication. It does not apply to a guest, who has
+    ///     no credential but the session.
     ///   - application: The user's application.
     /// - Returns: The stored request.
-    /// - Throws: `session_invalid`, `reauthentication_required`, `store_unavailable` and their like; nothing has
+    /// - Throws: `session_invalid`, `reauthentication_required`, `store_unavailable` and their like. Nothing has
     ///   changed then.
     package func requestDeletion(
         _ deletion: AccountDeletion,
@@ -76,7 +77,7 @@ extension Store {
                 """
             )
             guard let stored = try result.first(by: StoredDeletionRequest.init) else {
-                throw Failure(.internal, "The request for deletion could not be written down.")
+                throw Failure(.internal, "The deletion request could not be stored.")
             }
             try await connection.endSessions(of: user.id, schema: application.schema)
             for notice in deletion.notices { _ = try await connection.enqueue(notice, to: nil, of: application) }

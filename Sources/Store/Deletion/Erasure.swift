@@ -7,39 +7,41 @@ import Postgres
 package enum Erasure: Sendable {
     /// Another instance has the request, or the request is done or not due.
     case notOurs
-    /// Nothing to erase: the identity is gone, or is newer than the request.
+    /// Nothing to erase: the user or the identity is gone, or the identity is newer than the request.
     case nobody
-    /// The identity was deleted, with its sessions; the user still has another login method.
+    /// The identity and its sessions were deleted.
+    ///
+    /// The user still has another login method.
     case identity(of: ObjectID, tokens: [KeptIdentity])
     /// The user was deleted: there was no other login method.
     case user(ObjectID, tokens: [KeptIdentity])
-    /// Nothing has changed, because of an obstacle.
+    /// An obstacle prevented the erasure, and nothing has changed.
     ///
     /// Rows of this table refer to the user, a rule of the operator's forbids the deletion, or a reversal link can
     /// still recover the account.
-    case hindered(by: String)
+    case blocked(by: String)
 }
 
 extension Store {
     /// Carries out a due deletion request in one transaction, and removes the user's data from the request.
     ///
-    /// Only one of several instances does it. An obstacle is stored, with one audit log entry for each new obstacle,
-    /// and the request stays open. The identity of a disabled user is banned.
+    /// Only one of several instances does it. The identities of a disabled user are banned. If there is an obstacle, it
+    /// is stored, and the request stays open. Each new obstacle gets an audit log entry.
     ///
     /// - Parameters:
-    ///   - code: The request.
+    ///   - code: The code of the request.
     ///   - application: The request's application.
-    ///   - hash: The hash by which a banned identity is recognized.
-    ///   - notices: The mails to the user once everything is erased.
+    ///   - hash: Computes the hash by which a banned identity is recognized.
+    ///   - notices: The mails that are sent if the user is deleted.
     ///   - actor: The requester, for the audit log.
     /// - Returns: The result.
-    /// - Throws: `store_unavailable` and its like; nothing has changed then.
+    /// - Throws: `store_unavailable` and its like. Nothing is erased then.
     package func erase(
         code: String,
         of application: Application,
         banningBy hash: @escaping IdentityHasher,
         telling notices: [Notice] = [],
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Erasure {
         let tables = tables(of: application)
         let work = ErasureWork(
@@ -52,16 +54,16 @@ extension Store {
         do {
             return try await tables.withTransaction { try await work.carryOut(on: $0, by: actor) }
         } catch let error as PostgresError {
-            guard let hindrance = error.hindrance else {
-                // The request goes to the end of the queue: the error has nothing to do with those behind it.
+            guard let obstacle = error.obstacle else {
+                // The request waits for its next attempt, since its error must not delay the requests behind it.
                 if case .server = error { try await transaction(in: tables) { try await work.noteAttempt(on: $0) } }
                 throw await failure(of: error, in: application)
             }
-            try await transaction(in: tables) { try await work.note(hindrance, on: $0, by: actor) }
-            return .hindered(by: hindrance)
+            try await transaction(in: tables) { try await work.note(obstacle, on: $0, by: actor) }
+            return .blocked(by: obstacle)
         } catch let contested as Contested {
-            try await transaction(in: tables) { try await work.note(contested.hindrance, on: $0, by: actor) }
-            return .hindered(by: contested.hindrance)
+            try await transaction(in: tables) { try await work.note(contested.obstacle, on: $0, by: actor) }
+            return .blocked(by: contested.obstacle)
         } catch let error as Failure {
             throw error
         } catch {
@@ -74,7 +76,7 @@ extension PostgresError {
     /// The obstacle to a user's deletion: a table whose rows refer to the user, or a trigger of the operator's.
     ///
     /// It is nil for every other error.
-    var hindrance: String? {
+    var obstacle: String? {
         guard case .server(let refusal) = self else { return nil }
         if refusal.sqlState == "P0001" { return "a rule of the users table" }
         guard handling == .constraintViolation else { return nil }
@@ -84,10 +86,10 @@ extension PostgresError {
 
 /// An error: a reversal link can still recover the account.
 ///
-/// The link belongs to the reader of a former address, and the identity may be a thief's. So the erasure waits until
-/// the link expires.
+/// The link was mailed to a former address of the user, and the request may come from a thief. So the erasure waits
+/// until the link expires.
 private struct Contested: Error {
-    let hindrance = "a link that takes the account back"
+    let obstacle = "a link that takes the account back"
 }
 
 /// The steps of the erasure for one request.
@@ -98,7 +100,7 @@ private struct ErasureWork: Sendable {
     let hash: IdentityHasher
     let notices: [Notice]
 
-    func carryOut(on connection: PostgresConnection, by actor: Actor) async throws -> Erasure {
+    func carryOut(on connection: PostgresConnection, by actor: ChangeAuthor) async throws -> Erasure {
         let request = try await connection.query(
             """
             select object_id, provider, provider_app, subject, extract(epoch from issued)::bigint
@@ -165,13 +167,15 @@ private struct ErasureWork: Sendable {
         from issued: Int64,
         on connection: PostgresConnection
     ) async throws -> (Erasure, isBanned: Bool) {
-        // This goes first: an identity that is being restored concurrently is found as an identity afterwards.
+        // This statement goes first. An identity that is being restored concurrently is then found as an identity by
+        // the next one.
         try await connection.forgetRemoval(of: [identity], schema: application.schema)
         guard let user = try await connection.lockUser(of: identity, schema: application.schema) else {
             try await connection.endAccess(of: identity.row, at: issued, schema: application.schema)
             return (.nobody, false)
         }
-        // A separate statement: the one that waits for the lock sees the identities as they were before the wait.
+        // This is a separate statement, since the one that waits for the lock sees the identities as they were before
+        // the wait.
         let found = try await connection.query(
             """
             select count(*) + (
@@ -204,18 +208,18 @@ private struct ErasureWork: Sendable {
         return (.identity(of: user, tokens: lost), isBanned)
     }
 
-    /// Stores the obstacle, with an audit log entry if it differs from the previous one.
-    func note(_ hindrance: String, on connection: PostgresConnection, by actor: Actor) async throws {
+    /// Stores the obstacle, and writes an audit log entry if it differs from the previous obstacle.
+    func note(_ obstacle: String, on connection: PostgresConnection, by actor: ChangeAuthor) async throws {
         let noted = try await connection.query(
             """
-            update federation.deletion_requests d set attempted = now(), hindrance = \(hindrance)
+            update federation.deletion_requests d set attempted = now(), hindrance = \(obstacle)
             from (select code, hindrance from federation.deletion_requests where code = \(code) for update) before
             where d.code = before.code and d.done is null
             returning before.hindrance is distinct from d.hindrance
             """
         )
         guard try noted.first(Bool.self) == true else { return }
-        let entry = entry("deletion.hindered", target: nil, ["table": .string(hindrance)])
+        let entry = entry("deletion.blocked", target: nil, ["table": .string(obstacle)])
         try await tables.record([entry], by: actor, with: connection)
     }
 
@@ -229,13 +233,15 @@ private struct ErasureWork: Sendable {
     private func entry(for erasure: Erasure, isBanned: Bool) -> AuditRecord? {
         let more: JSONObject = isBanned ? ["banned": .bool(true)] : [:]
         return switch erasure {
-        case .notOurs, .nobody, .hindered: nil
+        case .notOurs, .nobody, .blocked: nil
         case .identity(let user, _): entry("user.unlink", target: user, more)
         case .user(let user, _): entry("user.erase", target: user, more)
         }
     }
 
-    /// Creates an entry that names the request but no subject, since the log is kept for ever.
+    /// Creates an audit log entry that names the request.
+    ///
+    /// It contains no subject, since the log is kept for ever.
     private func entry(_ action: String, target: ObjectID?, _ more: JSONObject = [:]) -> AuditRecord {
         let request = JSONObject([.init("deletionRequest", .string(code))] + more.members)
         return AuditRecord(action, of: target?.description, in: application.id, to: .object(request))

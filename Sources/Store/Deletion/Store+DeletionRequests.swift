@@ -3,7 +3,7 @@ package import Encodings
 import FoundationEssentials
 import Postgres
 
-/// A deletion request of a user that came through a provider.
+/// A deletion request that a user made at a provider, which passed it on by a callback.
 package struct NewDeletionRequest: Sendable {
     let code: String
     let hash: [UInt8]
@@ -16,11 +16,11 @@ package struct NewDeletionRequest: Sendable {
     ///
     /// - Parameters:
     ///   - code: The code for the user: 26 random characters of `A`–`Z` and `2`–`7`.
-    ///   - hash: A SHA-256 hash that is the same for the same request.
+    ///   - hash: A SHA-256 hash that stays the same if the request arrives again.
     ///   - call: A SHA-256 hash that is the same for all requests of one callback.
     ///   - identity: The identity whose data is to be deleted.
     ///   - issued: The Unix time in seconds at which the provider signed the request.
-    ///   - days: The delay of the erasure.
+    ///   - days: The delay of the erasure in days of 24 hours.
     package init(
         code: String,
         hash: [UInt8],
@@ -52,13 +52,15 @@ package struct StoredDeletionRequest: Sendable {
 }
 
 extension Store {
-    /// Stores the requests of a callback, all or none of them; existing requests stay as they are.
+    /// Stores all requests of a callback in one transaction.
+    ///
+    /// Requests that are stored already stay as they are.
     ///
     /// - Parameters:
     ///   - requests: The requests, ordered by provider name, so that no two callbacks deadlock.
     ///   - application: The application that received the callback.
     /// - Returns: The stored requests in that order, each with the code of its first arrival.
-    /// - Throws: `store_unavailable` and its like; nothing is written then.
+    /// - Throws: `store_unavailable` and its like. Nothing is written then.
     package func openDeletions(
         _ requests: [NewDeletionRequest],
         of application: Application
@@ -90,14 +92,15 @@ extension Store {
             """
         )
         guard let stored = try result.first(by: StoredDeletionRequest.init) else {
-            throw Failure(.internal, "The request for deletion could not be written down.")
+            throw Failure(.internal, "The deletion request could not be stored.")
         }
         return stored
     }
 
     /// Returns the request with a code; nil if there is none.
     ///
-    /// It is due and done together with the last request of its callback.
+    /// A callback may have made several requests. The result is due when the last of them is due, and done when all are
+    /// done.
     package func deletion(code: String, of application: Application) async throws(Failure) -> StoredDeletionRequest? {
         let result = try await query(
             """
@@ -115,6 +118,8 @@ extension Store {
     }
 
     /// Returns whether an identity is the only login method of its user; nil if no user has the identity.
+    ///
+    /// Other identities and a password are considered; passkeys are not.
     package func isOnlyLoginMethod(
         _ identity: IdentityKey,
         of application: Application
@@ -135,14 +140,16 @@ extension Store {
     package func recordErasureList(
         _ details: JSONObject,
         of application: Application,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         let entry = AuditRecord("user.eraseList", in: application.id, to: .object(details))
         let tables = tables(of: application)
         try await transaction(in: tables) { try await tables.record([entry], by: actor, with: $0) }
     }
 
-    /// Returns the applications with due requests in the main database: most applications have none.
+    /// Returns the applications that have due requests in the main database.
+    ///
+    /// Most applications have none.
     package func applicationsWithDueDeletions() async throws(Failure) -> Set<ApplicationID> {
         let result = try await query(
             "select distinct application_id from federation.deletion_requests where \(Self.deletionIsDue)"
@@ -150,7 +157,7 @@ extension Store {
         return Set(try result.all(String.self).compactMap { ApplicationID($0) })
     }
 
-    /// The wait in seconds before a request is retried after an obstacle.
+    /// The seconds between a failed attempt at an erasure and the next one.
     package static let secondsBetweenErasures = 600
 
     private static var deletionIsDue: Statement {

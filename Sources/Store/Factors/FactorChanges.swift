@@ -3,16 +3,16 @@ import Encodings
 import FoundationEssentials
 import Postgres
 
-/// The step-up that changes of factors require of a session.
+/// The step-up that a session needs before it may change factors.
 package struct FactorProofRule: Sendable {
     /// The maximum age, in seconds, of the authentication, and of the second factor of a user who has one.
     let seconds: Int
     /// The limit of factors of a user.
-    let most: Int
+    let max: Int
 
-    package init(seconds: Int, most: Int) {
+    package init(seconds: Int, max: Int) {
         self.seconds = seconds
-        self.most = most
+        self.max = max
     }
 }
 
@@ -30,11 +30,13 @@ extension Store {
         }
     }
 
-    /// Adds a factor to the user of a live session; the session has thereby shown the factor.
+    /// Adds a factor to the user of a valid session.
+    ///
+    /// The session counts as one in which the user has shown the factor, unless the factor is a set of recovery codes.
     ///
     /// - Parameters:
     ///   - factor: The factor; recovery codes replace existing ones.
-    ///   - codes: Recovery codes for a user who has none; nil if the application has none.
+    ///   - codes: Recovery codes for a user who has none; nil if the application offers none.
     ///   - tokenHash: SHA-256 of the session's token.
     ///   - rule: The required step-up.
     ///   - announcement: The notices to the user; nil if the user cannot be notified.
@@ -42,7 +44,7 @@ extension Store {
     /// - Returns: Whether `codes` were stored.
     /// - Throws: `session_invalid`, `reauthentication_required`, `second_factor_reauthentication_required`,
     ///   `too_many_factors`, `factor_not_offered` for recovery codes without a factor that they could replace,
-    ///   `passkey_invalid` for a passkey that is enrolled already, `conflict`; nothing has changed then.
+    ///   `passkey_invalid` for a passkey that is enrolled already, `conflict`. Nothing has changed then.
     package func addFactor(
         _ factor: NewFactor,
         with codes: NewFactor?,
@@ -59,7 +61,7 @@ extension Store {
                 guard kinds.contains(where: \.standsAlone) else { throw Failure.nothingToRecover }
                 try await connection.removeFactors(of: user.id, where: "kind = 'recoveryCode'", schema: schema)
             } else {
-                guard kinds.count < rule.most else { throw Failure.tooManyFactors(rule.most) }
+                guard kinds.count < rule.max else { throw Failure.tooManyFactors(rule.max) }
             }
             if let announcement { try await connection.announce(announcement, to: user.id, of: application) }
             let inserted = try await connection.query(factor.insertion(for: user.id, schema: schema))
@@ -78,12 +80,13 @@ extension Store {
         }
     }
 
-    /// Removes a factor of the user of a live session; the recovery codes are removed with the last factor.
+    /// Removes a factor of the user of a valid session.
     ///
-    /// All trusted devices of the user lose their trust, since each has shown one of the former factors.
+    /// With the last factor, the recovery codes are removed, too. All trusted devices of the user lose their trust,
+    /// since each has shown one of the former factors.
     ///
-    /// - Throws: As `addFactor`; `not_found`, `last_factor` if the application requires a factor of the user,
-    ///   `last_way_in` for a passkey that is the only login method.
+    /// - Throws: The errors of `requireProofs`; `conflict`; `not_found`, `last_factor` if the application requires a
+    ///   factor of the user, `last_login_method` for a passkey that is the only login method.
     package func removeFactor(
         _ id: ObjectID,
         fromUserOf tokenHash: [UInt8],
@@ -105,7 +108,9 @@ extension Store {
             if isLast, try await connection.isFactorRequired(of: user.id, in: application) {
                 throw Failure(
                     .lastFactor,
-                    "This app asks everybody like this user for a second factor, and this is the only one. Enrol another first."
+                    """
+                    This app requires a second factor of this user, and this is the only one. Enroll another one first.
+                    """
                 )
             }
             if kind == FactorKind.passkey.rawValue {
@@ -131,7 +136,7 @@ extension Store {
     ///   - user: The owner of the factor and the session.
     ///   - tokenHash: SHA-256 of the session's token.
     ///   - application: The user's application.
-    /// - Returns: Whether the factor was accepted: the same code is accepted once.
+    /// - Returns: Whether the factor was accepted. Each code is single-use.
     /// - Throws: `store_unavailable` and its like.
     package func noteFactor(
         _ factor: ShownFactor,
@@ -164,14 +169,15 @@ extension Store {
 }
 
 extension NewFactor {
-    /// Adds the factor to a user; has no effect if the factor, or its credential, is there already.
+    /// Returns the statement that adds the factor to a user.
     ///
-    /// The creation time is the statement's, and so later than that of the reversal link, which is made before it.
+    /// It has no effect if the factor, or its credential, is stored already. The factor's creation time is that of the
+    /// statement. It is therefore later than that of the reversal link, which is made before.
     func insertion(for user: ObjectID, schema: String) -> Statement {
         insertion(for: user, into: "\(identifier: schema).factors")
     }
 
-    /// Adds the factor to a table with the same columns as `factors`.
+    /// Returns the statement that adds the factor to a table with the same columns as `factors`.
     func insertion(for owner: ObjectID, into table: Statement) -> Statement {
         """
         insert into \(table) (id, object_id, kind, label, secret, secret_key_id, step, codes,
@@ -203,7 +209,9 @@ extension PostgresConnection {
 
     /// Refuses to remove a passkey that is the user's last login method.
     ///
-    /// - Throws: `last_way_in`.
+    /// Another passkey is known to be a login method only if it opened the session.
+    ///
+    /// - Throws: `last_login_method`.
     fileprivate func requireWayIn(
         of user: ObjectID,
         session tokenHash: [UInt8],
@@ -224,9 +232,10 @@ extension PostgresConnection {
         return try result.all(String.self).compactMap(FactorKind.init)
     }
 
-    /// Removes factors of a locked user; a reversal can restore them for a week.
+    /// Removes factors of a locked user.
     ///
-    /// Sessions that were opened by a removed passkey are revoked, except the one of `tokenHash`.
+    /// A reversal can restore them for a week. Sessions that were opened by a removed passkey are revoked, except the
+    /// one of `tokenHash`.
     func removeFactors(
         of user: ObjectID,
         where condition: Statement,
@@ -245,7 +254,7 @@ extension PostgresConnection {
     /// Ends the effects of the removed factors of a locked user.
     ///
     /// All trusted devices lose their trust, since each has shown one of the former factors. Sessions that were opened
-    /// by a removed passkey are revoked.
+    /// by a removed passkey are revoked, except the one of `tokenHash`.
     private func endTrust(
         of user: ObjectID,
         without factors: [ObjectID],
@@ -262,7 +271,7 @@ extension PostgresConnection {
         )
     }
 
-    /// Deletes factors of a locked user for good, with their effects.
+    /// Deletes factors of a locked user for good, and ends their effects.
     ///
     /// - Returns: An entry for the audit log for each factor.
     func deleteFactors(
@@ -315,15 +324,15 @@ extension PostgresConnection {
 extension Failure {
     static let nothingToRecover = Failure(
         .factorNotOffered,
-        "Recovery codes stand in for another factor, and this user has none. Enrol one first."
+        "Recovery codes replace a lost factor, and this user has no factor. Enroll one first."
     )
 
-    static func tooManyFactors(_ most: Int) -> Failure {
-        Failure(.tooManyFactors, "A user has \(most) factors at most. Remove one first.")
+    static func tooManyFactors(_ max: Int) -> Failure {
+        Failure(.tooManyFactors, "A user can have at most \(max) factors. Remove one first.")
     }
 
     static let factorTaken = Failure(
         .passkeyInvalid,
-        "This has been enrolled already. GET users/factors lists the factors of this user."
+        "This factor is already enrolled. GET users/factors lists the user's factors."
     )
 }

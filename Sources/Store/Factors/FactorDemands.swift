@@ -2,9 +2,10 @@ package import Domain
 import Postgres
 
 extension Store {
-    /// Returns whether a login of a verified identity needs a second factor, as the write of the login would decide.
+    /// Returns the failure of a login of a verified identity that needs a second factor.
     ///
-    /// The result is nil for a disabled user, whom the login itself refuses.
+    /// The write of the login would decide the same. The result is nil for a disabled user, since the login itself
+    /// refuses a disabled user.
     ///
     /// - Returns: `second_factor_required`, `second_factor_enrolment_required`, or nil.
     /// - Throws: `store_unavailable` and its like.

@@ -1,8 +1,11 @@
 package import Domain
 
-/// The second factor that finishes a pending login; the write of the login uses it up.
+/// A second factor that a user has shown or enrolled, for a pending login, a step-up or a mailed link.
 ///
-/// A class: most logins have none, and a value would take room in every suspended frame of each login.
+/// The statement that finishes the login, the step-up or the use of the link uses the factor up.
+///
+/// This is a class to save memory: most logins have no second factor, and a value would take room in every suspended
+/// frame of each login.
 package final class FactorProof: Sendable {
     package enum Evidence: Sendable {
         /// The user has shown one of the account's factors.
@@ -21,11 +24,11 @@ package final class FactorProof: Sendable {
     package let evidence: Evidence
     /// The key of the attempt counter, a SHA-256 hash; nil if nothing could be guessed.
     ///
-    /// The success ends the lockout after wrong guesses.
+    /// A success ends the lockout that wrong guesses have caused.
     package let guess: [UInt8]?
     /// The device to trust from now on; nil for none.
     package let device: TrustedDevice?
-    /// Recovery codes that the user has been shown already; nil if they are made after the login.
+    /// The recovery codes that were shown to the user already; nil if none were shown before the login.
     package let recoveryCodes: NewFactor?
 
     package init(
@@ -53,7 +56,9 @@ package final class FactorProof: Sendable {
 /// A factor that a user has shown, with its single-use part.
 package struct ShownFactor: Sendable {
     package let id: ObjectID
-    /// The time step of a code; it must be later than every step shown before.
+    /// The time step of a code.
+    ///
+    /// It must be later than every step shown before.
     package let step: Int64?
     /// The stored form of a recovery code.
     package let code: String?
@@ -73,8 +78,8 @@ package struct NewFactor: Sendable {
     package let id: ObjectID
     package let kind: FactorKind
     package let label: String?
-    /// The secret of the codes, or the address that they are sent to.
-    package let secret: SealedSecret?
+    /// The secret that the codes are computed from, or the address that they are sent to.
+    package let secret: EncryptedSecret?
     /// The time step of the code that was shown at the enrolment.
     package let step: Int64?
     /// Recovery codes in their stored form.
@@ -85,7 +90,7 @@ package struct NewFactor: Sendable {
         id: ObjectID,
         kind: FactorKind,
         label: String? = nil,
-        secret: SealedSecret? = nil,
+        secret: EncryptedSecret? = nil,
         step: Int64? = nil,
         codes: [String] = [],
         passkey: StoredPasskey? = nil

@@ -1,13 +1,13 @@
 import Domain
 import Postgres
 
-/// The part of a login's statement that concerns second factors: it asks for one, or uses up one that was shown.
+/// The part of a login's statement that concerns second factors.
 ///
-/// It runs under the statement's lock on the user. So only one statement gets a single-use factor, and nothing is
-/// written without it.
+/// It asks for a factor, uses up a shown factor, or enrols a new one. It runs under the statement's lock on the user.
+/// So only one statement can use up a single-use factor, and without the factor nothing is written.
 struct FactorStep<Input> {
     private enum Part {
-        /// Checks whether a factor is needed first.
+        /// Checks whether the login needs a factor.
         case asking
         /// Uses up a shown factor, or enrols a new one.
         case finishing(FactorProof.Kind)
@@ -15,7 +15,9 @@ struct FactorStep<Input> {
 
     private let application: Application
     private let part: Part
-    /// The id of the user as a scalar, NULL while there is none.
+    /// The id of the user as a scalar SQL expression.
+    ///
+    /// It is NULL while there is no user.
     private let user: SQL<Input>
     private let proof: @Sendable (Input) -> FactorProof?
     private let deviceHash: @Sendable (Input) -> [UInt8]?
@@ -24,13 +26,15 @@ struct FactorStep<Input> {
     /// Whether the pending login is used for the first time.
     private let isFresh: SQL<Input>
 
-    /// Creates a step that asks for a factor; nil if the policy asks for none, or not after this provider's logins.
+    /// Creates a step that asks for a factor.
+    ///
+    /// The result is nil if the policy asks for none, or exempts the logins of this provider.
     ///
     /// - Parameters:
     ///   - application: The application, with its policy.
     ///   - method: The provider of the login.
-    ///   - user: The id of the user as a scalar, NULL while there is none.
-    ///   - deviceHash: SHA-256 of the client's device token.
+    ///   - user: The id of the user as a scalar SQL expression, NULL while there is no user.
+    ///   - deviceHash: Returns the SHA-256 hash of the client's device token.
     init?(
         asking application: Application,
         method: ProviderName,
@@ -38,7 +42,7 @@ struct FactorStep<Input> {
         deviceHash: @escaping @Sendable (Input) -> [UInt8]?
     ) {
         let policy = application.settings.secondFactor
-        guard policy.demand != .off, !policy.vouchingProviders.contains(method) else { return nil }
+        guard policy.demand != .off, !policy.exemptProviders.contains(method) else { return nil }
         self.application = application
         part = .asking
         self.user = user
@@ -53,10 +57,11 @@ struct FactorStep<Input> {
     /// - Parameters:
     ///   - application: The user's application.
     ///   - kind: Whether a factor was shown or is enrolled.
-    ///   - user: The id of the user as a scalar, NULL while there is none.
+    ///   - user: The id of the user as a scalar SQL expression, NULL while there is no user.
     ///   - proof: The factor, as evidence of that kind.
     ///   - opened: The hash of the new session's token; nil if no session is opened.
-    ///   - isFresh: Whether the pending login is used for the first time; a repetition needs its session to exist.
+    ///   - isFresh: Whether the pending login is used for the first time. A repetition is accepted only if its session
+    ///     exists.
     init(
         finishing application: Application,
         by kind: FactorProof.Kind,
@@ -79,8 +84,8 @@ struct FactorStep<Input> {
     /// Returns the CTEs that precede the login's writes.
     ///
     /// - Parameters:
-    ///   - conditions: The other conditions of the login: a login that does not satisfy them uses up no factor.
-    ///   - isThere: Whether a factor `f` counts.
+    ///   - conditions: The other conditions of the login. A login that does not satisfy them uses up no factor.
+    ///   - isThere: The condition that a shown factor `f` must satisfy.
     /// - Returns: The CTEs that `requirements`, `refusal` and `consequences` refer to.
     func expressions(if conditions: [SQL<Input>], isThere: SQL<Input> = "f.removed is null") -> SQL<Input> {
         switch part {
@@ -128,8 +133,8 @@ struct FactorStep<Input> {
     /// Returns the conditions for the login to be written.
     ///
     /// - Parameter conditions: The conditions passed to `expressions(if:)`.
-    /// - Returns: These conditions and the step's own. For a shown factor the step's own suffices, since the factor was
-    ///   used up under these conditions.
+    /// - Returns: These conditions and the step's own. For a shown factor the step's own condition suffices, since the
+    ///   factor is used up only under the others.
     func requirements(beside conditions: [SQL<Input>]) -> [SQL<Input>] {
         if case .finishing(.shown) = part { [isSatisfied] } else { conditions + [isSatisfied] }
     }
@@ -157,7 +162,9 @@ struct FactorStep<Input> {
         }
     }
 
-    /// The CTEs after a finished login, over `person`, whose `object_id` is the user's; nil if there are none.
+    /// The CTEs after a finished login; nil if there are none.
+    ///
+    /// They read the CTE `person`, whose `object_id` is the user's.
     var consequences: SQL<Input>? {
         switch part {
         case .asking: return nil
@@ -201,10 +208,10 @@ struct FactorStep<Input> {
             """
     }
 
-    /// A CTE over `person` that takes the guess back.
+    /// A CTE that takes the user's last guess out of the count and ends the factor's lockout.
     ///
-    /// It ends the factor's lockout. The other guesses of the day stay counted: otherwise an attacker could start anew
-    /// after each login of the owner.
+    /// It has an effect only if the CTE `person` has a row. The other guesses of the day stay counted. Otherwise an
+    /// attacker could start anew after each login of the user.
     var forgiving: SQL<Input> {
         """
         forgiven as (
@@ -224,7 +231,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// Whether the client repeats a login whose response it lost: the session exists.
+    /// Whether the session exists already, since the client repeats a login whose response it lost.
     private var isRepeated: SQL<Input> {
         guard let opened else { return "false" }
         return """
@@ -234,7 +241,7 @@ struct FactorStep<Input> {
             """
     }
 
-    /// Whether the pending login still belongs to the user who was found at its beginning.
+    /// Whether the user is the one who began the pending login, or the client repeats the login.
     private var isUser: SQL<Input> { "(\(user) is not distinct from \(putOff) or \(isRepeated))" }
 
     /// Whether the passkey to enrol is a factor already: a credential belongs to one user.
@@ -249,9 +256,10 @@ struct FactorStep<Input> {
 
     private var hasFactor: SQL<Input> { FactorStep.hasFactor(user, in: application) }
 
-    /// Whether the user has a factor, seen under the lock on the user.
+    /// Whether the user has a factor, as a function sees it under the lock on the user.
     ///
-    /// The statement itself does not see a factor that a concurrent login has enrolled before it released that lock.
+    /// Unlike the statement itself, the function sees a factor that a concurrent login enrolled before it released that
+    /// lock.
     private var hasFactorByNow: SQL<Input> {
         let kinds = application.settings.secondFactor.factors.filter(\.standsAlone)
             .map { "\(literal: $0.rawValue)" as SQL<Input> }
@@ -283,7 +291,9 @@ struct FactorStep<Input> {
         application.settings.secondFactor.demand == .off ? "false" : hasFactor(user, in: application)
     }
 
-    /// The demand on a user with a factor: none on a trusted device.
+    /// The demand on a user who has a factor.
+    ///
+    /// There is none on a trusted device.
     private var ifNotTrusted: SQL<Input> {
         let word: SQL<Input> = "\(literal: FactorDemand.factor.rawValue)"
         guard application.settings.secondFactor.trustedDeviceDays > 0 else { return word }
@@ -322,7 +332,7 @@ enum FactorDemand: String {
     case factor
     /// The user has no factor and must enrol one.
     case enrolment
-    /// The shown factor does not count any more, or the login belongs to another user by now.
+    /// The shown factor is not valid any more, or the login belongs to another user by now.
     case unusable
     /// The passkey to enrol is a factor already.
     case taken
@@ -335,19 +345,25 @@ extension FactorDemand {
         case .enrolment:
             Failure(
                 .secondFactorEnrolmentRequired,
-                "This app asks for a second factor, and this account has none yet. Set one up to finish the login; if this app does not offer that, update it."
+                """
+                This app requires a second factor, and this account has none yet. Set one up to finish the login. If \
+                this app does not offer that, update it.
+                """
             )
         case .unusable:
             Failure(
-                .pendingSignInInvalid,
-                "This cannot be finished any more: what it was begun with has changed, or the code has been used. Begin it anew."
+                .pendingLoginInvalid,
+                """
+                This pending login or step-up is no longer valid: the account has changed, or the code has been used. \
+                Start again.
+                """
             )
         case .taken: .factorTaken
         }
     }
 
     private static var message: String {
-        "This account is protected by a second factor. Show it to finish the login; if this app does not ask you for it, update it."
+        "This account needs a second factor to finish the login. If this app does not ask for it, update it."
     }
 }
 

@@ -2,9 +2,12 @@ package import Domain
 import FoundationEssentials
 import Postgres
 
-// A user who sets a password by a mailed link has shown one factor: access to the mailbox. A reversal gives an account
-// back to its former owner: it asks for the factors that existed before the change, including those that were removed
-// since; the factors that were enrolled since are the thief's.
+// A user who sets a password by a mailed link has shown one factor: access to the mailbox. The link asks for a second
+// one.
+//
+// A reversal gives an account back to its former owner. It asks for the factors that existed before the change,
+// including those that were removed since. It ignores factors that were enrolled since, because a thief may have
+// enrolled them.
 
 extension Store {
     /// Returns the factors that may be asked for when a password is set by a link, the oldest first.
@@ -40,10 +43,11 @@ extension PostgresConnection {
     ///
     /// - Parameters:
     ///   - proof: The shown factor; nil if there is none.
-    ///   - user: The user of the link.
-    ///   - moment: The creation time of a reversal's link: factors that existed then count; nil for other links.
+    ///   - user: The user to whom the link belongs.
+    ///   - moment: The creation time of a reversal link, which asks for the factors that existed then; nil for other
+    ///     links.
     ///   - application: The user's application.
-    /// - Throws: `second_factor_required`; `pending_sign_in_invalid` if the shown factor has been used.
+    /// - Throws: `second_factor_required`; `pending_login_invalid` if the shown factor has been used.
     func takeFactor(
         _ proof: FactorProof?,
         of user: ObjectID,

@@ -8,8 +8,8 @@ package struct StoredFactor: Sendable {
     package let user: ObjectID
     package let kind: FactorKind
     package let label: String?
-    package let secret: SealedSecret?
-    /// The latest time step whose code was shown; -1 for none.
+    package let secret: EncryptedSecret?
+    /// The latest time step of which a code was shown; -1 for none.
     package var step: Int64
     /// The remaining recovery codes, in their stored form.
     package var codes: [String]
@@ -28,7 +28,7 @@ extension StoredFactor {
 
     /// Reads the last columns of a row.
     ///
-    /// The result is nil for a kind that this version does not know, and if an outer join has found no factor.
+    /// The result is nil if this version does not know the kind, or if an outer join has found no factor.
     init?(_ row: inout Row) throws(PostgresError) {
         guard !row.isNullNext else {
             row.skipRest()
@@ -118,7 +118,7 @@ extension Store {
         )
     }
 
-    /// Returns the passkey of a credential, of any user; nil if there is none.
+    /// Returns the passkey with a credential id, whichever user has it; nil if there is none.
     package func passkey(
         ofCredential credentialID: [UInt8],
         in application: Application

@@ -40,9 +40,10 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Locks the user of an identity; nil if there is none.
+    /// Locks the user of an identity; nil if no user has the identity.
     ///
-    /// A login locks the user first and the identity after that, too. So it either ends before or sees the outcome.
+    /// The user is locked before the identity, as in a login. So a concurrent login either ends before this lock, or
+    /// sees what this transaction has written.
     func lockUser(of identity: IdentityKey, schema: String) async throws(PostgresError) -> ObjectID? {
         let result = try await query(
             """
@@ -56,7 +57,7 @@ extension PostgresConnection {
 }
 
 extension Store {
-    /// Returns the subject of any user who has logged in by an app and has not revoked that; nil if there is none.
+    /// Returns the subject of any unrevoked identity at an app; nil if there is none.
     package func subject(
         knownTo app: ProviderAppID,
         at provider: ProviderName,

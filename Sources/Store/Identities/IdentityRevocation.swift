@@ -4,14 +4,15 @@ import Postgres
 
 /// The end of an app's access to a user, as a provider reports it.
 package struct IdentityRevocation: Sendable {
-    /// The revoked access; a later login makes the revocation void.
+    /// The part of the access that is revoked.
     package enum Scope: Sendable {
-        /// Access up to a time, in Unix seconds; a login after that second is unaffected.
+        /// The app's access until a time, in Unix seconds. A login after that second makes the revocation void.
         ///
-        /// An identity that is revoked already stays as it is.
+        /// The row of an identity that is already revoked does not change.
         case access(until: Int64)
-        /// The stored token that a check at the provider found revoked; void if a login has brought another token.
-        case token(SealedToken)
+        /// The stored token, which a check at the provider found to be revoked. A login that has stored another token
+        /// makes the revocation void.
+        case token(EncryptedToken)
     }
 
     let identity: IdentityKey
@@ -33,7 +34,7 @@ package struct IdentityRevocation: Sendable {
         self.endsSessions = endsSessions
     }
 
-    /// The assignments of the time of the revocation and, after a check, of the check.
+    /// The assignments of the time of the revocation and, after a check, of the time of the check.
     fileprivate var moment: Statement {
         switch scope {
         case .access(let moment): "revoked = least(now(), to_timestamp(\(moment)))"
@@ -70,14 +71,14 @@ extension Store {
     package func revoke(
         _ revocation: IdentityRevocation,
         of application: Application,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> RevokedIdentity? {
         let identity = revocation.identity
         let tables = tables(of: application)
         return try await transaction(in: tables) { connection in
             let user = try await connection.lockUser(of: identity, schema: application.schema)
-            // Credentials from before that time have ended, even if a login came after it, the identity is revoked
-            // already, or it has no user at present.
+            // Credentials issued before that time end in every case: also if a login came after it, if the identity is
+            // already revoked, or if no user has the identity now.
             if case .access(let moment) = revocation.scope {
                 try await connection.endAccess(of: identity.row, at: moment, schema: application.schema)
             }
@@ -145,8 +146,8 @@ package struct PermissionChange: Sendable {
 extension Store {
     /// Stores changes of an identity's permissions.
     ///
-    /// Of the events of one permission the newest counts, in whatever order they arrive; a later login overrides it. Of
-    /// two events within one second the revocation counts.
+    /// Of the events about one permission the newest takes effect, in whatever order the events arrive. If two events
+    /// are of the same second, the revocation takes effect. A later login overrides all events.
     ///
     /// - Parameters:
     ///   - changes: The changes.
@@ -197,10 +198,10 @@ extension PermissionChange {
 }
 
 extension PostgresConnection {
-    /// Ends the validity of credentials that the provider issued for some identities before a time.
+    /// Ends credentials that the provider issued for some identities before a time.
     ///
-    /// An ID token is valid for an hour after its issue; the record is kept for a second hour because clocks differ. A
-    /// time earlier than the stored one changes nothing.
+    /// The record of the time is kept for two hours. An ID token is valid for an hour after its issue, and the second
+    /// hour allows for differing clocks. A time that is not later than the recorded time changes nothing.
     ///
     /// - Parameters:
     ///   - identities: Rows of `provider`, `provider_app` and `subject`.
@@ -231,7 +232,7 @@ extension IdentityKey {
     var row: Statement { "values (\(provider.text), \(app.text), \(subject.text))" }
 }
 
-/// The result of giving up the permissions at one app of a provider, for the audit log.
+/// The outcome of a request to a provider to remove the permissions of one app, for the audit log.
 package struct RecordedRevocation: Sendable {
     let provider: ProviderName
     let app: ProviderAppID
@@ -247,12 +248,13 @@ package struct RecordedRevocation: Sendable {
 }
 
 extension Store {
-    /// Writes entries `permissions.remove` of the audit log, about permissions that were given up with a user's tokens.
+    /// Writes the audit log entries `permissions.remove`: the outcomes of requests to remove permissions by a user's
+    /// tokens.
     package func record(
         _ revocations: [RecordedRevocation],
         formerlyOf user: ObjectID,
         in application: Application,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         let entries = revocations.map { revocation in
             var outcome: JSONObject = [

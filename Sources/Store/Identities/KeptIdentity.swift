@@ -5,16 +5,19 @@ import Postgres
 /// An identity with a stored token, and the data for checking it at the provider.
 package struct KeptIdentity: Sendable {
     package let key: IdentityKey
-    package let token: SealedToken
-    /// The times, in Unix seconds, at which the provider last confirmed the token and the profile was last read.
+    package let token: EncryptedToken
+    /// The time, in Unix seconds, at which the provider last confirmed the token.
     package let checkedAt: Int64
+    /// The time, in Unix seconds, at which the profile was last read.
     package let refreshedAt: Int64
-    /// Whether the user is disabled, so that no profile data is written.
+    /// Whether the user is disabled.
+    ///
+    /// No profile data of a disabled user is written.
     package let isDisabled: Bool
 
     package init(
         key: IdentityKey,
-        token: SealedToken,
+        token: EncryptedToken,
         checkedAt: Int64,
         refreshedAt: Int64,
         isDisabled: Bool
@@ -29,7 +32,7 @@ package struct KeptIdentity: Sendable {
     package var app: ProviderAppID { key.app }
     package var subject: Subject { key.subject }
 
-    /// The lifetime in seconds below which a token is worth exchanging.
+    /// The remaining lifetime, in seconds, below which a token is worth exchanging.
     ///
     /// A token that expires within a day is a short-lived one, or a long-lived one near its expiry
     /// (docs/protocols/facebook.md §6).
@@ -42,7 +45,8 @@ package struct KeptIdentity: Sendable {
 }
 
 extension KeptIdentity {
-    /// Returns the select list for `init(_:)`, given the aliases of an identity's row and its user's status.
+    /// Returns the select list for `init(_:)`, given the alias of an identity's row and an expression for its user's
+    /// status.
     static func columns(of identity: String, status: String) -> String {
         let i = identity
         func seconds(_ column: String) -> String { "floor(extract(epoch from \(column)))::bigint" }
@@ -55,7 +59,7 @@ extension KeptIdentity {
 
     /// Reads these columns; nil if they hold no token, or a name that this program could not have written.
     init?(_ row: inout Row) throws(PostgresError) {
-        let (key, secret) = (try IdentityKey(&row), try row.next(SealedSecret?.self))
+        let (key, secret) = (try IdentityKey(&row), try row.next(EncryptedSecret?.self))
         let kind = try row.next(String?.self).flatMap(ProviderToken.Kind.init)
         let expiresAt = try row.next(Int64?.self)
         checkedAt = try row.next()
@@ -63,7 +67,7 @@ extension KeptIdentity {
         isDisabled = try row.next(String.self) == UserStatus.disabled.rawValue
         guard let key, let secret, let kind else { return nil }
         self.key = key
-        token = SealedToken(kind: kind, secret: secret, expiresAt: expiresAt)
+        token = EncryptedToken(kind: kind, secret: secret, expiresAt: expiresAt)
     }
 
     /// Returns the query for the identities of a user that have a stored token.
@@ -96,7 +100,7 @@ package struct SessionIdentity: Sendable {
 extension Store {
     /// Returns the identity that opened a live session.
     ///
-    /// - Returns: Nil if the session is unknown or expired, or its identity is unknown or gone.
+    /// - Returns: Nil if the session is unknown or expired, if no identity opened it, or if the identity was removed.
     package func identity(
         ofSession tokenHash: [UInt8],
         of application: Application
@@ -124,21 +128,22 @@ extension Store {
             .all(by: KeptIdentity.init)
     }
 
-    /// Records that an operator had a user's profile read again: an entry `user.refresh`.
+    /// Writes the audit log entry `user.refresh`: an operator had a user's profile read again.
     package func recordRefresh(
         of user: ObjectID,
         in application: ApplicationID,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         try await record("user.refresh", of: user, in: application, by: actor)
     }
 
-    /// Records that an operator had a mail sent to a user: an entry `user.mail`, with the name of its template.
+    /// Writes the audit log entry `user.mail`, with the name of the mail's template: an operator had a mail sent to a
+    /// user.
     package func recordMail(
         _ template: String,
         to user: ObjectID,
         in application: ApplicationID,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         try await record("user.mail", of: user, to: .object(["mail": .string(template)]), in: application, by: actor)
     }
@@ -148,7 +153,7 @@ extension Store {
         of user: ObjectID,
         to: JSONValue? = nil,
         in application: ApplicationID,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         let entry = AuditRecord(action, of: user.description, in: application, to: to)
         try await transaction { connection in try await connection.record([entry], by: actor) }
@@ -175,9 +180,9 @@ extension Store {
     ///
     /// - Parameters:
     ///   - application: The application of the identities.
-    ///   - provider: The provider of the identities: each has a check rate of its own.
+    ///   - provider: The provider of the identities. Each provider has a check rate of its own.
     ///   - apps: The provider's apps whose identities are left out.
-    ///   - limit: The limit of claimed identities; those that have been due for longest come first.
+    ///   - limit: The limit of claimed identities. Those that have been due for longest come first.
     ///   - leaseSeconds: The duration of the lease.
     /// - Returns: The claimed identities. Rows that are locked are skipped.
     /// - Throws: `store_unavailable` and its like.

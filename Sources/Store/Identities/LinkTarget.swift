@@ -3,19 +3,21 @@ import Encodings
 import FoundationEssentials
 import Postgres
 
-/// The user that a verified identity is linked to, instead of the identity's own or a new user.
+/// The user to whom a login links the verified identity.
+///
+/// Without a target, the identity's own user logs in, or a new user is created.
 package enum LinkTarget: Sendable {
-    /// The guest with this id, whose session's token has this hash; the guest becomes an ordinary user.
+    /// The guest with this id and a session whose token has this hash. The guest becomes an ordinary user.
     ///
-    /// An identity that belongs to a user already stays with that user, and the guest stays a guest.
+    /// If the identity already belongs to a user, it stays with that user, and the guest stays a guest.
     case guest(ObjectID, tokenHash: [UInt8])
     /// The user of the session whose token has this hash.
     ///
-    /// An identity of another user is refused. A new identity requires an authentication of the session's user within
-    /// so many seconds: a stolen session must not suffice to add a login method.
+    /// The identity of another user is refused. To link a new identity, the session's user must have authenticated
+    /// within so many seconds: a stolen session must not suffice to add a login method.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
 
-    /// Whether the identity is linked to the user of a session, who has shown all required factors.
+    /// Whether the target is the user of a session, who has presented all required factors.
     package var isOfSession: Bool {
         if case .session = self { true } else { false }
     }
@@ -30,15 +32,15 @@ package enum LinkTarget: Sendable {
 extension Store {
     /// Links an identity to the user of a live session and writes the login, in one transaction.
     ///
-    /// The user is locked first and the identity after that, as in a login.
+    /// Locks the user first and then the identity, as a login does.
     ///
     /// - Throws: The errors of a login; `guest_invalid`, `session_invalid`, `identity_taken`. For a guest who becomes a
     ///   user, `invitation_required` and `invitation_invalid`.
-    package func signIn(
-        _ write: SignInWrite,
-        by statement: SignInStatement,
+    package func login(
+        _ write: LoginWrite,
+        by statement: LoginStatement,
         linking: LinkTarget
-    ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
+    ) async throws(Failure) -> StatementOutcome<WrittenLogin> {
         let first = statement.linking(linking)
         let application = statement.application
         return try await current(application) {
@@ -46,13 +48,14 @@ extension Store {
                 let (joined, held) = try await connection.join(linking, to: write, of: application)
                 // An identity that belongs to the user already logs in like any other.
                 var statement = joined == .known ? statement : first
-                // A session's user has shown the required factors. A guest becomes a user here, as at a first login.
+                // A session's user has presented the required factors. A guest who becomes a user has not, as at a
+                // first login.
                 if linking.isOfSession, joined != .madeUser { statement = statement.withoutFactor }
                 let result = try await connection.query(statement.filled(with: write))
                 guard var written = try outcome(of: result, by: statement) else {
                     throw Failure(
                         .storeUnavailable,
-                        "The login met too many others of the same person. Try again shortly.",
+                        "Too many logins of the same user at once. Try again shortly.",
                         retryAfter: 1
                     )
                 }
@@ -80,13 +83,13 @@ private enum Joined {
 extension PostgresConnection {
     /// Links an identity to a user, unless it belongs to one.
     ///
-    /// - Returns: The outcome, and the invitation by which a guest has become a user.
+    /// - Returns: The outcome, and the locked invitation of a guest who becomes a user by this link.
     fileprivate func join(
         _ linking: LinkTarget,
-        to write: SignInWrite,
+        to write: LoginWrite,
         of application: Application
     ) async throws -> (Joined, HeldInvitation?) {
-        let identity = write.person.identity
+        let identity = write.verified.identity
         // The client may repeat the login that made the guest a user, because the response was lost.
         if case .guest(let id, _) = linking, try await owner(of: identity, in: application) == id {
             return (.known, nil)
@@ -96,7 +99,7 @@ extension PostgresConnection {
         }
         if case .guest(let id, _) = linking, id != user.id || user.status != .guest { throw linking.refusal }
         guard user.status != .disabled else { throw Store.accountDisabled }
-        // Under the lock, an identity of the user's own stays so until the end of the transaction.
+        // The lock keeps the user's own identities with the user until the end of the transaction.
         if let owner = try await owner(of: identity, in: application) {
             try linking.take(owner, for: user.id)
             return (.known, nil)
@@ -126,7 +129,8 @@ extension PostgresConnection {
         guard let owner = try await self.owner(of: identity, in: application) else {
             throw Failure.identityTaken(byAnother: false)
         }
-        // Another login was faster: a separate statement sees what was committed since the insert began to wait for it.
+        // Another login has inserted the identity first. Only a separate statement sees what that login committed while
+        // the insert waited for it.
         try linking.take(owner, for: user.id)
         return (.known, nil)
     }
@@ -145,7 +149,7 @@ extension PostgresConnection {
 extension PostgresConnection {
     /// Makes a guest an ordinary user and revokes the former sessions.
     ///
-    /// Other holders of a former session have no part in the account (T-33).
+    /// Others who hold a former session's token must not get into the account (T-33).
     private func admit(
         _ guest: ObjectID,
         by identity: IdentityKey,
@@ -177,12 +181,14 @@ extension LinkTarget {
         }
     }
 
-    /// Refuses to link an identity of another user to the user of a session.
+    /// Refuses, for the user of a session, an identity that another user has.
     fileprivate func take(_ owner: ObjectID, for user: ObjectID) throws(Failure) {
         if case .session = self, owner != user { throw .identityTaken(byAnother: true) }
     }
 
-    /// Requires a recent authentication, except of guests, who have nothing but their session.
+    /// Requires a recent authentication.
+    ///
+    /// A guest is exempt, since a guest can show nothing but the session.
     fileprivate func requireAuthentication(of user: SessionUser) throws(Failure) {
         guard case .session(_, let seconds) = self, user.status != .guest else { return }
         guard user.authenticatedAgo <= seconds else { throw .reauthenticationRequired }
@@ -207,17 +213,17 @@ extension Failure {
         Failure(
             .identityTaken,
             byAnother
-                ? "This identity belongs to another user already. Log in by it, or unlink it there first."
+                ? "This identity already belongs to another user. Log in with it, or unlink it there first."
                 : "This user already has another identity of this provider. Unlink it first.",
             details: ["owner": .string(byAnother ? "other" : "self")]
         )
     }
 }
 
-extension SignInStatement {
+extension LoginStatement {
     /// The same statement without the demand for a second factor.
-    fileprivate var withoutFactor: SignInStatement {
-        SignInStatement(
+    fileprivate var withoutFactor: LoginStatement {
+        LoginStatement(
             application: application,
             provider: provider,
             tokens: tokens,
@@ -229,15 +235,16 @@ extension SignInStatement {
 
     /// Returns the same statement for a user who existed before the identity.
     ///
-    /// Properties that are written at the first login are always written for a guest who becomes a user, and only if
-    /// they are empty for the user of a session, who has used the application already.
-    func linking(_ linking: LinkTarget) -> SignInStatement {
+    /// It changes how properties are written that the mapping writes at the first login only. For a guest who becomes a
+    /// user, they are always written. For the user of a session, who has already used the application, they are written
+    /// only if they are empty.
+    func linking(_ linking: LinkTarget) -> LoginStatement {
         let first: SyncMode =
             switch linking {
             case .guest: .always
             case .session: .ifEmpty
             }
-        return SignInStatement(
+        return LoginStatement(
             application: application,
             provider: provider,
             tokens: tokens,

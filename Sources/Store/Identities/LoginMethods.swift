@@ -66,8 +66,9 @@ extension Store {
     ///   - seconds: The maximum age of the session's authentication.
     ///   - announcement: The notices to the user; nil if the user cannot be notified.
     ///   - application: The user's application.
-    /// - Returns: The removed identity with its token, with which the app's permissions can be given up once.
-    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`,
+    /// - Returns: The removed identity with its stored token, if there is one. The token can be used once more, to
+    ///   remove the app's permissions at the provider.
+    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_login_method`,
     ///   `conflict`.
     package func removeLoginMethod(
         _ method: LoginMethodSelection,
@@ -98,10 +99,16 @@ extension Store {
                     && (method.app.map { candidate.app.hasSameBytes(as: $0) } ?? true)
             }
             guard let chosen = meant.first else {
-                throw Failure(.notFound, "This user has no such login method. GET users/identities lists them.")
+                throw Failure(
+                    .notFound,
+                    "This user does not have this login method. GET users/identities lists the login methods."
+                )
             }
             guard meant.count == 1 else {
-                throw Failure(.malformedRequest, "The user has several identities of this provider. Name one by appId.")
+                throw Failure(
+                    .malformedRequest,
+                    "The user has several identities of this provider. Choose one with appId."
+                )
             }
             if methods.count == 1 {
                 let passkey = try await connection.passkey(ofSession: tokenHash, in: application)
@@ -136,8 +143,8 @@ struct StoredLoginMethod: Sendable {
 extension PostgresConnection {
     /// Returns the passkey that opened a session; nil if none did, or if passkeys are no login method.
     ///
-    /// A passkey that has logged in is a login method. Of any other passkey it is unknown whether its authenticator
-    /// finds it without the user's name, and verifies the user.
+    /// A passkey that has opened a session is a login method. Of any other passkey, the service does not know whether
+    /// the authenticator finds it without a login name, and whether it verifies the user.
     func passkey(ofSession tokenHash: [UInt8], in application: Application) async throws(PostgresError) -> ObjectID? {
         guard application.settings.secondFactor.passkeys.isLoginMethod else { return nil }
         let schema = application.schema
@@ -162,7 +169,9 @@ extension PostgresConnection {
         return found.first != nil
     }
 
-    /// Removes a login method and the sessions that it opened, except one; with a password, also its unused links.
+    /// Removes a login method and the sessions that it opened, except one.
+    ///
+    /// Unused reset links of a removed password end, too.
     ///
     /// - Returns: Whether the login method existed.
     func remove(
@@ -180,7 +189,7 @@ extension PostgresConnection {
                 """
             )
         }
-        // Sessions of a password carry its login name of that time.
+        // The subject of a session opened by a password is the login name at that time, which may have changed since.
         let itself: Statement =
             isPassword ? "" : "and provider_app = \(method.app) and subject = \(method.subject)"
         _ = try await query(
@@ -204,11 +213,16 @@ extension PostgresConnection {
 extension Failure {
     static let lastLoginMethod = Failure(
         .lastLoginMethod,
-        "This is the only login method that the user has. Link another identity or set a password first, or log in by a passkey that stays."
+        """
+        This is the user's only login method. First link another identity, set a password, or log in with a passkey \
+        that stays.
+        """
     )
 
     package static let reauthenticationRequired = Failure(
         .reauthenticationRequired,
-        "This needs the current password, or a login that is at most five minutes old. Log in again, then repeat it."
+        """
+        This request needs the current password, or a login within the last five minutes. Log in again, then repeat it.
+        """
     )
 }

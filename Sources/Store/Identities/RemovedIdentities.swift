@@ -3,7 +3,7 @@ import FoundationEssentials
 import Postgres
 
 extension PostgresConnection {
-    /// Records identities that are about to be taken from a locked user, if a reversal link could restore them.
+    /// Records identities that are about to be removed from a locked user, if a reversal link could restore them.
     ///
     /// - Parameters:
     ///   - identities: The condition for rows `i` of `identities`.
@@ -30,7 +30,7 @@ extension PostgresConnection {
         )
     }
 
-    /// Deletes the records of removed identities that are being erased, so that nothing restores them.
+    /// Deletes the records of removed identities, so that no reversal link restores an identity that is being erased.
     func forgetRemoval(of identities: [IdentityKey], schema: String) async throws(PostgresError) {
         for identity in identities {
             _ = try await query("delete from \(identifier: schema).removed_identities where \(identity.condition)")
@@ -39,12 +39,12 @@ extension PostgresConnection {
 
     /// Restores a locked user's identities as they were at a time.
     ///
-    /// Identities that were removed since are restored. Identities that are newer than three days before that time are
-    /// removed: an attacker who takes an account over adds identities in advance. The identity by which the user was
-    /// created always stays.
+    /// Identities that were removed since that time are restored. Identities that were added since, or within three
+    /// days before (`EmailTokenPurpose.suspicionSeconds`), are removed, or not restored: an attacker who takes over an
+    /// account adds identities in advance. The identity by which the user was created always stays.
     ///
-    /// - Returns: The providers of identities that could not be restored: the user has another one of the same app, or
-    ///   another user has the identity by now.
+    /// - Returns: The providers of the identities that could not be restored: the user has another identity at the same
+    ///   app, or another user has the identity now.
     func restoreIdentities(of user: ObjectID, to moment: Statement, schema: String) async throws(PostgresError)
         -> [String]
     {

@@ -2,15 +2,16 @@ package import Domain
 
 /// A user of another system, to be imported.
 package struct ImportRow: Sendable {
-    /// The number of the record in the file, and the line on which it begins.
+    /// The number of the record in the file.
     package let record: Int
+    /// The line of the file on which the record begins.
     package let line: Int
     package let objectID: ObjectID
     package var status = UserStatus.enabled
     package var emailVerified = false
     /// The provider by which the user registered, in the words of client SDKs; nil for the service's own accounts.
     package var socialAccount: String?
-    /// Milliseconds since 1970 UTC.
+    /// The time of creation in milliseconds since 1970 UTC, like `updated` and `lastLogin`.
     package var created: Int64?
     package var updated: Int64?
     package var lastLogin: Int64?
@@ -43,7 +44,8 @@ package struct ImportRefusal: Sendable, Equatable {
 
 /// Records of a file that are processed together: all of them, or none.
 ///
-/// No two rows have an id, a login name or an identity in common, so that the database alone decides what is taken.
+/// No two rows share an id, a login name or an identity. So whether one of these is taken depends on the database
+/// alone.
 package struct ImportBatch: Sendable {
     /// The number of records processed before this batch.
     package let before: Int
@@ -81,7 +83,7 @@ package struct ImportBatch: Sendable {
         )
     }
 
-    /// Returns the same records without rows: the one row is refused.
+    /// Returns the batch with its only row refused.
     func refusing(_ failure: Failure) -> ImportBatch {
         let refused = rows.map {
             ImportRefusal(record: $0.record, line: $0.line, reason: "notStored", message: failure.message)
@@ -90,13 +92,15 @@ package struct ImportBatch: Sendable {
     }
 }
 
-/// The numbers of records by outcome: every record is imported, existing or refused.
+/// The numbers of records by outcome.
+///
+/// Each record is imported, existing or refused.
 package struct ImportCounts: Sendable, Equatable {
     /// The number of processed records.
     package var records = 0
     /// The number of records that became users.
     package var imported = 0
-    /// The number of records that were users already; these users stay as they are.
+    /// The number of records whose users already existed and stay unchanged.
     package var existing = 0
     /// The number of records that became no user, each with a line and a reason.
     package var refused = 0
@@ -141,9 +145,9 @@ extension Failure {
         Failure(
             .internal,
             """
-            The import does not know what became of each record: of \(counts.records) it knows \(counts.imported) that \
-            were imported, \(counts.existing) that were there and \(counts.refused) that were refused. Is the file being \
-            changed, or has somebody changed federation.imports? Begin anew with --restart: whoever is there stays.
+            The counts of the import do not match: of \(counts.records) records, \(counts.imported) were imported, \
+            \(counts.existing) existed and \(counts.refused) were refused. The file or federation.imports was changed. \
+            Start again with --restart: existing users are kept.
             """
         )
     }

@@ -28,7 +28,7 @@ package struct ImportProgress: Sendable {
 }
 
 extension ImportProgress {
-    /// The columns of an import, with the table and the condition.
+    /// The select list of an import's progress, with the table and the condition.
     fileprivate static func columns(of key: ImportKey) -> Statement {
         """
         source, records, imported, existing,
@@ -60,7 +60,7 @@ package struct StoredImport: Sendable {
 }
 
 extension Store {
-    /// Returns the latest imports into an application, by their beginning.
+    /// Returns the latest imports into an application, the last started first.
     package func imports(into application: Application, limit: Int) async throws(Failure) -> [StoredImport] {
         let tables = Tables(besideUsersOf: application.id, at: application.database, in: databases)
         let result = try await query(
@@ -86,7 +86,7 @@ extension Store {
 }
 
 extension Failure {
-    static let importTaken = Failure(.conflict, "Another process goes on with this import, or has begun it anew.")
+    static let importTaken = Failure(.conflict, "Another process continues this import or has started it again.")
 }
 
 extension Store {
@@ -94,7 +94,7 @@ extension Store {
         Tables(besideUsersOf: key.application, at: key.database, in: databases)
     }
 
-    /// Returns the progress of an import when none of its batches is running.
+    /// Waits until no batch of an import is running, and returns the import's progress.
     ///
     /// PostgreSQL may still run a batch whose process has been killed.
     ///
@@ -114,7 +114,8 @@ extension Store {
                     """
                 )
                 _ = try await connection.query("select from federation.imports where \(key.condition) for share")
-                // A separate statement: the one that waits sees the refusals as they were before the wait.
+                // This statement is a separate one: the statement that waited sees the refusals as they were before the
+                // wait.
                 return try await connection.query("select \(ImportProgress.columns(of: key))")
             }
         } catch let error as PostgresError {
@@ -122,8 +123,8 @@ extension Store {
             throw Failure(
                 .conflict,
                 """
-                A batch of this import is still under way. Let the process end that does it, or end its session, which \
-                pg_stat_activity shows; then go on.
+                A batch of this import is still running. Wait until its process ends, or end its session, which \
+                pg_stat_activity shows. Then continue.
                 """
             )
         } catch {
@@ -132,11 +133,13 @@ extension Store {
         return try Answer(result: result).first(by: ImportProgress.init)
     }
 
-    /// Begins an import at the first record, whatever its former progress, and records that in the audit log.
-    package func beginImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
+    /// Starts an import at the first record, whatever its former progress was.
+    ///
+    /// Records the start in the audit log.
+    package func beginImport(_ key: ImportKey, from source: String, by actor: ChangeAuthor) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
-            // If two processes begin at once the second one counts; the first fails with its next batch.
+            // If two processes start the import at once, only one of them continues: the next batch of the other fails.
             _ = try await connection.query(
                 """
                 insert into federation.imports (application_id, file_hash, source)
@@ -151,22 +154,22 @@ extension Store {
     }
 
     /// Records in the audit log that an import is resumed.
-    package func resumeImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
+    package func resumeImport(_ key: ImportKey, from source: String, by actor: ChangeAuthor) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
             try await tables.record([key.entry("resume", source: source)], by: actor, with: connection)
         }
     }
 
-    /// Marks an import as finished, in the audit log, too.
+    /// Marks an import as finished and records the end in the audit log.
     ///
-    /// - Throws: `conflict` if another process has resumed or finished the import; `internal` if the stored sums differ
-    ///   from those of the records.
+    /// - Throws: `conflict` if another process has finished the import; `internal` if the stored counts differ from
+    ///   `counts`, or if `counts` do not add up.
     package func finishImport(
         _ key: ImportKey,
         from source: String,
         _ counts: ImportCounts,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
@@ -206,8 +209,8 @@ extension Store {
 
     /// Updates the planner's statistics of an application's users.
     ///
-    /// Where the role may not do that, PostgreSQL skips the tables. The time is unlimited: this waits for PostgreSQL's
-    /// own maintenance, which works on the same tables after many rows have been added.
+    /// PostgreSQL skips the tables that the database role may not analyze. There is no timeout: the command waits for
+    /// PostgreSQL's own maintenance, which works on the same tables after many rows have been added.
     package func analyzeUsers(of application: Application) async throws(Failure) {
         try await translating(of: application) {
             try await tables(of: application).withConnection { connection in

@@ -5,10 +5,11 @@ import Postgres
 extension Store {
     /// Imports users of another system, as many as possible, in short transactions.
     ///
-    /// A user who exists already stays unchanged. A record whose login name or identity another user has is refused.
-    /// The progress is stored in the same transaction as the users: so each record is imported once, whenever the
-    /// import dies. A row that breaks a rule of the tables makes its batch fail; then the halves are written
-    /// separately, down to the one row that is refused.
+    /// A user who already exists stays unchanged. A record is refused if another user has its login name or identity.
+    ///
+    /// The progress is stored in the same transaction as the users. So each record is imported once, whenever the
+    /// process dies. A row that breaks a rule of the tables makes its batch fail. Then the halves of the batch are
+    /// written separately, down to the one row at fault, which is refused.
     ///
     /// - Parameters:
     ///   - batch: The records.
@@ -42,9 +43,9 @@ extension Store {
 
     /// Determines the outcome of records in a dry run.
     ///
-    /// The rows are written to a copy of the table that has its rules and no more: no login waits for them, and no
-    /// sequence advances. The operator's rules that depend on other rows, such as unique columns, are not checked, nor
-    /// are triggers.
+    /// The rows are written to a temporary table that has only the columns and the rules of the users table. So no
+    /// login waits for the rows, and no sequence advances. A dry run does not check the operator's rules that depend on
+    /// other rows, such as unique columns. It runs no triggers.
     ///
     /// - Returns: The outcome that an import would have.
     /// - Throws: `internal` if a record has no outcome; `store_unavailable` and its like.
@@ -72,10 +73,12 @@ extension Store {
         }
     }
 
-    /// Runs a transaction without a time limit for its statements: only writers of the same rows wait for it.
+    /// Runs a transaction without a timeout for its statements.
     ///
-    /// Between its statements the rows are prepared, which takes seconds for many rows on a busy machine: hence the
-    /// long timeout for a session that is idle in a transaction.
+    /// Only writers of the same rows wait for it.
+    ///
+    /// The rows are prepared between the statements, which takes seconds for many rows on a busy machine. Therefore the
+    /// timeout for a session that is idle in a transaction is long.
     private func transaction(
         endingBy end: String,
         of application: Application,
@@ -134,10 +137,10 @@ extension Store {
         ] + application.properties.enumerated().map { ("p\($0.offset)", $0.element.type.sqlType) }
     }
 
-    /// Returns the statement that inserts the users without an obstacle into a table.
+    /// Returns the statement that inserts users into a table.
     ///
-    /// It inserts the users for whom exactly the properties `lacking` get their defaults. `names` are the table's names
-    /// for the columns.
+    /// It inserts the users without a verdict for whom exactly the properties `lacking` get their defaults. `names` are
+    /// the table's names for the columns.
     fileprivate static func insertionOfUsers(
         into table: String,
         _ names: [String: String] = [:],
@@ -191,7 +194,7 @@ extension Store {
         """
     }
 
-    /// Returns the statement that inserts the users with everything that belongs to them, and marks their records.
+    /// Returns the statement that inserts users with their identities, passwords and roles, and marks their records.
     fileprivate static func insertion(lacking: [String], in application: Application) -> Statement {
         let schema = Statement.quoted(identifier: application.schema)
         return """
@@ -220,7 +223,7 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Returns the columns of the table that holds an application's users, as far as statements have names for them.
+    /// Returns those columns of an application's users table for which statements have names.
     fileprivate func importColumns(of application: Application) async throws -> ImportColumns {
         let result = try await query(
             """
@@ -236,11 +239,11 @@ extension PostgresConnection {
         return columns
     }
 
-    /// Copies the rows of a batch into temporary tables and determines the obstacle of each.
+    /// Copies the rows of a batch into temporary tables and marks each row that cannot be imported with the reason.
     ///
-    /// Each row makes single lookups by an index, however large the tables are; a join could read whole tables.
+    /// Each row needs single lookups by an index, however large the tables are. A join could read whole tables.
     ///
-    /// - Returns: The distinct sets of columns that get their defaults: each insertion adds the users of one set.
+    /// - Returns: The distinct sets of properties that get their defaults. Each insertion adds the users of one set.
     fileprivate func stage(
         _ batch: ImportBatch,
         _ table: ImportColumns,
@@ -277,7 +280,7 @@ extension PostgresConnection {
             into: "import_identities",
             columns: ["record", "provider", "provider_app", "subject", "created", "hash"]
         )
-        // Without statistics PostgreSQL assumes that the tables are small, and joins them row by row.
+        // Without statistics PostgreSQL would assume that the tables are small, and join them row by row.
         _ = try await query("analyze import_rows (record, object_id, lacks, verdict), import_identities (record)")
         let schema = Statement.quoted(identifier: application.schema)
         _ = try await query(
@@ -347,9 +350,12 @@ extension PostgresConnection {
         }
     }
 
-    /// Locks an import for a batch until the end of the transaction, unless another process has processed its records.
+    /// Locks an import for a batch until the end of the transaction.
     ///
-    /// `--resume` and `--restart` wait for this lock: PostgreSQL may still run the batch of a dead process.
+    /// `--resume` and `--restart` wait for this lock, since PostgreSQL may still run the batch of a dead process.
+    ///
+    /// - Throws: `conflict` if another process has already processed the records of the batch, or has started the
+    ///   import again.
     fileprivate func take(_ key: ImportKey, at batch: ImportBatch) async throws {
         let taken = try await query(
             """
@@ -397,7 +403,9 @@ private struct ImportColumns: Sendable {
 }
 
 extension ImportRow {
-    /// Returns the properties without a value whose columns have a default; they get it, as at a registration.
+    /// Returns the properties without a value whose columns have a default.
+    ///
+    /// They get the default, as at a registration.
     fileprivate func lacking(_ withDefault: Set<String>, in application: Application) -> [String] {
         application.properties.filter { property in
             guard withDefault.contains(property.name.text) else { return false }

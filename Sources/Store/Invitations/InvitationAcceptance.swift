@@ -3,9 +3,10 @@ package import Encodings
 import FoundationEssentials
 import Postgres
 
-/// A login's claim to an invitation, for a user who may be created.
+/// The invitation that a login presents, in case the login creates a user.
 ///
-/// A class: most logins have no claim, and a value would take room in every suspended frame of each login.
+/// This is a class, since most logins have no claim: a structure would take memory in each suspended function of each
+/// login.
 package final class InvitationClaim: Sendable {
     /// SHA-256 of the token that the client sent; nil without a token.
     package let tokenHash: [UInt8]?
@@ -34,7 +35,7 @@ struct HeldInvitation {
         isSent = try row.next(Int64.self) > 0
     }
 
-    /// Whether acceptance confirms an address: the link was sent to that address and shown to nobody.
+    /// Whether acceptance confirms an address: the link was sent to that address and was not shown to an operator.
     func confirms(_ address: String?) -> Bool {
         guard isSent, let invited = email.flatMap({ EmailAddress($0) }),
             let given = address.flatMap({ EmailAddress($0) })
@@ -56,9 +57,12 @@ extension Application {
         }
     }
 
-    /// Returns the query for the open invitation that a claim names, or else for the one that names the identity.
+    /// Returns the query for the open invitation whose link the claim has.
     ///
-    /// An invited identity needs no link. An equal address is no invitation (decision D6).
+    /// Without a link, the query finds the open invitation that names the identity.
+    ///
+    /// An invited identity needs no link. An invitation to an e-mail address does not admit an identity with the same
+    /// address (decision D6).
     fileprivate func invitation(for claim: InvitationClaim?, or identity: IdentityKey?) -> Statement {
         let which: Statement =
             if let hash = claim?.tokenHash {
@@ -79,7 +83,9 @@ extension Application {
 }
 
 extension Store {
-    /// Refuses a new user whom the write would refuse; uses nothing up.
+    /// Refuses a new user whom the write would refuse.
+    ///
+    /// Uses no invitation up.
     ///
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`; `store_unavailable` and its like.
     package func requireAdmission(
@@ -95,24 +101,25 @@ extension Store {
 
     /// Writes a login that may need an invitation, in one transaction.
     ///
-    /// The invitation is locked first, and used up if the login creates the user. Of two concurrent logins with one
-    /// invitation the second sees that it is used. A user who exists already logs in, and the invitation stays open.
+    /// The invitation is locked first. Of two concurrent logins with one invitation, the second sees that the first has
+    /// used it. A login that creates the user uses the invitation up. If the user already exists, the invitation stays
+    /// open.
     ///
     /// - Throws: The errors of a login; `invitation_required`, `invitation_invalid`. The invitation stays open then.
-    func signIn(
-        _ write: SignInWrite,
-        by statement: SignInStatement,
+    func login(
+        _ write: LoginWrite,
+        by statement: LoginStatement,
         invitedBy claim: InvitationClaim?
-    ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
+    ) async throws(Failure) -> StatementOutcome<WrittenLogin> {
         let application = statement.application
         return try await current(application) {
             try await tables(of: application).withTransaction { connection in
-                let held = try await connection.hold(claim, or: write.person.identity, of: application)
+                let held = try await connection.hold(claim, or: write.verified.identity, of: application)
                 let statement = statement.admitting(held != nil)
                 // After a race for a new identity, the loser's next statement sees the winner's user.
                 for _ in 0..<3 {
                     let result = try await connection.query(statement.filled(with: write))
-                    let outcome: WrittenSignIn?
+                    let outcome: WrittenLogin?
                     do {
                         outcome = try self.outcome(of: result, by: statement)
                     } catch let failure as Failure where failure.reason == .invitationRequired {
@@ -126,7 +133,7 @@ extension Store {
                 }
                 throw Failure(
                     .storeUnavailable,
-                    "The login met too many others of the same person. Try again shortly.",
+                    "Too many logins of the same user at once. Try again shortly.",
                     retryAfter: 1
                 )
             }
@@ -190,7 +197,7 @@ extension Store {
         }
         try await tables(of: application).record(
             [.invitation("accept", held.id, in: application, user: id)],
-            by: Actor(name: "user:\(id)", source: "invitation"),
+            by: ChangeAuthor(name: "user:\(id)", source: "invitation"),
             with: connection
         )
         return changed
@@ -209,9 +216,9 @@ extension PostgresConnection {
         return try found.first(by: HeldInvitation.init)
     }
 
-    /// Locks the invitation of a user whom the statements that follow create.
+    /// Locks the invitation of a new user before the statements that create the user.
     ///
-    /// A guest who was invited needs no second invitation.
+    /// A guest who has accepted an invitation needs no second one to become a user.
     ///
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`.
     func requireInvitation(
@@ -240,14 +247,14 @@ extension HeldInvitation {
     }
 }
 
-extension SignInStatement {
-    /// Requires a second factor of a new user if the roles of the invitation do, before a session is opened.
+extension LoginStatement {
+    /// Refuses a new user, before a session is opened, if a role of the invitation requires a second factor.
     ///
     /// - Throws: `second_factor_enrolment_required`.
     func requireFactor(of held: HeldInvitation) throws(Failure) {
         let policy = application.settings.secondFactor
         guard asksForFactor, use.finishes == nil, policy.demand == .required,
-            !policy.vouchingProviders.contains(provider),
+            !policy.exemptProviders.contains(provider),
             held.knownRoles(in: application).contains(where: { role in
                 policy.roles.contains { $0.hasSameBytes(as: role) }
             })
@@ -259,11 +266,14 @@ extension SignInStatement {
 extension Failure {
     package static let invitationRequired = Failure(
         .invitationRequired,
-        "This app takes new users by invitation only. Open the link that was sent to you, and follow what its page says; or log in with an account that exists."
+        """
+        This app only accepts new users with an invitation. Open the link that was sent to you and follow its page, or \
+        log in with an existing account.
+        """
     )
 
     package static let invitationInvalid = Failure(
         .invitationInvalid,
-        "This invitation is not known, was taken back, has been used, or has expired. Ask whoever invited you for another one."
+        "This invitation is unknown, or it was revoked, used, or has expired. Ask for a new invitation."
     )
 }

@@ -16,7 +16,7 @@ package struct NewInvitation: Sendable {
     package let seconds: Int64
     /// The mail with the link; nil if the link is delivered in another way.
     package let mail: Notice?
-    /// Whether the link is sent to the contact and shown to nobody.
+    /// Whether the link is sent to the contact and not shown to an operator.
     package let isSent: Bool
 
     package init(
@@ -90,19 +90,19 @@ package struct InvitationCursor: Sendable {
 
 extension Store {
     /// The limit of an application's open invitations.
-    package static let mostOpenInvitations: Int64 = 10_000
+    package static let maxOpenInvitations: Int64 = 10_000
 
     /// Stores an invitation and queues its mail, in one transaction.
     ///
     /// An expired invitation to the same contact is replaced.
     ///
-    /// - Throws: `conflict` with the `id` of the open invitation to the same contact, and if the application has
-    ///   reached its limit of open ones; `too_many_attempts` if the mailbox has got several mails; `store_unavailable`
-    ///   and its like. Nothing is written then.
+    /// - Throws: `conflict` with the `id` of an open invitation to the same contact; `conflict` without an `id` if the
+    ///   application has reached its limit of open invitations; `too_many_attempts` if too many mails were sent to the
+    ///   mailbox; `store_unavailable` and its like. Nothing is written then.
     package func invite(
         _ invitation: NewInvitation,
         to application: Application,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> StoredInvitation {
         let schema = application.schema
         let (email, phone, identity) = invitation.contact.columns
@@ -129,11 +129,11 @@ extension Store {
                 """
                 select count(*) from (
                     select from \(identifier: schema).invitations where accepted is null and expires > now()
-                    limit \(Self.mostOpenInvitations)
+                    limit \(Self.maxOpenInvitations)
                 ) open
                 """
             )
-            guard let open = try counted.first(Int64.self), open < Self.mostOpenInvitations else {
+            guard let open = try counted.first(Int64.self), open < Self.maxOpenInvitations else {
                 throw Failure.tooManyInvitations
             }
             let inserted = try await connection.query(
@@ -178,7 +178,8 @@ extension Store {
         return try await invitations(where: condition, of: application)
     }
 
-    /// Returns the invitations that a user has accepted: one, or two for a guest who became a user by another one.
+    /// Returns the invitations that a user has accepted: at most two, since an invited guest may become a user by
+    /// another one.
     package func invitations(
         takenBy user: ObjectID,
         in application: Application
@@ -190,7 +191,7 @@ extension Store {
         try await invitations(where: "id = \(id.uuid)", of: application).first
     }
 
-    /// Returns the invitation of a link if it can be accepted; nothing is used up.
+    /// Returns the invitation of a link without using it up; nil if it cannot be accepted.
     package func invitation(
         tokenHash: [UInt8],
         of application: Application
@@ -217,7 +218,7 @@ extension Store {
 
     /// Gives an open invitation a new link and sends it.
     ///
-    /// The former link becomes invalid, and the validity period starts again in its original length.
+    /// The former link becomes invalid. The validity period starts again, as long as before.
     ///
     /// - Returns: The changed invitation; nil if it is not open any more.
     /// - Throws: `too_many_attempts` if the mailbox has got several mails; `store_unavailable` and its like.
@@ -226,7 +227,7 @@ extension Store {
         tokenHash: [UInt8],
         mail: Notice?,
         of application: Application,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> StoredInvitation? {
         let tables = tables(of: application)
         return try await transaction(of: application) { connection in
@@ -252,7 +253,7 @@ extension Store {
     package func revokeInvitation(
         _ id: ObjectID,
         of application: Application,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Bool {
         let tables = tables(of: application)
         return try await transaction(of: application) { connection in
@@ -267,7 +268,9 @@ extension Store {
         }
     }
 
-    /// The contact of an invitation as one text; the unique index is over the same expression.
+    /// The contact of an invitation as one SQL expression.
+    ///
+    /// The unique index is over the same expression.
     static let contact = "coalesce(lower(email), phone, provider || ' ' || provider_app || ' ' || subject)"
 
     fileprivate static let invitationColumns = """
@@ -300,7 +303,10 @@ extension PostgresConnection {
         guard let mail, try await !enqueue(mail, to: nil, of: application) else { return }
         throw Failure(
             .tooManyAttempts,
-            "This mailbox has got several mails of this kind. Wait, or make the invitation with \"send\": false and hand the link over."
+            """
+            Too many mails of this kind were sent to this address. Wait, or create the invitation with "send": false \
+            and send the link yourself.
+            """
         )
     }
 }
@@ -351,7 +357,9 @@ extension StoredInvitation {
 }
 
 extension AuditRecord {
-    /// Creates an entry about an invitation, without its contact, since the log is kept for long.
+    /// Creates an audit log entry about an invitation.
+    ///
+    /// The entry does not contain the contact, since the log is kept for long.
     static func invitation(
         _ action: String,
         _ id: ObjectID,
@@ -368,18 +376,21 @@ extension AuditRecord {
 }
 
 extension Failure {
-    package static let noSuchInvitation = Failure(.notFound, "This application has no such invitation.")
+    package static let noSuchInvitation = Failure(.notFound, "This invitation does not exist.")
 
     fileprivate static func invited(already id: ObjectID) -> Failure {
         Failure(
             .conflict,
-            "There is an open invitation for this contact already. Send that one again, or take it back first.",
+            "This contact already has an open invitation. Send it again, or revoke it first.",
             details: ["id": .string(id.description)]
         )
     }
 
     fileprivate static let tooManyInvitations = Failure(
         .conflict,
-        "This application has \(Store.mostOpenInvitations) open invitations, the most that it may have. Take some back, or wait until they expire."
+        """
+        This application has the maximum of \(Store.maxOpenInvitations) open invitations. Revoke some, or wait until \
+        they expire.
+        """
     )
 }

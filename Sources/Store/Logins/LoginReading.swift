@@ -58,7 +58,7 @@ package struct LoginFilter: Sendable {
 }
 
 /// A position in the log and a reading direction.
-package enum LoginPlace: Sendable {
+package enum LogPosition: Sendable {
     /// Rows with ids below this one, the newest first; nil for the end of the log.
     case before(Int64?)
     /// Rows that were written after this id, the oldest first.
@@ -90,7 +90,7 @@ extension Store {
     /// searched for each application.
     package func logins(
         matching filter: LoginFilter,
-        _ place: LoginPlace,
+        _ place: LogPosition,
         limit: Int
     ) async throws(Failure) -> [LoginEntry] {
         let conditions = filter.conditions(place)
@@ -118,18 +118,21 @@ extension Store {
         return try await query(statement).all(by: LoginEntry.init)
     }
 
-    /// Returns sessions of a user with their origins, from the user's newest 1,000 rows of the login log.
+    /// Returns sessions of a user with their origins.
     ///
-    /// Without the log all origins are unknown; the list of sessions is useful even so. Logins by a server of the
-    /// application are left out, since their source is the server and says nothing of the user. Of a login that was
-    /// repeated, the first row tells where the session was opened.
+    /// The origins are read from the user's newest 1,000 rows of the login log.
+    ///
+    /// If the log cannot be read, all origins are unknown: the list of sessions is useful even so. Logins by a server
+    /// of the application are left out, since their source is the server, which says nothing about the user. If a login
+    /// was repeated, its first row tells where the session was opened.
     package func locating<Session: LocatedSession>(
         _ sessions: [Session],
         of user: ObjectID,
         in application: ApplicationID
     ) async -> [Session] {
         guard let oldest = sessions.map(\.created).min() else { return sessions }
-        // Row ids are times, perhaps by the clock of another database.
+        // A row's id contains its time. The clock of another database may have set `created`: hence the margin of a
+        // minute.
         let first = (oldest - 60_000) << 10
         let rows = try? await query(
             """
@@ -141,7 +144,7 @@ extension Store {
             where session is not null and method <> 'server' order by id desc
             """
         ).all(String.self, String?.self, String?.self)
-        // The rows are ordered from the newest on; the last one of a session tells where it was opened.
+        // The newest row comes first. The last row of a session tells where the session was opened.
         let origins = Dictionary(rows?.map { ($0, SessionOrigin(source: $1, userAgent: $2)) } ?? []) { $1 }
         return sessions.map { session in
             var session = session
@@ -177,7 +180,8 @@ extension Store {
     /// - Parameters:
     ///   - application: The application; nil for all.
     ///   - since: The start of an interval, in seconds since 1970 UTC.
-    ///   - width: The seconds of an interval; counts of whole hours are kept for as long as the log, others for a day.
+    ///   - width: The length of an interval in seconds. Counts of whole hours are kept for as long as the log, other
+    ///     counts for a day.
     /// - Returns: The intervals in order, and the reasons of refusals during the whole time.
     /// - Throws: `store_unavailable` and its like.
     package func loginCounts(
@@ -225,7 +229,7 @@ extension Store {
     }
 }
 
-extension LoginPlace {
+extension LogPosition {
     fileprivate var direction: String {
         switch self {
         case .before: "desc"
@@ -240,14 +244,14 @@ extension LoginFilter {
         method == nil && provider == nil && outcome == nil && reason == nil && source == nil && user == nil
     }
 
-    fileprivate func conditions(_ place: LoginPlace) -> Statement {
+    fileprivate func conditions(_ place: LogPosition) -> Statement {
         var conditions: Statement =
             switch place {
             case .before(let id): "id < \(id ?? .max)"
             case .after(let id): "id > \(id)"
             }
         if let since {
-            // A row is written after its login, so its id is later.
+            // A row is written after its login, so the time in its id is not earlier than the login.
             let milliseconds = max(0, min(since, .max >> 10))
             conditions.append("and id >= \(milliseconds) * \(unsafeRaw: Store.idsOfMillisecond)")
             conditions.append("and happened >= \(Timestamp(milliseconds: since))")
@@ -257,7 +261,7 @@ extension LoginFilter {
             conditions.append("and method = \(method.rawValue)")
             if method != .provider { conditions.append("and provider is null") }
         }
-        // A literal: the planner recognizes a partial index by it.
+        // This is a literal, since the planner uses a partial index only for a value that it knows.
         if let outcome { conditions.append("and outcome = '\(unsafeRaw: outcome.rawValue)'") }
         if let reason { conditions.append("and reason = \(reason)") }
         if let source { conditions.append("and source = \(source)") }
@@ -289,6 +293,8 @@ extension LoginEntry {
 }
 
 extension String {
-    /// The text, or nil if it is empty: as part of a key, a missing value is an empty text.
+    /// The text; nil if it is empty.
+    ///
+    /// The columns belong to a key, in which an empty text stands for a missing value.
     fileprivate var orNil: String? { isEmpty ? nil : self }
 }

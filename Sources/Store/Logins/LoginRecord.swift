@@ -21,7 +21,7 @@ package struct LoginRecord: Sendable, Equatable {
     /// Milliseconds since 1970 UTC.
     package let happened: Int64
     package let method: Method
-    /// Nil also where the provider does not exist.
+    /// Nil for other methods, and if the provider does not exist.
     package let provider: ProviderName?
     package let credential: String
     package let outcome: Outcome

@@ -16,7 +16,7 @@ extension Store {
     package func enqueueMail(
         _ id: ObjectID,
         event: String,
-        content: SealedSecret,
+        content: EncryptedSecret,
         user: ObjectID?,
         of application: Application
     ) async throws(Failure) -> Bool {
@@ -27,7 +27,7 @@ extension Store {
     static func enqueuing(
         _ id: ObjectID,
         event: String,
-        content: SealedSecret,
+        content: EncryptedSecret,
         user: ObjectID?,
         of application: Application
     ) -> Statement {
@@ -47,7 +47,8 @@ extension Store {
 
     static let mailChannel = "federation_mails"
 
-    /// Emits when mails may be waiting: one was queued, or a reconnect may have missed notifications.
+    /// Emits an element when mails may be waiting: a mail was queued, or a lost connection may have missed
+    /// notifications.
     ///
     /// Notifications can be lost, so subscribers must also poll the queue now and then.
     package func mailAnnouncements() -> some AsyncSequence<Void, Never> & Sendable {
@@ -59,7 +60,7 @@ extension Store {
 package struct ClaimedMail: Sendable {
     package let id: ObjectID
     /// The address and the text, encrypted.
-    package let content: SealedSecret
+    package let content: EncryptedSecret
     /// The number of sending attempts, including the current one.
     package let attempts: Int
     /// Seconds since the mail was queued.
@@ -69,8 +70,8 @@ package struct ClaimedMail: Sendable {
 extension Store {
     /// Claims due mails for this caller alone.
     ///
-    /// Mails are marked before they are sent. When an instance is killed, no other instance sends its claimed mails,
-    /// since it cannot know whether they have been sent already (`giveUpLostMails`).
+    /// A mail is marked before it is sent. If an instance is killed, no other instance sends the mails that it had
+    /// claimed: they may have been sent already (`giveUpLostMails`).
     ///
     /// - Parameters:
     ///   - application: The application of the mails.
@@ -117,7 +118,7 @@ extension Store {
     ///   - id: The id of the mail.
     ///   - end: The outcome; its `problem` must not contain an address.
     ///   - application: The application of the mail.
-    /// - Returns: Whether the caller still held the mail: it may have been erased with its user or given up as lost.
+    /// - Returns: Whether the mail was still claimed. It may have been deleted with its user, or given up as lost.
     /// - Throws: `store_unavailable` and similar failures.
     package func settle(_ id: ObjectID, as end: MailEnd, of application: Application) async throws(Failure) -> Bool {
         let over: Statement = "done = now(), content = ''"
@@ -139,10 +140,12 @@ extension Store {
         return result.affectedRows != 0
     }
 
-    /// Gives up mails that were claimed but never settled: they may or may not have been sent.
+    /// Gives up mails that were claimed long ago and whose outcome was never recorded.
+    ///
+    /// These mails may or may not have been sent.
     ///
     /// - Parameters:
-    ///   - seconds: The time since the claim; it must be longer than sending can take.
+    ///   - seconds: The time since the claim. It must be longer than an attempt to send a mail can take.
     ///   - application: The application of the mails.
     /// - Returns: The number of mails given up.
     /// - Throws: `store_unavailable` and similar failures.

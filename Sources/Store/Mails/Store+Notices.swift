@@ -2,11 +2,13 @@ package import Domain
 import FoundationEssentials
 import Postgres
 
-/// A mail about a change of an account, written before the change and queued together with it.
+/// A mail about a change of an account.
+///
+/// It is written before the change, and queued in the transaction of the change.
 package struct Notice: Sendable {
     let id: ObjectID
     let event: String
-    let content: SealedSecret
+    let content: EncryptedSecret
     let counts: [AttemptCount]
     let reversalHash: [UInt8]?
 
@@ -21,7 +23,7 @@ package struct Notice: Sendable {
     package init(
         id: ObjectID,
         event: String,
-        content: SealedSecret,
+        content: EncryptedSecret,
         counts: [AttemptCount],
         reversalHash: [UInt8]?
     ) {
@@ -33,7 +35,7 @@ package struct Notice: Sendable {
     }
 }
 
-/// The notices of a change, and the account's e-mail state that they were written for.
+/// The notices of a change, and the e-mail state of the account for which they were written.
 package struct Announcement: Sendable {
     let email: String?
     let isVerified: Bool
@@ -58,7 +60,9 @@ extension Store {
         }
     }
 
-    /// Returns the confirmed addresses that a user had before changes of the last three days; notices also go there.
+    /// Returns the confirmed addresses that a user had before changes of the last three days.
+    ///
+    /// Notices also go to these addresses.
     package func formerAddresses(of user: ObjectID, in application: Application) async throws(Failure) -> [String] {
         let result = try await query(
             """
@@ -73,11 +77,11 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Queues the notices of a change within the change's transaction; the user's row must be locked.
+    /// Queues the notices of a change within the transaction of the change.
     ///
-    /// The notices go only to the address that the account has now.
+    /// The caller must have locked the user's row.
     ///
-    /// - Throws: `conflict` when the account's e-mail state differs from the announcement's.
+    /// - Throws: `conflict` if the account's e-mail state is no longer the one for which the notices were written.
     func announce(_ announcement: Announcement, to user: ObjectID, of application: Application) async throws {
         let identity = application.settings.identityProperty
         let found = try await query(
@@ -98,7 +102,9 @@ extension PostgresConnection {
         }
     }
 
-    /// Queues a notice unless it exceeds a rate limit; a notice without a user outlasts the user.
+    /// Queues a notice unless it exceeds a rate limit.
+    ///
+    /// A notice without `user` is not deleted with a user.
     ///
     /// - Returns: Whether the notice may be sent.
     func enqueue(
@@ -118,6 +124,6 @@ extension PostgresConnection {
 extension Failure {
     static let changedMeanwhile = Failure(
         .conflict,
-        "The account has been changed meanwhile. Look at it and try again."
+        "The account was changed meanwhile. Read it again, and repeat the change."
     )
 }

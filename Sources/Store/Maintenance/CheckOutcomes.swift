@@ -1,7 +1,7 @@
 package import Domain
 import Postgres
 
-/// A provider's answer to the check of a valid token.
+/// What a provider reported about a token that it found valid.
 package struct TokenStanding: Sendable {
     /// The permissions of the token.
     package let scopes: [String]
@@ -10,7 +10,7 @@ package struct TokenStanding: Sendable {
     /// Unix seconds; nil when there is no expiry or it is unknown.
     package let expiresAt: Int64?
     /// The token that replaces the checked one.
-    package let replacement: SealedToken?
+    package let replacement: EncryptedToken?
     /// Seconds until the next check; nil for about a day.
     package let nextCheckSeconds: Int64?
 
@@ -18,7 +18,7 @@ package struct TokenStanding: Sendable {
         scopes: [String],
         dataAccessExpiresAt: Int64?,
         expiresAt: Int64?,
-        replacement: SealedToken? = nil,
+        replacement: EncryptedToken? = nil,
         nextCheckSeconds: Int64? = nil
     ) {
         self.scopes = scopes
@@ -46,9 +46,9 @@ package struct TokenStanding: Sendable {
 }
 
 extension KeptIdentity {
-    /// The condition that selects the identity's row only while it holds the token that the provider was asked about.
+    /// The condition that selects the identity's row only while it has the token that the provider was asked about.
     ///
-    /// The provider's answer is about no other token, and a login may have stored a new one meanwhile.
+    /// The provider's report is not about other tokens, and a login may have stored a new token meanwhile.
     static func condition<Input>(_ identity: @escaping @Sendable (Input) -> KeptIdentity) -> SQL<Input> {
         typealias Value = Parameter<Input>
         let provider = Value("provider") { .text(identity($0).key.provider.text) }
@@ -73,21 +73,21 @@ extension Store {
         try await change(identity, set: TokenStanding.assignments { $0 }.bound(to: standing), in: application)
     }
 
-    /// Deletes a token that is useless though nobody has revoked it.
+    /// Deletes a token that has become useless without a revocation.
     ///
     /// - Returns: Whether the token was still the stored one.
     package func dropToken(of identity: KeptIdentity, in application: Application) async throws(Failure) -> Bool {
         try await change(identity, set: "\(unsafeRaw: Self.noToken), checked = now()", in: application)
     }
 
-    /// Deletes the token of a provider's app that the application no longer has.
+    /// Deletes the token for a provider's app that the application no longer has.
     ///
-    /// No app secret is left to use the token with.
+    /// The token is useless, since the secret of the app is deleted, too.
     ///
     /// - Parameters:
     ///   - identity: The identity with its token.
-    ///   - application: The application as the caller read it. When it has changed since, nothing happens, since it may
-    ///     have the app again.
+    ///   - application: The application as the caller read it. If it has changed since, nothing is deleted: it may have
+    ///     the app again.
     /// - Returns: Whether the token was deleted.
     /// - Throws: `store_unavailable` and similar failures.
     package func dropTokenOfFormerApp(
@@ -104,8 +104,8 @@ extension Store {
 
     /// Returns the condition that an application has not changed since it was read.
     ///
-    /// Where its users are in a database of its own or on a node of Citus, which do not know revisions, the condition
-    /// is evaluated beforehand and returned as a constant.
+    /// Only the main database contains the revisions. If the users are in a database of their own or on a node of
+    /// Citus, the condition is evaluated first and returned as a constant.
     func isUnchanged(_ application: Application) async throws(Failure) -> Statement {
         let isUnchanged: Statement = """
             exists (

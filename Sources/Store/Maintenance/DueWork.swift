@@ -1,36 +1,36 @@
 package import Domain
 import Postgres
 
-/// The pending background work of an application; each number is counted up to ``mostCounted``.
+/// The pending background work of an application; each number is counted up to ``maxCounted``.
 package struct DueWork: Sendable {
-    package static let mostCounted = 1000
+    package static let maxCounted = 1000
 
     /// Stored tokens whose check is due.
     package let checks: Int
     /// Users whose erasure is due.
     package let erasures: Int
-    /// Due erasures that something prevents.
-    package let hinderedErasures: Int
+    /// Due erasures for which an obstacle is recorded.
+    package let blockedErasures: Int
     /// Mails that are waiting or being sent.
     package let mails: Int
-    /// Counted mails that wait after a failed attempt.
+    /// Those of `mails` that wait after a failed attempt.
     package let postponedMails: Int
 }
 
 extension Store {
     /// Counts due work, using the indexes by which it is processed.
     package func dueWork(of place: ApplicationPlace) async throws(Failure) -> DueWork {
-        let (schema, most) = (quoted(place.schema), DueWork.mostCounted)
+        let (schema, max) = (quoted(place.schema), DueWork.maxCounted)
         let tables = tables(of: place)
         let own = try await query(
             """
             select
                 (select count(*) from (
-                    select 1 from \(unsafeRaw: schema).identities where check_due <= now() limit \(most)
+                    select 1 from \(unsafeRaw: schema).identities where check_due <= now() limit \(max)
                 ) due),
                 count(*), count(*) filter (where state = 'waiting' and attempts > 0)
             from (
-                select state, attempts from \(unsafeRaw: schema).mails where state in ('waiting', 'sending') limit \(most)
+                select state, attempts from \(unsafeRaw: schema).mails where state in ('waiting', 'sending') limit \(max)
             ) mails
             """,
             in: tables
@@ -39,17 +39,17 @@ extension Store {
             """
             select count(*), count(hindrance) from (
                 select hindrance from federation.deletion_requests
-                where application_id = \(place.id.text) and done is null and due <= now() limit \(most)
+                where application_id = \(place.id.text) and done is null and due <= now() limit \(max)
             ) due
             """,
             in: tables
         )
         let (checks, mails, postponedMails) = try own.first(Int.self, Int.self, Int.self) ?? (0, 0, 0)
-        let (erasures, hinderedErasures) = try requests.first(Int.self, Int.self) ?? (0, 0)
+        let (erasures, blockedErasures) = try requests.first(Int.self, Int.self) ?? (0, 0)
         return DueWork(
             checks: checks,
             erasures: erasures,
-            hinderedErasures: hinderedErasures,
+            blockedErasures: blockedErasures,
             mails: mails,
             postponedMails: postponedMails
         )

@@ -12,7 +12,7 @@ package struct GuestSweep: Sendable {
 extension Store {
     /// Deletes those guests of the next batch that have no session left.
     ///
-    /// The session was the guest's only login method: nobody but a server, by the guest's id, reaches the account.
+    /// A guest's only login method is the session. Without it, only a server can use the account, by the guest's id.
     ///
     /// Guests who were created or logged in within the last hour stay, since a session that was just opened may not be
     /// visible yet. Guests referenced by rows of the operator's own tables stay, and so do disabled guests.
@@ -52,7 +52,9 @@ extension Store {
         )
     }
 
-    /// Deletes guests, all at once, or one by one when a row elsewhere refers to one of them.
+    /// Deletes guests in one transaction.
+    ///
+    /// If a row elsewhere refers to one of them, deletes the guests one by one.
     private func removeGuests(_ guests: [ObjectID], of application: Application) async throws(Failure) -> Int {
         guard !guests.isEmpty else { return 0 }
         let schema = application.schema
@@ -88,7 +90,7 @@ extension Store {
                 return ids.count
             }
         } catch let error as PostgresError {
-            guard error.hindrance != nil else { throw await failure(of: error, in: application) }
+            guard error.obstacle != nil else { throw await failure(of: error, in: application) }
         } catch {
             throw Failure.databaseFault(cause: "\(error)")
         }

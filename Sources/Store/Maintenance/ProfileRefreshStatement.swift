@@ -1,9 +1,11 @@
 package import Domain
 import Postgres
 
-/// The statement that writes a profile fetched without a login: user and identity by the same sync rules, no session.
+/// The statement that writes a profile that was fetched without a login.
 ///
-/// `before` locks the user and returns the values that the rules need, as in `SignInStatement`. `identity` records that
+/// It writes user and identity by the sync rules of a login, and opens no session.
+///
+/// `before` locks the user and returns the values that the rules need, as in `LoginStatement`. `identity` records that
 /// the token is valid, if it is still the stored one. `changed` writes the user. Neither `last_login` nor `last_used`
 /// changes.
 package struct ProfileRefreshStatement: Sendable {
@@ -16,7 +18,7 @@ package struct ProfileRefreshStatement: Sendable {
     /// - Parameters:
     ///   - application: Determines the schema and the returned columns.
     ///   - targets: The declared properties that the mapping plan writes, without duplicates.
-    package init(application: Application, targets: [SignInStatement.Target]) {
+    package init(application: Application, targets: [LoginStatement.Target]) {
         self.application = application
         columns = UserColumns(application: application)
         template = StatementTemplate(Self.text(application: application, targets: targets, columns: columns))
@@ -24,7 +26,7 @@ package struct ProfileRefreshStatement: Sendable {
 
     static func text(
         application: Application,
-        targets: [SignInStatement.Target],
+        targets: [LoginStatement.Target],
         columns: UserColumns
     ) -> SQL<ProfileRefresh> {
         let schema: SQL<ProfileRefresh> = "\(identifier: application.schema)"
@@ -78,7 +80,7 @@ extension Store {
     /// - Parameters:
     ///   - values: One value for each target of the statement; nil where the profile lacks it.
     ///   - cleared: The properties to empty, because the profile lacks them.
-    ///   - standing: The provider's answer about the token.
+    ///   - standing: What the provider reported about the token.
     ///   - identity: The identity with the token that the provider was asked about.
     ///   - statement: The statement of the application and its stored mapping.
     /// - Returns: The updated user; nil, with nothing changed, when the token is no longer the stored one or the user

@@ -15,7 +15,7 @@ package enum Expired: Sendable, CaseIterable {
     case removedFactors
     /// Expired trust in devices.
     case trustedDevices
-    /// Invitations that nobody accepted, a month after their expiry.
+    /// Invitations that no user accepted, a month after their expiry.
     case invitations
     /// Mails that were sent a day ago, and those that were given up a week ago.
     case mails
@@ -76,8 +76,8 @@ extension Store {
 
     /// Deletes some of the stored access tokens that have expired.
     ///
-    /// No provider accepts or exchanges them any more. ID tokens stay: an expired one logs nobody in, and the app's
-    /// permissions are revoked with it. Identities locked by other transactions are skipped.
+    /// No provider accepts or exchanges them any more. Expired ID tokens stay: they cannot be used to log in, but the
+    /// app's permissions can be removed by them. Identities locked by other transactions are skipped.
     ///
     /// - Parameters:
     ///   - application: The application of the tokens.
@@ -104,7 +104,7 @@ extension Store {
     /// Deletes some stored tokens of providers for which an application no longer stores tokens.
     ///
     /// - Parameters:
-    ///   - application: The application as the caller read it. When it has changed since, nothing happens, since it may
+    ///   - application: The application as the caller read it. If it has changed since, nothing is deleted: it may
     ///     store tokens again.
     ///   - providers: The providers whose tokens the application stores.
     ///   - limit: The maximum number of tokens.
@@ -134,9 +134,9 @@ extension Store {
 }
 
 extension Store {
-    /// The PostgreSQL pages in one part of the sessions table.
+    /// The number of PostgreSQL pages in one part of the sessions table.
     ///
-    /// They hold some five hundred sessions, so that nobody who revokes one of them at the same time waits long.
+    /// These pages contain about five hundred sessions: a simultaneous revocation of one of them does not wait long.
     private static let pagesOfPart = 8
 
     /// Returns the number of parts of an application's sessions table.
@@ -144,7 +144,8 @@ extension Store {
     /// - Returns: The number of parts, as ``removeEndedSessions(inPart:of:)`` counts them; 0 when there is no session.
     /// - Throws: `store_unavailable` and similar failures.
     package func partsOfSessions(of application: Application) async throws(Failure) -> Int {
-        // `tableoid` names the row's table, whatever its name on a node of Citus; the index finds a visible row.
+        // `tableoid` is the table of the row, whatever the table's name on a node of Citus. The index finds a visible
+        // row.
         let result = try await query(
             """
             select pg_relation_size(tableoid) / current_setting('block_size')::bigint
@@ -159,8 +160,8 @@ extension Store {
     ///
     /// Sessions locked by other transactions are skipped. A part beyond the end of the table is empty.
     ///
-    /// No index finds expired sessions: it would have to be updated at every login and at every update of a session's
-    /// last use. So the part is scanned page by page.
+    /// There is no index of expired sessions, since every login and every update of a session's last use would have to
+    /// update the index. So the part is scanned page by page.
     ///
     /// - Parameters:
     ///   - part: The number of the part, from 0.
@@ -170,7 +171,8 @@ extension Store {
     package func removeEndedSessions(inPart part: Int, of application: Application) async throws(Failure) -> Int {
         let sessions = "\(quoted(application.schema)).sessions"
         let (first, end) = (part * Self.pagesOfPart, (part + 1) * Self.pagesOfPart)
-        // A locked row that was updated meanwhile has moved; its `ctid` then holds no row that this statement sees.
+        // An update moves a row. If a row was updated before it was locked, this statement sees no row at the former
+        // `ctid`.
         let result = try await query(
             """
             with dead as (

@@ -15,7 +15,7 @@ package struct ServerFacts: Sendable {
     /// Whether the connection is encrypted; also true when client and server are on the same machine.
     package var isEncrypted: Bool
     /// The maximum number of connections, and the number of open ones.
-    package var connections: (most: Int, open: Int)
+    package var connections: (max: Int, open: Int)
     /// The age of the oldest unfrozen transaction, and the age at which PostgreSQL freezes by itself.
     package var age: (transactions: Int, freezing: Int)
     /// The seconds since the start of the oldest transaction in this database, as far as the role may see transactions.
@@ -83,7 +83,7 @@ extension Store {
         return facts
     }
 
-    /// Returns at most 20 tables of the service with many dead rows, or never analyzed; the worst first.
+    /// Returns tables of the service that have many dead rows or were never analyzed, the worst first, at most 20.
     package func ailingTables() async throws(Failure) -> [TableFacts] {
         let result = try await query(
             """
@@ -101,7 +101,7 @@ extension Store {
         return try result.all(into: TableFacts.init)
     }
 
-    /// Returns invalid indexes of the service's tables, as an interrupted index build leaves them.
+    /// Returns invalid indexes of the service's tables, which remain after an interrupted index build.
     package func invalidIndexes() async throws(Failure) -> [String] {
         let result = try await query(
             """
@@ -117,7 +117,7 @@ extension Store {
     }
 
     /// Returns the lock timeout where the main database is a coordinator of Citus; nil where it is not.
-    package func patienceOnCitus() async throws(Failure) -> Duration? {
+    package func timeoutOnCitus() async throws(Failure) -> Duration? {
         do { guard try await databases.sharding.isThere() else { return nil } } catch {
             throw await failure(of: error, in: nil)
         }
@@ -125,9 +125,11 @@ extension Store {
         return try result.first(Int64.self).map { .milliseconds($0) }
     }
 
-    /// Returns applications that Citus has distributed while the coordinator still has an invisible copy of their rows.
+    /// Returns applications that Citus has distributed while the coordinator still has a copy of their rows, which no
+    /// query sees.
     ///
-    /// Each comes with the bytes of the copy, the largest first, at most 20.
+    /// Each application comes with the number of bytes of its copy. The list begins with the largest copy and has at
+    /// most 20 elements.
     package func localCopies() async throws(Failure) -> [(application: String, bytes: Int)] {
         do { guard try await databases.sharding.isThere() else { return [] } } catch {
             throw await failure(of: error, in: nil)
@@ -144,7 +146,7 @@ extension Store {
         return try result.all { (application: $0, bytes: $1) }
     }
 
-    /// Returns missing privileges of the connection's role that logins need, like `select on demo.users`; at most 20.
+    /// Returns at most 20 privileges that logins need and the connection's role lacks, such as `select on demo.users`.
     package func missingRights() async throws(Failure) -> [String] {
         let result = try await query(
             """

@@ -9,8 +9,8 @@ package enum OperatorChange: Sendable {
     case setRole(OperatorRole)
     /// Adds a token by the SHA-256 of its text, and deletes the operator's expired tokens.
     ///
-    /// When the operator has too many tokens for calls, the change is refused. When there are too many tokens of
-    /// another purpose, the least recently used one is revoked.
+    /// If the operator already has the maximum of tokens of this purpose, a token for calls is refused. For another
+    /// purpose the least recently used token is revoked, one without a verified second factor first.
     case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete
@@ -22,13 +22,13 @@ extension Store {
     /// - Parameters:
     ///   - name: The operator.
     ///   - actor: The author of the change, for the audit log.
-    ///   - plan: Returns the changes for the current operator, which is nil when there is none; its errors are
-    ///     rethrown.
+    ///   - plan: Returns the changes for the operator as stored; the operator is nil if there is none of this name. The
+    ///     errors of the plan are rethrown.
     /// - Returns: The operator after the change; nil when the operator was deleted or never existed.
     /// - Throws: `conflict` when the operator to be created exists.
     package func change(
         _ name: OperatorName,
-        by actor: Actor,
+        by actor: ChangeAuthor,
         plan: @escaping @Sendable (StoredOperator?) throws -> [OperatorChange]
     ) async throws -> StoredOperator? {
         do {
@@ -69,7 +69,7 @@ extension OperatorChange {
                 """
             )
             guard created.affectedRows == 1 else {
-                throw Failure(.conflict, "There is an operator of this name already. Choose another name.")
+                throw Failure(.conflict, "An operator with this name already exists. Choose another name.")
             }
             return entry("operator.create", to: ["role": .string(role.rawValue)])
 
@@ -93,14 +93,14 @@ extension OperatorChange {
                 "delete from federation.operator_tokens where operator = \(name.text) and expires <= now()"
             )
             if purpose == .calls {
-                guard try await connection.countTokens(of: name, for: purpose) < purpose.most else {
+                guard try await connection.countTokens(of: name, for: purpose) < purpose.max else {
                     throw Failure(
                         .conflict,
-                        "An operator has \(purpose.most) tokens at most. Revoke one that nobody uses any more first."
+                        "An operator can have at most \(purpose.max) tokens. Revoke an unused one first."
                     )
                 }
             } else {
-                _ = try await connection.endUnusedTokens(of: name, for: purpose, keeping: purpose.most - 1)
+                _ = try await connection.endUnusedTokens(of: name, for: purpose, keeping: purpose.max - 1)
             }
             _ = try await connection.query(
                 """

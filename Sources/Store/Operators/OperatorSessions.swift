@@ -18,18 +18,20 @@ package struct NewOperatorSession: Sendable {
 }
 
 extension Store {
-    /// Opens a session of the console for the operator of a token; a link's token is used up by that.
+    /// Opens a session of the console for the operator of a token.
     ///
-    /// A second factor verified with the token counts for the session as well. The session expires no later than the
-    /// token, unless the token is a link's, whose expiry only limits when the link may be followed. When the operator
-    /// has the maximum number of sessions, the least recently used one is revoked.
+    /// The token of a link is used up.
+    ///
+    /// A second factor verified with the token is valid for the session, too. The session expires no later than the
+    /// token. The token of a link is an exception, since its expiry only limits when the link can be followed. If the
+    /// operator then has more than the maximum number of sessions, the least recently used one is revoked.
     ///
     /// - Returns: The session's expiry, in milliseconds since 1970; nil when no session was opened, because the token
     ///   has expired meanwhile or the link was already used.
     package func openSession(
         _ session: NewOperatorSession,
         of caller: CallingOperator,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Int64? {
         try await transaction { connection in
             // The lock serializes concurrent openings, so that each counts the sessions of the others.
@@ -66,7 +68,7 @@ extension Store {
             let surplus = try await connection.endUnusedTokens(
                 of: caller.name,
                 for: purpose,
-                keeping: purpose.most,
+                keeping: purpose.max,
                 with: session.hash
             )
             let entry = AuditRecord(
@@ -90,7 +92,7 @@ extension Store {
     package func endSession(
         _ id: String?,
         of caller: CallingOperator,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Bool {
         try await transaction { connection in
             let which: Statement =

@@ -17,7 +17,7 @@ extension Store {
     ///   - actor: The creator of the link.
     /// - Returns: Whether the token was stored; false when there is an operator.
     /// - Throws: `store_unavailable` and similar failures.
-    package func beginSetup(_ hash: [UInt8], expires: Int64, by actor: Actor) async throws(Failure) -> Bool {
+    package func beginSetup(_ hash: [UInt8], expires: Int64, by actor: ChangeAuthor) async throws(Failure) -> Bool {
         try await transaction { connection in
             let kept = try await connection.query(
                 """
@@ -45,7 +45,9 @@ extension Store {
         return result.count > 0
     }
 
-    /// Creates the first owner with a setup link's token, which is single-use: of two concurrent uses one succeeds.
+    /// Creates the first owner by the single-use token of a setup link.
+    ///
+    /// Of two concurrent uses of the token, one succeeds.
     ///
     /// - Parameters:
     ///   - name: The name of the owner.
@@ -58,10 +60,10 @@ extension Store {
         _ name: OperatorName,
         by hash: [UInt8],
         adding token: OperatorChange,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> StoredOperator? {
         try await transaction { connection in
-            // The first use locks and deletes the row; a concurrent use then finds none.
+            // The first use locks and deletes the row. A concurrent use waits for the lock and then finds no row.
             let used = try await connection.query(
                 """
                 delete from federation.operator_setup

@@ -26,7 +26,7 @@ extension Store {
         try await query("select object_id from federation.operators where name = \(name.text)").first(ObjectID.self)
     }
 
-    /// Counts a guess at the factors of an operator before it is checked, across all instances.
+    /// Counts a guess at an operator's factors, across all instances, before the guess is checked.
     ///
     /// - Returns: Nil when the guess is allowed.
     package func countGuess(of count: AttemptCount) async throws(Failure) -> AttemptRefusal? {
@@ -49,7 +49,7 @@ extension Store {
         with codes: NewFactor?,
         to caller: CallingOperator,
         by rule: FactorProofRule,
-        actor: Actor
+        actor: ChangeAuthor
     ) async throws(Failure) -> Bool {
         try await transaction { connection in
             try await connection.lockOperator(caller.name)
@@ -68,7 +68,7 @@ extension Store {
                     """
                 )
             } else {
-                guard kinds.count < rule.most else { throw Failure.tooManyFactors(rule.most) }
+                guard kinds.count < rule.max else { throw Failure.tooManyFactors(rule.max) }
             }
             let inserted = try await connection.query(factor.insertion(for: caller.id, into: Self.operatorFactors))
             guard inserted.affectedRows == 1 else { throw Failure.factorTaken }
@@ -86,7 +86,9 @@ extension Store {
         }
     }
 
-    /// Removes one factor or all factors of an operator; recovery codes go with the last factor that they stand in for.
+    /// Removes one factor or all factors of an operator.
+    ///
+    /// The recovery codes are removed with the last other factor.
     ///
     /// The counted guesses are deleted too, since the removal is meant to restore access.
     ///
@@ -95,7 +97,7 @@ extension Store {
         only factor: ObjectID?,
         ofOperator name: OperatorName,
         forgetting attemptKeys: @escaping @Sendable (ObjectID) -> [[UInt8]],
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Bool {
         guard let id = try await operatorID(name) else { return false }
         return try await transaction { connection in
@@ -134,18 +136,18 @@ extension Store {
     /// - Parameters:
     ///   - factor: The verified factor.
     ///   - caller: The operator and the token of the call.
-    ///   - begun: When the factor was asked for, in milliseconds since 1970 by the database's clock. A response to that
-    ///     challenge counts once, even from an authenticator without a signature counter.
+    ///   - begun: When the factor was asked for, in milliseconds since 1970 by the database's clock. Only one response
+    ///     to that challenge is accepted, even from an authenticator without a signature counter.
     ///   - attemptKey: The key that the guess was counted for; nil where nothing was guessed.
     ///   - actor: The author of the change, for the audit log.
-    /// - Returns: Whether the factor counted.
+    /// - Returns: Whether the factor was accepted.
     /// - Throws: `store_unavailable` and similar failures.
     package func noteFactor(
         _ factor: ShownFactor,
         of caller: CallingOperator,
         askedAt begun: Int64,
         attemptKey: [UInt8]?,
-        by actor: Actor
+        by actor: ChangeAuthor
     ) async throws(Failure) -> Bool {
         try await transaction { connection in
             try await connection.lockOperator(caller.name)
@@ -207,8 +209,8 @@ extension AuditRecord {
 extension PostgresConnection {
     /// Serializes the changes of one operator until the transaction ends.
     ///
-    /// This is an advisory lock, since the serving role may not lock the operator's row, and since transactions that
-    /// revoke several tokens would lock the rows of tokens in different orders.
+    /// This is an advisory lock for two reasons: the serving role may not lock the operator's row, and transactions
+    /// that revoke several tokens would lock the rows of the tokens in different orders.
     func lockOperator(_ name: OperatorName) async throws(PostgresError) {
         _ = try await query(
             "select pg_advisory_xact_lock(hashtextextended(\("federation operator " + name.text), 0))"
@@ -234,6 +236,6 @@ extension Failure {
     /// The failure of a call whose operator token must be verified by a second factor first.
     package static let operatorFactorRequired = Failure(
         .factorReauthenticationRequired,
-        "This needs a second factor that was shown of late: POST /admin/v1/operator/secondFactor/start."
+        "This needs a recent second factor. Start with POST /admin/v1/operator/secondFactor/start."
     )
 }

@@ -109,7 +109,8 @@ extension StoredOperator.Token {
 extension Store {
     /// Returns the operator of a valid token; nil when the token is unknown, expired or revoked.
     ///
-    /// Records the token's use, at most once a minute. Of concurrent requests one records it; the others do not wait.
+    /// Records the token's use, at most once a minute. Of concurrent requests one records the use, and the others do
+    /// not wait.
     package func `operator`(tokenHash: [UInt8]) async throws(Failure) -> CallingOperator? {
         let result = try await query(
             """

@@ -9,7 +9,7 @@ package struct AttemptRule: Sendable {
     /// The longest wait, in seconds.
     package let longestWait: Int
     /// The maximum number of attempts within the window; a further attempt must wait for the window's end.
-    package let most: Int
+    package let max: Int
     /// The length of the window in seconds; the first attempt opens it.
     package let window: Int
     /// Seconds after the last failure until all failures are forgotten.
@@ -19,45 +19,49 @@ package struct AttemptRule: Sendable {
     static let accountMemory = 86_400
 
     /// The limit for one login name, whatever the sources of the attempts.
-    package static func account(_ lock: LoginLock) -> AttemptRule {
+    package static func account(_ lockout: Lockout) -> AttemptRule {
         AttemptRule(
             firstSlowed: 5,
             longestWait: 30,
-            most: Int(clamping: lock.failures),
-            window: Int(clamping: lock.seconds),
+            max: Int(clamping: lockout.failures),
+            window: Int(clamping: lockout.seconds),
             memory: accountMemory
         )
     }
     /// The limit for one source, which many users may share.
     ///
-    /// Each login counts as a failure until its password hash is verified, so all concurrent logins count.
-    package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, most: 1000, window: 3600, memory: 3600)
+    /// The limit is high, since each login counts as a failure until its password hash is verified: all concurrent
+    /// logins of the source count.
+    package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, max: 1000, window: 3600, memory: 3600)
 
     /// The limit for guesses at one factor of a user, or at the codes of one operator.
     ///
-    /// It counts across sources, pending logins and tokens: whoever guesses already knows the first factor.
+    /// The limit applies across sources, pending logins and tokens, since an attacker who guesses already has the first
+    /// factor.
     package static let factor = AttemptRule(
         firstSlowed: 6,
         longestWait: 30,
-        most: 20,
+        max: 20,
         window: 86_400,
         memory: accountMemory
     )
-    /// The limit for recovery codes of one operator: 80 random bits cannot be guessed, and the limit stops a thief.
+    /// The limit for guesses at the recovery codes of one operator.
+    ///
+    /// It is high, since a code of 80 random bits cannot be guessed. It only stops a thief's endless attempts.
     package static let recoveryCode = perHour(100)
     /// The limit for guesses within one pending login, or at one factor being enrolled; neither lives for an hour.
-    package static let pendingSignIn = perHour(5)
+    package static let pendingLogin = perHour(5)
 
     /// Returns the limits for text messages: per number and day, per source and hour, per application and day.
     ///
-    /// Messages that enrol a number are limited to a fifth of the application's, or strangers would use up the messages
-    /// that users log in by.
+    /// Messages that enrol a number are limited to a fifth of the application's messages. Otherwise strangers could use
+    /// up the messages that users need to log in.
     package static func messages(_ policy: SMSPolicy) -> MessageRules {
         MessageRules(
-            number: perDay(Int(clamping: policy.mostPerNumber)),
-            source: perHour(Int(clamping: policy.mostPerSource)),
-            all: perDay(Int(clamping: policy.mostPerDay)),
-            enrolments: perDay(Int(clamping: max(policy.mostPerDay / 5, 1)))
+            number: perDay(Int(clamping: policy.maxPerNumberPerDay)),
+            source: perHour(Int(clamping: policy.maxPerSourcePerHour)),
+            all: perDay(Int(clamping: policy.maxPerDay)),
+            enrolments: perDay(Int(clamping: Swift.max(policy.maxPerDay / 5, 1)))
         )
     }
 
@@ -68,7 +72,7 @@ package struct AttemptRule: Sendable {
         package let enrolments: AttemptRule
     }
 
-    /// The limit for codes that enrol one telephone number or mailbox, whoever requests them.
+    /// The limit for codes that enrol one telephone number or mailbox, for all users together.
     package static let enrolmentsOfTarget = perDay(3)
     /// The limit for enrolment codes sent to one user.
     package static let enrolmentsByUser = perDay(10)
@@ -81,15 +85,17 @@ package struct AttemptRule: Sendable {
     package static let mailsFromSource = perHour(60)
 
     /// Returns the limit for registrations.
-    package static func registrations(most: Int64) -> AttemptRule { perHour(Int(clamping: most)) }
+    package static func registrations(max: Int64) -> AttemptRule { perHour(Int(clamping: max)) }
 
-    private static func perDay(_ most: Int) -> AttemptRule {
-        AttemptRule(firstSlowed: .max, longestWait: 0, most: most, window: 86_400, memory: 86_400)
+    private static func perDay(_ max: Int) -> AttemptRule {
+        AttemptRule(firstSlowed: .max, longestWait: 0, max: max, window: 86_400, memory: 86_400)
     }
 
-    /// Returns an hourly limit for attempts that guess nothing, so that nothing slows down before the limit.
-    private static func perHour(_ most: Int) -> AttemptRule {
-        AttemptRule(firstSlowed: .max, longestWait: 0, most: most, window: 3600, memory: 3600)
+    /// Returns an hourly limit for attempts that are not guesses.
+    ///
+    /// No attempt waits before the limit is reached.
+    private static func perHour(_ max: Int) -> AttemptRule {
+        AttemptRule(firstSlowed: .max, longestWait: 0, max: max, window: 3600, memory: 3600)
     }
 }
 
@@ -119,7 +125,7 @@ extension AttemptRefusal {
         let (position, seconds) = (try row.next(Int?.self), try row.next(Int?.self))
         guard let position else { return nil }
         // The row that caused the refusal may be younger than the statement's snapshot.
-        self.init(position: position, seconds: max(seconds ?? 1, 1))
+        self.init(position: position, seconds: Swift.max(seconds ?? 1, 1))
     }
 }
 
@@ -133,16 +139,16 @@ package struct AttemptKeys: Sendable {
         self.account = account
     }
 
-    package func counts(by lock: LoginLock) -> [AttemptCount] {
-        [AttemptCount(for: source, by: .source), AttemptCount(for: account, by: .account(lock))]
+    package func counts(by lockout: Lockout) -> [AttemptCount] {
+        [AttemptCount(for: source, by: .source), AttemptCount(for: account, by: .account(lockout))]
     }
 }
 
 extension Store {
     /// Counts an attempt as a failure before its outcome is known.
     ///
-    /// Concurrent guesses are thus counted one after the other, across all instances. A refused attempt counts for
-    /// nothing: a source that must wait keeps nobody else from the account, and an account that must wait does not use
+    /// Concurrent guesses are thus counted one after the other, across all instances. A refused attempt is not counted.
+    /// So a source that must wait does not lock others out of the account, and an account that must wait does not use
     /// up the limits of its sources.
     ///
     /// - Parameters:
@@ -159,8 +165,8 @@ extension Store {
         guard let refusal = try result.first(by: AttemptRefusal.init) else { return nil }
         let isChecked = refusal.position < checks.count
         let position = isChecked ? refusal.position + 1 : refusal.position - checks.count
-        // Concurrent attempts pass the checks together; only the counting refuses the surplus, so earlier counts are
-        // undone.
+        // Concurrent attempts may all pass the checks. Then only the counting refuses the surplus attempts, and their
+        // earlier counts are undone here.
         if !isChecked, position > 0 {
             try await withdrawAttempt(for: Array(counts.prefix(position)), of: application)
         }
@@ -171,7 +177,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - counts: The counts of the attempt.
-    ///   - checks: Limits that are checked but not counted; their positions come before those of the counts.
+    ///   - checks: Limits that are checked but not counted. Their positions come before the positions of `counts`.
     ///   - application: The application of the attempt.
     ///   - factor: A factor whose row is returned after the two columns of the refusal.
     /// - Returns: The statement.
@@ -205,7 +211,7 @@ extension Store {
         let ends = all.enumerated().map { position, count in
             let rule = count.rule
             return
-                "when key = $\(position + 1) and recent >= \(rule.most) then counted_since + interval '\(rule.window) s'"
+                "when key = $\(position + 1) and recent >= \(rule.max) then counted_since + interval '\(rule.window) s'"
         }
         let keys = all.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         let (columns, join, binds) =
@@ -241,7 +247,7 @@ extension Store {
     ///   - factor: The id of the factor.
     ///   - user: The user of the factor.
     ///   - counts: The counts of the guess.
-    ///   - checks: Limits that are only checked; the caller counts a wrong guess for them afterwards.
+    ///   - checks: Limits that are only checked here. The caller counts a wrong guess for these limits afterwards.
     ///   - application: The application of the user.
     /// - Returns: The refusal if the guess is not allowed; otherwise the factor, nil when the user has no such factor.
     /// - Throws: `store_unavailable` and similar failures.
@@ -264,7 +270,7 @@ extension Store {
 
     /// A moment long ago, which means no wait.
     ///
-    /// The time of this statement would be in the future for a statement that began earlier and waited for the row.
+    /// `now()` would not do: for a statement that began earlier and waited for the row, it is in the future.
     private static let noWait = "to_timestamp(0)"
 
     /// Returns the SQL of a check, which yields a row unless the key must wait.
@@ -275,13 +281,15 @@ extension Store {
             select from \(attempts) a
             where a.key = one.key and (
                 a.blocked_until > now()
-                or a.recent >= \(rule.most) and a.counted_since > now() - interval '\(rule.window) s'
+                or a.recent >= \(rule.max) and a.counted_since > now() - interval '\(rule.window) s'
             )
         )
         """
     }
 
-    /// Returns the SQL that counts an attempt for the key; it counts nothing and yields no row if the key must wait.
+    /// Returns the SQL that counts an attempt for the key.
+    ///
+    /// If the key must wait, the SQL counts nothing and yields no row.
     private static func one(_ key: String, in attempts: String, by rule: AttemptRule) -> String {
         let isForgotten = "a.last <= now() - interval '\(rule.memory) s'"
         let isOver = "a.counted_since <= now() - interval '\(rule.window) s'"
@@ -296,15 +304,17 @@ extension Store {
                 recent = case when \(isOver) then 1 else a.recent + 1 end,
                 blocked_until = case when \(failures) < \(rule.firstSlowed) then \(Self.noWait)
                     else now() + make_interval(secs => least(\(rule.longestWait), power(2, \(exponent)))) end
-            where a.blocked_until <= now() and (a.recent < \(rule.most) or \(isOver))
+            where a.blocked_until <= now() and (a.recent < \(rule.max) or \(isOver))
             returning true
             """
     }
 
-    /// Undoes the count of an attempt that succeeded: the account's failures are reset, the source has one less.
+    /// Undoes the count of an attempt that succeeded.
     ///
-    /// The source's current wait stays, or an attacker's own successful logins would buy guesses at other accounts
-    /// (T-82).
+    /// The account's failures are deleted, and the source has one failure less.
+    ///
+    /// A present wait of the source stays. Otherwise an attacker could gain guesses at other accounts by successful
+    /// logins to an account of their own (T-82).
     package func forgiveAttempt(_ keys: AttemptKeys, of application: Application) async throws(Failure) {
         let attempts = "\(quoted(application.schema)).attempts"
         _ = try await query(

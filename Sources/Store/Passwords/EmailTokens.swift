@@ -4,19 +4,20 @@ import Postgres
 
 /// The token in a link that is mailed to a user's address.
 ///
-/// A user who has it reads mail to that address, which is thereby confirmed, unless the operator lets all API keys make
-/// these links.
+/// A user who presents the token can read mail to that address, so the address is confirmed. This is not certain if the
+/// operator lets all API keys create such links.
 package struct EmailToken: Sendable {
     package let user: ObjectID
     /// The address as stored when the link was made.
     ///
-    /// The link is valid while this is still the user's address; a reversal's link is valid in any case.
+    /// The link is valid only while this is still the user's address. A reversal link is valid in any case.
     package let email: String
-    /// The login name that a reversal restores, from when the link was made.
+    /// The login name at the time when the link was made, which a reversal restores.
     ///
-    /// Nil where the login name is the address, or where there was none.
+    /// Nil if the login name is the address, or if there was none.
     package let login: String?
-    /// Whether the link only confirms the address and sets no password, since its holder need not read the mail.
+    /// Whether the link only confirms the address and sets no password, since its holder may not be the reader of the
+    /// mail.
     package let onlyConfirms: Bool
 
     package init(user: ObjectID, email: String, login: String? = nil, onlyConfirms: Bool = false) {
@@ -40,7 +41,7 @@ extension Store {
 
     /// Returns the statement that stores a token.
     ///
-    /// `created` is the statement's time, not the transaction's: changes of one user wait for each other, so the later
+    /// `created` is the statement's time, not the transaction's. Changes of one user wait for each other, so the later
     /// change has the later time.
     static func adding(
         _ token: EmailToken,

@@ -5,8 +5,8 @@ import Postgres
 /// A session to open for a user without a provider's credential.
 package struct SessionOpening: Sendable {
     package enum Grounds: Sendable {
-        /// A password: the stored hash that it was verified against, identified by its encrypted bytes.
-        case password(SealedSecret)
+        /// A password, with the encrypted stored hash against which it was verified.
+        case password(EncryptedSecret)
         /// A passkey, which is also the second factor.
         case passkey
         /// A server's request: the user has shown no credential.
@@ -22,7 +22,7 @@ package struct SessionOpening: Sendable {
     package let previousTokenHash: [UInt8]?
     /// SHA-256 of the token by which the client claims to be a trusted device.
     package let deviceHash: [UInt8]?
-    /// The second factor that completes a pending login, and that login's single-use value; nil for a new login.
+    /// The second factor that completes a pending login, and the single-use value of that login; nil for a new login.
     package let finish: Finish?
 
     package struct Finish: Sendable {
@@ -57,15 +57,15 @@ package struct SessionOpening: Sendable {
 extension Store {
     /// Opens a session in one statement.
     ///
-    /// The statement locks the user first and the password second, like a change of the password: a login verified
-    /// against the former hash opens no session when the change was faster.
+    /// The statement locks the user first and the password second, as a change of the password does. So a login that
+    /// was verified against the former hash opens no session if the change came first.
     ///
     /// - Parameters:
     ///   - opening: The session to open.
     ///   - application: The application of the user.
     /// - Returns: The user; nil when the hash is no longer the stored one, or the user no longer exists.
     /// - Throws: `account_disabled`, `email_unconfirmed`, `already_logged_in`, `too_many_sessions`,
-    ///   `second_factor_required`, `second_factor_enrolment_required`, `pending_sign_in_invalid`, `store_unavailable`
+    ///   `second_factor_required`, `second_factor_enrolment_required`, `pending_login_invalid`, `store_unavailable`
     ///   and similar failures.
     package func openSession(
         _ opening: SessionOpening,
@@ -90,7 +90,7 @@ extension Store {
 
     package static let emailUnconfirmed = Failure(
         .emailUnconfirmed,
-        "The e-mail address of this account has not been confirmed yet. Follow the link in the mail that was sent to it."
+        "The e-mail address of this account is not confirmed yet. Open the link in the mail that was sent to it."
     )
 }
 
@@ -113,7 +113,7 @@ private struct SessionOpeningText {
         let schema: SQL<SessionOpening> = "\(identifier: application.schema)"
         self.schema = schema
         ending = SessionEnding(application: application, opened: Self.tokenHash, previous: Self.previous)
-        let once = opening.finish == nil ? nil : SingleUseStep(schema: schema, kind: .pendingSignIn) { $0.finish?.once }
+        let once = opening.finish == nil ? nil : SingleUseStep(schema: schema, kind: .pendingLogin) { $0.finish?.once }
         self.once = once
         let user: SQL<SessionOpening> = "(select verified.object_id from verified)"
         factor =
@@ -150,7 +150,7 @@ private struct SessionOpeningText {
             conditions = factor.requirements(beside: conditions)
             refusal = "case \(factor.refusal) end"
         }
-        expressions += [person(if: conditions), session, ending.expressions]
+        expressions += [verified(if: conditions), session, ending.expressions]
         if let consequences = factor?.consequences { expressions.append(consequences) }
         return """
             with \(expressions.joined(separator: ", "))
@@ -177,7 +177,7 @@ private struct SessionOpeningText {
             """
     }
 
-    private func person(if conditions: [SQL<SessionOpening>]) -> SQL<SessionOpening> {
+    private func verified(if conditions: [SQL<SessionOpening>]) -> SQL<SessionOpening> {
         """
         person as (
             update \(schema).users u set last_login = now()
@@ -228,12 +228,14 @@ extension SessionOpening.Grounds {
         }
     }
 
-    /// Whether the login asks for a second factor; a server vouches for the users that it logs in.
+    /// Whether the login asks for a second factor; a login by a server does not.
     fileprivate var asksForFactor: Bool {
         if case .server = self { false } else { true }
     }
 
-    /// When the user was last verified; long ago for a server's request.
+    /// When the user last authenticated.
+    ///
+    /// For a server's request the time is long ago, since no credential was presented.
     fileprivate var proved: SQL<SessionOpening> {
         if case .server = self { "to_timestamp(0)" } else { "now()" }
     }

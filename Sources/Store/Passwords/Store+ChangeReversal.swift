@@ -4,19 +4,22 @@ import Postgres
 
 /// The result of reversing changes of an account.
 package struct UndoneChange: Sendable {
-    /// The removed identities with their stored tokens, good for revoking the app's permissions, once.
+    /// The removed identities with their stored tokens.
+    ///
+    /// A token can be used once more, to remove the app's permissions.
     package let lost: [KeptIdentity]
-    /// The providers of identities that were not restored: they are another user's by now, or others took their place.
+    /// The providers of identities that were not restored: another user has the identity now, or the user has another
+    /// identity at the same app.
     package let notRestored: [String]
 }
 
 extension Store {
     /// Reverses all changes of an account since the change that a reversal link was made for, in one transaction.
     ///
-    /// The former address is restored and confirmed, with a new password; the former identities are restored. All
-    /// sessions are revoked, and all links except those that reverse earlier changes: the first owner of the account
-    /// has the last word. If another account was registered with the address meanwhile and never confirmed it, that
-    /// account loses the address as its login name.
+    /// The former address is restored and confirmed, with a new password. The former identities and second factors are
+    /// restored. All sessions are revoked. All links are revoked, except those that reverse earlier changes: thus the
+    /// first owner of the account prevails. If another account was registered with the address meanwhile and has not
+    /// confirmed it, that account loses its password.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -26,7 +29,7 @@ extension Store {
     ///   - application: The application of the user.
     /// - Returns: The result; nil when the link was invalid.
     /// - Throws: `second_factor_required` when the account has a factor that it also had before the change,
-    ///   `pending_sign_in_invalid` for a factor that has been used, `login_taken_by_other` when another account has
+    ///   `pending_login_invalid` for a factor that has been used, `login_taken_by_other` when another account has
     ///   confirmed the address, `store_unavailable` and similar failures. Nothing is written then.
     package func undoChange(
         byLink tokenHash: [UInt8],
@@ -46,8 +49,8 @@ extension Store {
             guard let made = try used.first(Timestamp.self) else { return nil }
             let moment: Statement = "\(bind: .timestamp(made))::timestamptz"
             try await connection.takeFactor(factor, of: user, at: made, in: application)
-            // The link shows only who reads the address. Any other kind of login name that another user has got since
-            // stays with that user.
+            // The link shows only that its user reads mail to the address. A login name of another kind that another
+            // user has got since stays with that user.
             if application.settings.identityProperty == .email {
                 try await connection.freeLogin(password.login, for: user, schema: schema)
             }
@@ -84,7 +87,8 @@ extension PostgresConnection {
         )
     }
 
-    /// Takes a login name from another account that has got it meanwhile.
+    /// Removes the password of another account that has got the login name meanwhile, unless that account confirmed the
+    /// address.
     fileprivate func freeLogin(_ login: String, for user: ObjectID, schema: String) async throws {
         let found = try await query(
             """
@@ -104,6 +108,6 @@ extension PostgresConnection {
 extension Failure {
     fileprivate static let addressConfirmedByOther = Failure(
         .loginTakenByOther,
-        "Another account has confirmed this address since, so nothing was undone. Ask those who run the app to help you."
+        "Nothing was undone, because another account has confirmed this address since. Contact the operator of the app."
     )
 }

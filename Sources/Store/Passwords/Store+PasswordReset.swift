@@ -3,13 +3,14 @@ import FoundationEssentials
 import Postgres
 
 extension Store {
-    /// Sets the password of a link's user in one transaction, removes all other login methods and confirms the address.
+    /// Sets the password of a link's user in one transaction, and confirms the address.
     ///
-    /// All sessions are revoked, and all links except those that reverse a change. A user who reads mail to the address
-    /// owns the account, and the former password may have been an attacker's. So identities are removed too, unless the
-    /// user says that they are the user's own (T-32, T-33). While the owner of another address can still take the
-    /// account back, the reset is refused: either of the two may be the thief. The first statement locks the user, as
-    /// logins and linking do, so that the later statements see what those have written.
+    /// Removes all identities, unless the user says that they are the user's own (T-32, T-33).
+    ///
+    /// A user who reads mail to the address owns the account, and the former password may have been an attacker's.
+    /// Therefore all sessions are revoked, and all links except those that reverse a change. The reset is refused while
+    /// the owner of another address can still take the account back: either of the two may be the thief. The first
+    /// statement locks the user, as logins and linking do, so that the later statements see what those have written.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -20,9 +21,9 @@ extension Store {
     ///   - attemptKey: The key of the login name's failed attempts, which are deleted.
     ///   - factor: The verified second factor, which is used up.
     ///   - application: The application of the user.
-    /// - Returns: The removed identities with their stored tokens, good for revoking the app's permissions, once. Nil
-    ///   when the link was invalid.
-    /// - Throws: `second_factor_required`, `pending_sign_in_invalid` for a factor that has been used, `conflict` while
+    /// - Returns: The removed identities with their stored tokens. A token can be used once more, to remove the app's
+    ///   permissions. Nil if the link was invalid.
+    /// - Throws: `second_factor_required`, `pending_login_invalid` for a factor that has been used, `conflict` while
     ///   the account can be taken back by another address, `login_taken_by_other`, `store_unavailable` and similar
     ///   failures. Nothing is written then.
     package func resetPassword(
@@ -60,8 +61,8 @@ extension Store {
 
     /// Confirms the address of a link's user, and enables a user who waited for the confirmation.
     ///
-    /// The link counts only together with the current password, which the reader of the mail must know: the reader has
-    /// not always chosen it.
+    /// The link is valid only together with the current password. An attacker may have chosen that password, in a
+    /// registration with the address of another, who then reads the mail and must not confirm the attacker's account.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -71,7 +72,7 @@ extension Store {
     /// - Throws: `store_unavailable` and similar failures.
     package func confirmEmail(
         byLink tokenHash: [UInt8],
-        verifiedHash: SealedSecret?,
+        verifiedHash: EncryptedSecret?,
         in application: Application
     ) async throws(Failure) -> ObjectID? {
         let result = try await query(
@@ -95,7 +96,7 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Sets the password of a user whose row is locked, and revokes what the former password gave access to.
+    /// Sets the password of a locked user, and ends all access that the former password may have given.
     ///
     /// The password's login name is written to the identity property where that is empty. Sessions, failed attempts and
     /// links are deleted, except links that reverse a change.
@@ -140,8 +141,8 @@ extension PostgresConnection {
 
     /// Revokes the links of a user, except reversal links.
     ///
-    /// The reader of an address that the account no longer has must not use links sent there. Reversal links were sent
-    /// there for that purpose.
+    /// A reader of an address that the account no longer has must not use the links that were sent to that address.
+    /// Reversal links are meant for this reader.
     func endLinks(of user: ObjectID, schema: String) async throws(PostgresError) {
         _ = try await query(
             """
@@ -155,9 +156,9 @@ extension Failure {
     fileprivate static let contested = Failure(
         .conflict,
         """
-        This account had another address within the last seven days. Until they are over it can be taken back from there, and nobody else \
-        takes it over. If you have changed the address yourself, log in with your password, or use the link that was mailed to the former \
-        address. If the account is not yours, leave it alone until then.
+        The address of this account changed within the last seven days. During this time only the former address can \
+        restore the account. If you changed the address yourself, log in with your password, or use the link that was \
+        mailed to the former address. If the account is not yours, wait until then.
         """
     )
 }

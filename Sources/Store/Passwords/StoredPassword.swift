@@ -8,9 +8,9 @@ package struct StoredPassword: Sendable {
     /// `Login.key` of the login name.
     package let login: String
     /// The encrypted text of a hash, of this service or of another system.
-    package let hash: SealedSecret
+    package let hash: EncryptedSecret
 
-    package init(objectID: ObjectID, login: String, hash: SealedSecret) {
+    package init(objectID: ObjectID, login: String, hash: EncryptedSecret) {
         self.objectID = objectID
         self.login = login
         self.hash = hash
@@ -18,7 +18,9 @@ package struct StoredPassword: Sendable {
 }
 
 extension StoredPassword {
-    /// Returns the statement that makes this the user's password; another user's login name violates `passwords`.
+    /// Returns the statement that makes this the user's password.
+    ///
+    /// It violates a constraint if another user has the login name.
     func replacement(in application: Application) -> Statement {
         """
         insert into \(identifier: application.schema).passwords (object_id, login, hash, hash_key_id)
@@ -40,7 +42,8 @@ extension Store {
         try await password(where: "object_id = \(user.uuid)", in: application)
     }
 
-    /// Returns the id of the master key of some hash of an application; nil when there is no hash.
+    /// Returns the id of the master key that encrypts one of an application's password hashes; nil if there are no
+    /// hashes.
     ///
     /// Except during a rotation, all hashes are encrypted with the same key.
     package func passwordKey(of application: Application) async throws(Failure) -> String? {
@@ -53,9 +56,9 @@ extension Store {
 
     /// Replaces a hash by a rehash of the same password, unless the password has been changed meanwhile.
     package func replaceHash(
-        _ former: SealedSecret,
+        _ former: EncryptedSecret,
         of user: ObjectID,
-        by hash: SealedSecret,
+        by hash: EncryptedSecret,
         in application: Application
     ) async throws(Failure) {
         _ = try await query(
@@ -69,7 +72,7 @@ extension Store {
 
     package static let loginTakenByOther = Failure(
         .loginTakenByOther,
-        "Another user logs in by this already."
+        "Another user already has this login name."
     )
 
     /// Returns the user of a login name; nil when no user has it.

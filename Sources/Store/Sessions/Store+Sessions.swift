@@ -5,8 +5,8 @@ import Postgres
 extension Application {
     /// Returns the SQL condition that a session is valid: neither its expiry nor its idle limit has passed.
     ///
-    /// No index serves the condition. A session must be found by its token or its user, whatever the planner's
-    /// statistics say about how few sessions are valid.
+    /// No index serves the condition. Therefore each statement must find a session by its token or its user, even if
+    /// the planner's statistics say that few sessions are valid.
     func isLive(_ session: String) -> String {
         "least(\(session).expires, \(session).last_seen + make_interval(secs => \(settings.sessionIdleSeconds))) > now()"
     }
@@ -15,9 +15,9 @@ extension Application {
 extension Store {
     /// Returns the user of a valid session, disabled or not; nil when the session is unknown or expired.
     ///
-    /// Records the session's use, at most once a minute or ten times within the idle limit: an idle limit is days long,
-    /// and a write at every use would cost more than all reads. Of concurrent requests one records it; the others do
-    /// not wait.
+    /// Records the session's use at most once a minute. If the idle limit is below ten minutes, the use is recorded at
+    /// most once per tenth of the limit. A write at every use would cost more than all reads. If requests are
+    /// concurrent, one of them records the use, and the others do not wait.
     package func sessionUser(
         tokenHash: [UInt8],
         of application: Application
@@ -58,7 +58,7 @@ extension Store {
     }
 }
 
-/// The user of a valid session, locked, with the times of the last verifications.
+/// The locked user of a valid session, with the times of the last authentication and second factor.
 struct SessionUser: Sendable {
     let id: ObjectID
     let status: UserStatus
@@ -80,10 +80,12 @@ struct SessionUser: Sendable {
 }
 
 extension PostgresConnection {
-    /// Locks the user of a valid session and the session, which cannot be revoked before the transaction ends.
+    /// Locks the user of a valid session and the session.
     ///
-    /// The session is read by a second statement once the lock is acquired: the statement that waits for the lock would
-    /// see the state before the wait, while the transaction that held the lock may have revoked the session.
+    /// The session cannot be revoked before the transaction ends.
+    ///
+    /// A second statement reads the session once the lock on the user is acquired. The statement that waits for the
+    /// lock would see the state before its wait, while the transaction that held the lock may have revoked the session.
     ///
     /// - Returns: The user; nil when the session is unknown or expired.
     func lockUser(
@@ -142,7 +144,7 @@ extension PostgresConnection {
 extension Failure {
     package static let factorReauthenticationRequired = Failure(
         .factorReauthenticationRequired,
-        "This needs a second factor that was shown within the last five minutes. Show it, then repeat it."
+        "This request needs a second factor within the last five minutes. Verify it, then repeat the request."
     )
 }
 
@@ -162,7 +164,7 @@ extension Store {
     ) async throws(Failure) -> [OwnSession] {
         let result = try await query(
             """
-            select \(unsafeRaw: PersonReader.sessionID), created, last_seen, expires, provider, token_hash = \(tokenHash)
+            select \(unsafeRaw: UserReader.sessionID), created, last_seen, expires, provider, token_hash = \(tokenHash)
             from \(identifier: application.schema).sessions s
             where object_id = \(id.uuid) and \(unsafeRaw: application.isLive("s"))
             order by token_hash = \(tokenHash) desc, created desc, token_hash limit 1000
@@ -210,7 +212,7 @@ extension Store {
         let result = try await query(
             application.ending(
                 sessions: """
-                    s.object_id = \(id.uuid) and \(unsafeRaw: PersonReader.sessionID) = \(session)
+                    s.object_id = \(id.uuid) and \(unsafeRaw: UserReader.sessionID) = \(session)
                     and \(unsafeRaw: application.isLive("s"))
                     """
             ),
@@ -223,7 +225,7 @@ extension Store {
 extension Application {
     /// Returns the statement that revokes sessions and the sessions beside them.
     ///
-    /// The sessions beside them are found by their user, whatever the planner's statistics say.
+    /// The statement finds the sessions beside them by the user, whatever the planner's statistics say.
     ///
     /// - Parameter condition: The condition of the sessions `s` to revoke.
     /// - Returns: The statement, which yields a row for each session that meets the condition.
@@ -242,13 +244,15 @@ extension Application {
 }
 
 extension Store {
-    /// Opens a session beside a valid one of the same user, with its login method and its verifications.
+    /// Opens a session beside a valid one of the same user.
     ///
-    /// The new session does not count towards the maximum of a user's sessions (``SessionEnding``). Each session has at
-    /// most one beside it: opening another revokes the former one, and also those whose own session has ended.
+    /// Copies the login method and the times of authentication.
     ///
-    /// The user is locked first, so that a simultaneous revocation of all the user's sessions includes the new session
-    /// or prevents it.
+    /// The new session does not count towards the application's maximum (``SessionEnding``). A session has at most one
+    /// other beside it: a new one replaces the former one. Sessions that are beside an ended session are revoked, too.
+    ///
+    /// The user is locked first. So a simultaneous revocation of all the user's sessions includes the new session or
+    /// prevents it.
     ///
     /// - Parameters:
     ///   - tokenHash: The hash of the new session's token.
@@ -297,7 +301,7 @@ extension Store {
     }
 }
 
-/// The verifications of a session's user.
+/// How and when the user of a session was authenticated.
 package struct SessionProofs: Sendable {
     /// The login method that opened the session; nil for very old sessions.
     package let method: String?
@@ -308,7 +312,7 @@ package struct SessionProofs: Sendable {
 }
 
 extension Store {
-    /// Returns the verifications of a session's user; nil when there is no such session.
+    /// Returns how and when the user of a session was authenticated; nil if there is no such session.
     package func sessionProofs(
         tokenHash: [UInt8],
         in application: Application

@@ -4,8 +4,8 @@ import Postgres
 extension Store {
     /// Converts a guest to a user with a password; the id and the properties stay.
     ///
-    /// The guest's sessions are revoked: whoever had one before, this is an account now, and its password opens the
-    /// next session (T-33).
+    /// The guest's sessions are revoked, since others may have one of them. The next session is opened by the password
+    /// (T-33).
     ///
     /// - Parameters:
     ///   - write: The account, with the id of the guest.
@@ -36,7 +36,7 @@ extension Store {
                 guard claimed.affectedRows == 1 else { return nil }
                 var assignments = UserAssignments(write.given)
                 assignments.set("user_status", to: "\(write.status.rawValue)")
-                // Like every user who has registered and not logged in yet.
+                // A user who has registered has not logged in yet.
                 assignments.set("last_login", to: "null")
                 let result = try await connection.query(
                     """
@@ -54,9 +54,14 @@ extension Store {
 }
 
 extension Failure {
-    /// The failure of a conversion; its text is the same for every reason, so that nobody learns of other guests.
+    /// The failure of a conversion.
+    ///
+    /// Its text is the same for every reason, so that it reveals nothing about other guests.
     package static let guestInvalid = Failure(
         .guestInvalid,
-        "A guest becomes a user by the guest's own live session: send it as user-token. Without objectId a new user is made."
+        """
+        A guest needs the guest's own session to become a user. Send it as user-token, or leave out objectId to create \
+        a new user.
+        """
     )
 }

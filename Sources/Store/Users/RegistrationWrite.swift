@@ -8,7 +8,7 @@ package struct RegistrationWrite: Sendable {
     package let password: StoredPassword
     package let status: UserStatus
     package let given: GivenProperties
-    /// A new user's claim to an invitation; nil where no invitation matters.
+    /// The invitation that a new user presents; nil if invitations do not matter.
     package let invitation: InvitationClaim?
 
     package init(
@@ -24,7 +24,7 @@ package struct RegistrationWrite: Sendable {
     }
 }
 
-/// A user that an authorized caller creates.
+/// A user whom an authorized client creates.
 package struct NewUser: Sendable {
     package let id: ObjectID
     /// Nil for a user who logs in otherwise.
@@ -43,7 +43,9 @@ package struct NewUser: Sendable {
 }
 
 extension Store {
-    /// Creates a user with a password: in one statement, or in a transaction where an invitation is required.
+    /// Creates a user with a password.
+    ///
+    /// This is one statement, or a transaction if an invitation is required.
     ///
     /// The statement claims the login name first, and creates the user only if it got the name: of two registrations
     /// with the same login name, one creates no user.
@@ -79,7 +81,9 @@ extension Store {
         }
     }
 
-    /// Accepts the invitation of a registration, which confirms the address that the link was sent to.
+    /// Accepts the invitation of a registration.
+    ///
+    /// If the link was sent to the user's address, this confirms the address.
     func accept(
         _ held: HeldInvitation?,
         of write: RegistrationWrite,
@@ -98,14 +102,16 @@ extension Store {
         )
     }
 
-    /// Creates users for an authorized caller, all or none, in one transaction; the audit log gets their ids.
+    /// Creates all of several users or none, in one transaction, for an authorized client.
+    ///
+    /// The audit log gets an entry with the id of each user.
     ///
     /// - Returns: The users.
     /// - Throws: `login_taken`, `property_missing`, `constraint_violation` and similar failures, with the `position` of
     ///   the user at fault; `store_unavailable` and similar failures. Nothing is written then.
     package func create(
         _ new: [NewUser],
-        by actor: Actor,
+        by actor: ChangeAuthor,
         of application: Application
     ) async throws(Failure) -> StatementOutcome<[User]> {
         let columns = UserColumns(application: application)
@@ -155,7 +161,9 @@ extension Store {
         }
     }
 
-    /// Returns the statement that creates one user; it creates none where the login name is another user's.
+    /// Returns the statement that creates one user.
+    ///
+    /// It creates none if another user has the login name.
     private static func insertion(
         of user: NewUser,
         _ columns: UserColumns,
@@ -183,7 +191,7 @@ extension Store {
     /// - Parameters:
     ///   - id: The id of the new guest.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - claim: The guest's claim to an invitation; nil where no invitation matters.
+    ///   - claim: The invitation that the guest presents; nil if invitations do not matter.
     ///   - application: The application of the guest.
     /// - Returns: The guest.
     /// - Throws: `invitation_required`, `invitation_invalid`, `property_missing` where a guest would lack a required
@@ -217,7 +225,7 @@ extension Store {
                 }
             } : try await onlyUser(by: insertion, columns, of: application)
         return try guest.map { guest throws(Failure) in
-            guard let guest else { throw Failure(.internal, "The service could not make a guest.") }
+            guard let guest else { throw Failure(.internal, "The guest could not be created.") }
             return guest
         }
     }
@@ -251,7 +259,7 @@ extension Failure {
     fileprivate static func loginTaken(at position: Int) -> Failure {
         Failure(
             .loginTaken,
-            "Another user logs in by what element \(position + 1) has already. None has been made."
+            "No user was created, because another user already has the login name of element \(position + 1)."
         )
     }
 
@@ -259,7 +267,7 @@ extension Failure {
     fileprivate func at(_ position: Int) -> Failure { adding(["position": .integer(Int64(position))]) }
 }
 
-/// An error caused by the values of one of several new users: a retry of the transaction would fail too.
+/// An error caused by the values of one of several new users, so that a retry of the transaction would fail, too.
 private struct RefusedUser: Error {
     let position: Int
     let error: PostgresError

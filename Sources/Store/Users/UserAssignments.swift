@@ -2,7 +2,9 @@ import Domain
 import Encodings
 import Postgres
 
-/// The assignments of an update of a row `u` of the users table; `updated` is set where any value changes.
+/// The assignments of an update of a row `u` of the users table.
+///
+/// If any value changes, `updated` becomes the present time.
 ///
 /// A changed e-mail address becomes unverified.
 struct UserAssignments {
@@ -42,19 +44,19 @@ struct UserAssignments {
 }
 
 extension JSONObject {
-    /// The maximum size of all undeclared properties of a user when a client writes some, in bytes.
+    /// The maximum size, in bytes, of a user's undeclared properties after a client has written some.
     ///
-    /// What logins add is limited by the constraint `dynamic_is_bounded`.
-    private static let mostDynamicBytes = 65_536
+    /// Logins may add more, up to the limit of the constraint `dynamic_is_bounded`.
+    private static let maxDynamicBytes = 65_536
     /// The maximum size that the constraint `dynamic_is_bounded` allows, in bytes.
-    static let mostStoredDynamicBytes = 262_144
+    static let maxStoredDynamicBytes = 262_144
 
     /// Checks the size of a user's undeclared properties.
     ///
     /// - Throws: `payload_too_large` when they exceed the maximum size.
     func checkDynamicSize() throws(Failure) {
-        guard JSONValue.object(self).storedBytes <= Self.mostDynamicBytes else {
-            throw .dynamicTooLarge(over: Self.mostDynamicBytes)
+        guard JSONValue.object(self).storedBytes <= Self.maxDynamicBytes else {
+            throw .dynamicTooLarge(over: Self.maxDynamicBytes)
         }
     }
 }
@@ -64,7 +66,7 @@ extension Failure {
     static func dynamicTooLarge(over limit: Int) -> Failure {
         Failure(
             .payloadTooLarge,
-            "The undeclared properties of a user have at most \(limit) bytes in all, as the database writes them."
+            "The undeclared properties of a user can have at most \(limit) bytes in total, as the database writes them."
         )
     }
 }

@@ -14,8 +14,8 @@ extension UserFilter {
             "(u.object_id in (select r.object_id from \(identifier: schema).user_roles r where r.role = \(role)))"
         case .isNull(let column): "(\(column.key) is null)"
         case .like(let column, let pattern): Self.condition(on: column, like: pattern)
-        case .between(let column, let least, let most):
-            "(\(Self.condition(on: column, .atLeast, least)) and \(Self.condition(on: column, .atMost, most)))"
+        case .between(let column, let least, let max):
+            "(\(Self.condition(on: column, .atLeast, least)) and \(Self.condition(on: column, .atMost, max)))"
         case .isOne(let column, let values): Self.condition(on: column, isOneOf: values)
         case .comparison(let column, let sign, let value): Self.condition(on: column, sign, value)
         }
@@ -148,9 +148,11 @@ extension UserColumn {
         return "\(unsafeRaw: property.key(of: "u." + quoted(property.name.text)))"
     }
 
-    /// Returns the key where comparing it is equivalent to comparing the column itself; otherwise the column.
+    /// Returns the key if a comparison with it has the same result as one with the column itself.
     ///
-    /// A text that is shorter than a key compares to another text's key as it compares to that text.
+    /// Otherwise returns the column.
+    ///
+    /// A text that is shorter than a key compares with a longer text's key as it compares with that text.
     fileprivate func key(comparedWith values: [UserFilter.Value]) -> Statement {
         let isShort = values.allSatisfy { value in
             guard case .property(.text(let text)) = value else { return true }
@@ -174,8 +176,9 @@ extension UserColumn {
 extension Property {
     /// Returns the expression in the property's index, given an expression of the property's column.
     ///
-    /// Of a text it has only the beginning, since PostgreSQL refuses to store a row whose text is longer than an index
-    /// allows. The beginning is in byte order, which serves searches by prefix and is the same in every database.
+    /// For a text, the expression is only the beginning, since PostgreSQL refuses to store a row whose text is longer
+    /// than an index allows. The beginning is in byte order, which serves searches by prefix and is the same in every
+    /// database.
     func key(of column: String) -> String {
         type.isText ? #"left(\#(column), \#(PropertyType.keyCharacters)) collate "C""# : column
     }

@@ -45,9 +45,9 @@ extension Store {
 
     /// Returns the statement of a search.
     ///
-    /// Where an index narrows the search and none has its order, the matches are sorted outside a subquery with an
-    /// optimization fence (`offset 0`). Otherwise PostgreSQL would scan all users by their ids whenever it expects
-    /// enough of them to match.
+    /// If an index narrows the search but no index has its order, a subquery with an optimization fence (`offset 0`)
+    /// finds the matches, and they are sorted outside the subquery. Without the fence, PostgreSQL would scan all users
+    /// by their ids whenever it expects enough of them to match.
     static func statement(for query: UserQuery, _ columns: UserColumns, of application: Application) -> Statement {
         let users: Statement = "\(identifier: application.schema).users u"
         let condition = query.filter.clause(in: application.schema)
@@ -66,7 +66,7 @@ extension Store {
                 "\(order.column.key) \(unsafeRaw: order.isDescending ? "desc nulls last" : "asc nulls first"),"
             )
         }
-        // In the direction of the preceding column, so that one index serves both.
+        // The ids have the direction of the preceding column, so that one index serves both.
         let direction = query.order.last?.isDescending == true ? "desc" : "asc"
         statement.append("u.object_id \(unsafeRaw: direction) limit \(query.limit) offset \(query.offset)")
         return statement
@@ -119,7 +119,7 @@ extension Failure {
         }
         return Failure(
             .queryTooSlow,
-            "The search was ended after \(milliseconds) ms, when it was not done. \(advice).",
+            "The search did not finish within \(milliseconds) ms. \(advice).",
             details: [
                 "milliseconds": .integer(milliseconds), "propertiesToIndex": .array(properties.map(JSONValue.string)),
             ]

@@ -6,11 +6,10 @@ import Postgres
 package enum RecordWriter: Sendable {
     /// The user, by the SHA-256 of a session token.
     ///
-    /// Where the change requires a second factor of users who have one, the user must have verified one within this
-    /// number of seconds.
+    /// With `factorWithin`, a user who has a second factor must have verified one within this number of seconds.
     case session([UInt8], factorWithin: Int?)
     /// Another author, whom the audit log names.
-    case other(Actor)
+    case other(ChangeAuthor)
 
     fileprivate var session: [UInt8]? {
         guard case .session(let tokenHash, _) = self else { return nil }
@@ -24,7 +23,7 @@ package struct UserUpdate: Sendable {
     package let given: GivenProperties
     /// The change of the password login; nil for none.
     package let login: LoginChange?
-    /// The notices to the former address of a changed address; nil when it stays, or no mail can be sent.
+    /// The notices to the former address if the address changes; nil if it does not, or if no mail can be sent.
     package let announcement: Announcement?
 
     /// A new login name, a new password, or both.
@@ -34,9 +33,9 @@ package struct UserUpdate: Sendable {
         /// The new password; nil for no change.
         package let password: StoredPassword?
         /// The hash of the password when the change was authorized; nil when there was none.
-        package let formerHash: SealedSecret?
+        package let formerHash: EncryptedSecret?
 
-        package init(login: String, password: StoredPassword?, formerHash: SealedSecret?) {
+        package init(login: String, password: StoredPassword?, formerHash: EncryptedSecret?) {
             self.login = login
             self.password = password
             self.formerHash = formerHash
@@ -54,7 +53,7 @@ package struct UserUpdate: Sendable {
 extension Store {
     /// Changes the record of a user in one transaction.
     ///
-    /// The user is locked before dependent rows, as in a login (see `SignInStatement`). A changed e-mail address
+    /// The user is locked before dependent rows, as in a login (see `LoginStatement`). A changed e-mail address
     /// becomes unverified, and links to the former address are revoked, except those that reverse a change. A new
     /// password revokes all sessions except the one that sets it.
     ///
@@ -94,7 +93,8 @@ private struct UserUpdateWork: Sendable {
             "select hash, login from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
         ).first([UInt8].self, String.self)
         let formerLogin = former?.1
-        // Read under the lock: the password must still be the one that the change was authorized for.
+        // The hash was read under the lock. The change was authorized by the former password, which must still be the
+        // stored one.
         if let change = update.login {
             guard former?.0 == change.formerHash?.bytes else { throw Failure.changedMeanwhile }
         }
@@ -103,7 +103,8 @@ private struct UserUpdateWork: Sendable {
         }
         let (user, hasNewIdentity) = try await write(connection)
         if let change = update.login { try await self.change(change, connection) }
-        // The two may differ already, by an operator's edit; that must not prevent a change of the password.
+        // The login name and its property may already differ, by an operator's edit. That must not prevent a change of
+        // the password.
         let login = update.login?.login ?? formerLogin
         if let login, hasNewIdentity || formerLogin?.hasSameBytes(as: login) != true { try check(login, of: user) }
         if case .other(let actor) = writer { try await tables.record([entry], by: actor, with: connection) }
@@ -125,7 +126,9 @@ private struct UserUpdateWork: Sendable {
         }
     }
 
-    /// The audit log's entry: names, no values.
+    /// The audit log entry.
+    ///
+    /// It has the names of the properties, but no values.
     private var entry: AuditRecord {
         var names = update.given.values.map(\.property.name.text) + update.given.dynamic.members.map(\.key)
         if update.login?.password != nil { names.append("password") }
@@ -162,7 +165,7 @@ private struct UserUpdateWork: Sendable {
 
     private var identity: PropertyName { application.settings.identityProperty }
 
-    /// Makes sure that the login name equals the property, in case one of them was changed meanwhile.
+    /// Throws `conflict` if the login name and its property differ, since one of them was changed meanwhile.
     private func check(_ login: String, of user: User) throws(Failure) {
         guard application.login(of: user)?.key.hasSameBytes(as: login) == true else { throw Failure.changedMeanwhile }
     }

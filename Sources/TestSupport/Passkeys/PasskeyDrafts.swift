@@ -2,7 +2,9 @@ import Crypto
 import FoundationEssentials
 
 extension SoftAuthenticator {
-    /// The client data before encoding; a `nil` member is omitted.
+    /// The client data before encoding.
+    ///
+    /// A member that is `nil` is omitted.
     package struct ClientDataDraft: Sendable {
         package var type: String
         package var challenge: [UInt8]
@@ -28,7 +30,9 @@ extension SoftAuthenticator {
         }
     }
 
-    /// The authenticator data before encoding; the flags decide about the credential and the extensions.
+    /// The authenticator data before encoding.
+    ///
+    /// The flags decide whether the encoded bytes contain the credential and the extensions.
     package struct AuthenticatorDataDraft: Sendable {
         package var relyingPartyID: String
         package var flags: Flags
@@ -64,7 +68,7 @@ extension SoftAuthenticator {
 
     package struct RegistrationDraft: Sendable {
         package var credentialID: [UInt8]
-        /// The value of `rawId`, if different from `id`.
+        /// The value of `rawId`, if it differs from `id`.
         package var rawID: [UInt8]?
         package var type = "public-key"
         package var clientData: ClientDataDraft
@@ -99,7 +103,7 @@ extension SoftAuthenticator {
         package var clientData: ClientDataDraft
         package var data: AuthenticatorDataDraft
         package var userHandle: [UInt8]?
-        /// Changes only the message that is signed.
+        /// Changes the message that is signed, but not the response.
         package var rewriteSigned: @Sendable ([UInt8]) -> [UInt8] = { $0 }
         /// Changes the signature.
         package var rewriteSignature: @Sendable ([UInt8]) -> [UInt8] = { $0 }

@@ -1,11 +1,12 @@
 package import Crypto
 package import CryptoExtras
 
-/// A software authenticator with its client: makes passkeys and performs both ceremonies of WebAuthn.
+/// A software authenticator with its client.
 ///
-/// The responses are JSON as from a browser's `toJSON()`. The authenticator holds one passkey. Its responses are valid
-/// unless a test changes the draft, which has every part of a response before dependent parts are computed and signed.
-/// It parses nothing and writes its CBOR and JSON by hand, so that it shares no code with the code under test.
+/// It makes passkeys and performs both ceremonies of WebAuthn. The responses are JSON as from a browser's `toJSON()`.
+/// The authenticator has one passkey. Its responses are valid unless a test changes the draft. The draft has every part
+/// of a response before dependent parts are computed and signed. The authenticator parses nothing, and writes its CBOR
+/// and JSON by hand. So it shares no code with the code under test.
 package struct SoftAuthenticator: Sendable {
     package enum Algorithm: String, Sendable, CaseIterable {
         case es256, edDSA, rs256
@@ -47,13 +48,15 @@ package struct SoftAuthenticator: Sendable {
     /// The user handle in assertions; `nil` for a passkey that is not discoverable.
     package var userHandle: [UInt8]?
     package var flags: Flags = [.userPresent, .userVerified]
-    /// The signature counter: grows with each assertion, or stays zero if `counts` is false, as with synced passkeys.
+    /// The signature counter.
+    ///
+    /// It grows with each assertion. If `counts` is false, it stays zero, as with synced passkeys.
     package var signCount: UInt32 = 0
     package var counts = true
 
-    /// Makes an authenticator with a passkey for the user handle of the registration options.
+    /// Makes an authenticator with a passkey for the user handle in the registration options.
     ///
-    /// The origin is that of the page or app. The credential id is 32 random bytes unless given.
+    /// The origin is that of the page or the app. By default, the credential id is 32 random bytes.
     package init(
         key: Key,
         relyingPartyID: String,
@@ -124,7 +127,7 @@ package struct SoftAuthenticator: Sendable {
 }
 
 extension SoftAuthenticator.Key {
-    /// The public key in COSE, in CTAP2's canonical form.
+    /// The public key in COSE, in the canonical form of CTAP2.
     package var cose: [UInt8] {
         switch self {
         case .es256(let key):
@@ -149,7 +152,9 @@ extension SoftAuthenticator.Key {
         [0xA4, 0x01, 0x03, 0x03, 0x39, 0x01, 0x00, 0x20] + CBORText.bytes(modulus) + [0x21] + CBORText.bytes(exponent)
     }
 
-    /// Signs a message in the form of assertions: ES256 in DER.
+    /// Signs a message as assertions require.
+    ///
+    /// An ES256 signature is in DER.
     package func signature(of message: [UInt8]) throws -> [UInt8] {
         switch self {
         case .es256(let key): Array(try key.signature(for: message).derRepresentation)

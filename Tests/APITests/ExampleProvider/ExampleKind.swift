@@ -75,17 +75,17 @@ struct ExampleProvider: CredentialVerifying {
 
     func authenticate(
         by credential: CredentialFields,
-        _ question: ProviderQuestion,
+        _ question: VerificationRequest,
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult {
         let person = try await preview(credential, question)
-        return AuthenticationResult(person: person, profile: AdmittedProfile(person.profile, by: fields))
+        return AuthenticationResult(verified: person, profile: AdmittedProfile(person.profile, by: fields))
     }
 
     func preview(
         _ credential: CredentialFields,
-        _ question: ProviderQuestion
-    ) async throws(Failure) -> VerifiedPerson {
+        _ question: VerificationRequest
+    ) async throws(Failure) -> VerifiedIdentity {
         guard let token = credential.accessToken, !token.isEmpty else {
             throw Failure(.credentialMissing, "Send accessToken as Example gave it.")
         }
@@ -99,7 +99,7 @@ struct ExampleProvider: CredentialVerifying {
         guard answer["active"]?.bool == true, let subject = answer["sub"]?.string.flatMap({ Subject($0) }),
             audience == nil || audience == answer["aud"]?.string
         else { throw Failure(.credentialInvalid, "Example vouches for nobody by this access token.") }
-        return VerifiedPerson(
+        return VerifiedIdentity(
             identity: IdentityKey(provider: name, app: .global, subject: subject),
             profile: JSONObject(answer.members.filter { fields.names.contains($0.key) }),
             scopes: [],

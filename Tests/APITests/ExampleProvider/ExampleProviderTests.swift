@@ -53,7 +53,10 @@ struct ExampleProviderTests {
     /// The program `federation` itself knows only the kinds of `ProviderWiring`.
     private static func run(_ operators: Operators, _ arguments: String...) async throws {
         let command = try #require(try FederationCommand.parseAsRoot(arguments) as? any AdministrationCommand)
-        try await command.run(operators.listeners.parts.administration, by: Actor(name: "cli:test", source: "here"))
+        try await command.run(
+            operators.listeners.parts.administration,
+            by: ChangeAuthor(name: "cli:test", source: "here")
+        )
     }
 
     private static func login(
@@ -241,7 +244,7 @@ struct ExampleProviderTests {
             let check = try await Self.ask(operators, .post, path + "/check")
             #expect(check["apps"]?.array?.map { $0.object?["clientId"]?.string } == ["shop"])
             let warnings = (check["warnings"]?.array ?? []).compactMap(\.string)
-            #expect(warnings.contains { $0.hasPrefix("Example cannot be asked about an app") }, "\(warnings)")
+            #expect(warnings.contains { $0.hasPrefix("Example cannot check an app") }, "\(warnings)")
 
             try await operators.listeners.parts.directory.refresh()
             let dialog = try await operators.listeners.call(

@@ -63,7 +63,7 @@ struct SignedRequestTests {
             (#"{"algorithm":"HMAC-SHA256","user_id":"1"}"#, "issued_at"),
             (#"{"algorithm":"HMAC-SHA256","user_id":"1","issued_at":"soon"}"#, "issued_at"),
             (#"{"algorithm":"HMAC-SHA256","user_id":"1","issued_at":99999999999999999999}"#, "issued_at"),
-            (#"{"algorithm":"HMAC-SHA256","user_id":"1","issued_at":9223372036854775807}"#, "of the future"),
+            (#"{"algorithm":"HMAC-SHA256","user_id":"1","issued_at":9223372036854775807}"#, "in the future"),
             (#"{"algorithm":"HMAC-SHA256","user_id":"1","user_id":"2","issued_at":NOW}"#, "JSON object"),
             (#"["HMAC-SHA256"]"#, "JSON object"), ("not json", "JSON object"), ("", "JSON object"),
         ]
@@ -180,7 +180,7 @@ struct SignedRequestTests {
         } catch {
             guard let error = error as? Failure, error.reason == .malformedRequest else { return "\(error)" }
             let known = [
-                "too long", "older than a day", "of the future", "algorithm", "user_id", "issued_at", "JSON object",
+                "too long", "older than a day", "in the future", "algorithm", "user_id", "issued_at", "JSON object",
                 "separated by a dot", "signature",
             ]
             return known.first { error.message.contains($0) } ?? error.message

@@ -12,8 +12,8 @@ struct IDTokenProfileTests {
     }
 
     /// Returns the verified user of an ID token with this subject.
-    private func person(_ subject: JSONValue?) throws -> VerifiedPerson {
-        try VerifiedPerson(
+    private func person(_ subject: JSONValue?) throws -> VerifiedIdentity {
+        try VerifiedIdentity(
             AcceptedIDToken(
                 claims: JSONObject(subject.map { [JSONObject.Member("sub", $0)] } ?? []),
                 app: try #require(ProviderAppID("42")),

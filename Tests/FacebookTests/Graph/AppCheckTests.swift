@@ -7,7 +7,7 @@ import Providers
 import Testing
 
 /// A timeout longer than any successful call takes, even on a busy machine.
-private let patience: Duration = .seconds(30)
+private let timeout: Duration = .seconds(30)
 
 @Suite("Checking the id and the secret of an app")
 struct AppCheckTests {
@@ -22,7 +22,7 @@ struct AppCheckTests {
         version: String = "v25.0",
         proof: ProofForm = .timed,
         clockIsOff seconds: Int64 = 0,
-        callTimeout: Duration = patience,
+        callTimeout: Duration = timeout,
         _ prepare: (GraphSimulator) throws -> Void = { _ in },
         _ look: (GraphSimulator) throws -> Void = { _ in }
     ) async throws -> AppCheck {
@@ -42,7 +42,7 @@ struct AppCheckTests {
                 configuration: try GraphConfiguration(
                     baseURL: simulator.url,
                     callTimeout: callTimeout,
-                    connectTimeout: patience
+                    connectTimeout: timeout
                 )
             )
             let check = try await client.check(
@@ -92,14 +92,14 @@ struct AppCheckTests {
         )
         #expect(try await check(id: "2345678901").words.contains("does not accept this app secret"))
         let wrongID = try await check(id: "999")
-        #expect(wrongID.words.hasPrefix("wrong: Facebook knows no app with the id 999."))
+        #expect(wrongID.words.hasPrefix("wrong: Facebook has no app with the id 999."))
         #expect(wrongID.answeredVersion == "v25.0")
         for unfit in ["", "two words", "line\nbreak", "sécret"] {
             let check = try await check(secret: unfit) { _ in
             } _: { simulator in
                 #expect(simulator.requests().isEmpty)
             }
-            #expect(check.words.hasPrefix("wrong: The secret of the Facebook app is missing or has characters"))
+            #expect(check.words.hasPrefix("wrong: The secret of the Facebook app is missing or has invalid characters"))
             #expect(check.answeredVersion == nil)
         }
     }
@@ -162,7 +162,7 @@ struct AppCheckTests {
     )
     func unknown(effect: GraphSimulator.Fault.Effect, reason: String) async throws {
         for path in ["1234567890", "debug_token"] {
-            let limit: Duration = reason == "provider_timeout" ? .milliseconds(500) : patience
+            let limit: Duration = reason == "provider_timeout" ? .milliseconds(500) : timeout
             let check = try await check(callTimeout: limit) { $0.add(.init(effect, path: path)) }
             #expect(check.words == "unknown: \(reason)", "\(path)")
         }
@@ -170,7 +170,7 @@ struct AppCheckTests {
 
     @Test("after the deadline nothing is asked, and a cancelled check says nothing of the app")
     func limits() async throws {
-        let graph = try FakeGraph(callTimeout: patience) { _ in .silence }
+        let graph = try FakeGraph(callTimeout: timeout) { _ in .silence }
         defer { graph.stop() }
         #expect(try await graph.client.check(deadline: .zero).words == "unknown: provider_timeout")
         #expect(graph.count == 0)
@@ -185,12 +185,12 @@ struct AppCheckTests {
         let script = Script([
             "/v25.0/123": Array(repeating: .reply(500, ""), count: 20)
         ])
-        let graph = try FakeGraph(callTimeout: patience) { script.next($0) }
+        let graph = try FakeGraph(callTimeout: timeout) { script.next($0) }
         defer { graph.stop() }
         for _ in 0..<20 { #expect(try await graph.client.check().words == "unknown: provider_unavailable") }
         #expect(await graph.evidence().words == "token, user")
 
-        let broken = try FakeGraph(callTimeout: patience) {
+        let broken = try FakeGraph(callTimeout: timeout) {
             $0.path.hasSuffix("/123") ? .reply(200, #"{"id":123,"name":"Demo"}"#) : .reply(500, "")
         }
         defer { broken.stop() }
@@ -208,7 +208,7 @@ struct AppCheckTests {
     )
     func name(name: String) async throws {
         let text = JSONValue.object(["id": .string("123"), "name": .string(name)]).text
-        let graph = try FakeGraph(callTimeout: patience) {
+        let graph = try FakeGraph(callTimeout: timeout) {
             $0.path.hasSuffix("/123") ? .reply(200, text) : FakeGraph.good($0)
         }
         defer { graph.stop() }
@@ -217,7 +217,7 @@ struct AppCheckTests {
 
     @Test("what a check learns of usage and version is known afterwards")
     func noting() async throws {
-        let graph = try FakeGraph(callTimeout: patience) { request in
+        let graph = try FakeGraph(callTimeout: timeout) { request in
             let body =
                 request.path.hasSuffix("/123")
                 ? #"{"id":"123","name":"Demo"}"# : #"{"data":{"is_valid":false,"scopes":[]}}"#
@@ -234,7 +234,7 @@ struct AppCheckTests {
 
     @Test("T-110: the secret is in nothing that comes out", arguments: [190, 100, 101, 1, 2, 4, 104, 2500, 9999])
     func canary(code: Int) async throws {
-        let graph = try FakeGraph(callTimeout: patience) { request in
+        let graph = try FakeGraph(callTimeout: timeout) { request in
             let quoted = request.header("Authorization") ?? ""
             return .reply(
                 400,
@@ -254,7 +254,7 @@ extension GraphClient {
         _ secret: String = "s3cret",
         version: String = "v25.0",
         proof: ProofForm = .timed,
-        deadline: Duration = patience,
+        deadline: Duration = timeout,
         now: Int64 = 1_700_000_000
     ) async throws -> AppCheck {
         let app = ProviderApp(id: try #require(ProviderAppID(id)), secret: Secret(secret))

@@ -62,7 +62,7 @@ struct CodeExchangeTests {
             await expect(.providerMisconfigured, "app secret", of: code, secret: "another")
             await expect(.providerMisconfigured, "app id", of: code, app: "999")
             _ = try await facebook.exchange(code, Self.redirect)
-            await expect(.credentialInvalid, "used already", of: code)
+            await expect(.credentialInvalid, "already been used", of: code)
 
             let bound = try simulator.code(redirectURI: Self.redirect, codeChallenge: Self.challenge)
             await expect(.credentialInvalid, "codeVerifier", of: bound)
@@ -83,8 +83,8 @@ struct CodeExchangeTests {
     @Test(
         "each error of Facebook's has its reason, whether it carries its subcode or its text alone",
         arguments: [
-            (100, 36009, "x", Failure.Reason.credentialInvalid, "used already"),
-            (100, nil, "This authorization code has been used.", .credentialInvalid, "used already"),
+            (100, 36009, "x", Failure.Reason.credentialInvalid, "already been used"),
+            (100, nil, "This authorization code has been used.", .credentialInvalid, "already been used"),
             (100, 36007, "x", .credentialExpired, "expired"),
             (100, nil, "This authorization code has expired.", .credentialExpired, "expired"),
             (100, 36008, "x", .credentialInvalid, "redirect URI"),
@@ -108,14 +108,14 @@ struct CodeExchangeTests {
                 "app"
             ),
             (4, nil, "(#4) Application request limit reached", .providerRateLimited, "Retry-After"),
-            (2, nil, "(#2) Service temporarily unavailable", .providerUnavailable, "over"),
-            (4711, nil, "x", .providerBadReply, "over"),
+            (2, nil, "(#2) Service temporarily unavailable", .providerUnavailable, "again"),
+            (4711, nil, "x", .providerBadReply, "again"),
             (
                 1, nil, "code_verifier param is provided without a code_challenge in authorization request.",
                 .credentialInvalid, "Log in with Facebook again"
             ),
             (1, nil, "Invalid code verifier. It should be a random string.", .credentialInvalid, "codeVerifier"),
-            (nil, nil, "This authorization code has been used.", .credentialInvalid, "used already"),
+            (nil, nil, "This authorization code has been used.", .credentialInvalid, "already been used"),
             (nil, nil, "Error validating verification code.", .credentialInvalid, "unchanged"),
             (nil, nil, "Error validating client secret.", .providerMisconfigured, "app secret"),
         ] as [(Int?, Int?, String, Failure.Reason, String)]
@@ -213,7 +213,7 @@ struct CodeExchangeTests {
             let code = try facebook.simulator.code(redirectURI: Self.redirect)
             let failure = await #expect(throws: Failure.self) { try await facebook.exchange(code, Self.redirect) }
             #expect(failure?.reason == reason, "\(failure as Any)")
-            #expect(failure?.message.contains("Start the login with Facebook over") == true)
+            #expect(failure?.message.contains("Start the login with Facebook again") == true)
             #expect(failure?.retryAfter != nil)
             #expect(facebook.simulator.requests(path: "oauth/access_token").count == 1)
         }

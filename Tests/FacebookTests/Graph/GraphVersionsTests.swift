@@ -36,7 +36,7 @@ struct GraphVersionsTests {
         for version in ["v27.0", "v40.1", "v22.1", "v999.99"] {
             let warnings = GraphVersions.warnings(for: version, answered: nil, today: try day(2026, 11, 21))
             #expect(warnings.count == 1)
-            #expect(warnings.first?.hasPrefix("Graph \(version) is not among the versions that are known here") == true)
+            #expect(warnings.first?.hasPrefix("Graph \(version) is not a known version") == true)
         }
     }
 
@@ -59,8 +59,8 @@ struct GraphVersionsTests {
         #expect(
             warnings(try day(2026, 11, 21)) == [
                 """
-                Graph v21.0 ends on 2027-01-21, in 61 days. After that: Facebook answers as the oldest version that it still \
-                has, without an error. Choose a newer one; v26.0 is the newest that is known here.
+                Graph v21.0 ends on 2027-01-21, in 61 days. After that: Facebook uses its oldest available version, without \
+                an error. Choose a newer version; the newest known one is v26.0.
                 """
             ]
         )
@@ -72,8 +72,8 @@ struct GraphVersionsTests {
         #expect(
             GraphVersions.warnings(for: "v21.0", answered: nil, today: try day(2027, 1, 21)) == [
                 """
-                Graph v21.0 ended on 2027-01-21. Facebook answers as the oldest version that it still has, without an error. \
-                Choose a newer one; v26.0 is the newest that is known here.
+                Graph v21.0 ended on 2027-01-21. Facebook uses its oldest available version, without an error. Choose a \
+                newer version; the newest known one is v26.0.
                 """
             ]
         )
@@ -90,13 +90,13 @@ struct GraphVersionsTests {
         #expect(
             GraphVersions.warnings(for: "v25.0", answered: "v24.0", today: today) == [
                 """
-                Graph v25.0 was asked for and v24.0 answered, which may name and shape fields differently. Choose the version \
-                that the mapping was made for.
+                Graph v25.0 was requested and v24.0 responded, whose fields may differ. Choose the version that the mapping \
+                was made for.
                 """
             ]
         )
         let both = GraphVersions.warnings(for: "v20.0", answered: "v21.0", today: today)
         #expect(both.map { $0.contains("ended on 2026-09-24") } == [true, false])
-        #expect(both.last?.contains("v21.0 answered") == true)
+        #expect(both.last?.contains("v21.0 responded") == true)
     }
 }

@@ -120,7 +120,7 @@ extension FaultDeployment {
         }
         // After first logins a process has all its threads, pools and caches.
         for instance in instances {
-            for _ in 0..<20 { _ = try await instance.signIn(try await instance.newcomer(person)) }
+            for _ in 0..<20 { _ = try await instance.loggedIn(try await instance.newcomer(person)) }
         }
         let baseline = try instances.map { try $0.service.process.usage() }
         return FaultDeployment(
@@ -234,7 +234,7 @@ extension FaultDeployment {
     /// Creates Facebook users who have logged in to the service before.
     func regulars(_ count: Int) async throws -> [Visitor] {
         let visitors = try await newcomers(count)
-        expectAllSignedIn(try await logIn(visitors))
+        expectAllLoggedIn(try await logIn(visitors))
         return visitors
     }
 }

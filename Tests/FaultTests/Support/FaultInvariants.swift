@@ -46,7 +46,7 @@ extension FaultDeployment {
                 try await logIn(visitor[0], at: instance).signedIn != nil
             }
         }
-        expectAllSignedIn(
+        expectAllLoggedIn(
             try await logIn(Array(repeating: visitor[0], count: 10)),
             "what succeeds once succeeds always",
             sourceLocation: sourceLocation

@@ -7,7 +7,7 @@ import TestSupport
 struct LoginAttempt: Sendable {
     enum Outcome: Sendable {
         /// A response of 200, whose promise ``FaultDeployment/checkInvariants(_:)`` checks.
-        case signedIn(SignedIn)
+        case signedIn(LoginResult)
         /// An error of the documented shape, by its reason.
         case refused(String)
         /// A connection that ended before the end of the response.
@@ -31,7 +31,7 @@ struct LoginAttempt: Sendable {
         }
     }
 
-    var signedIn: SignedIn? {
+    var signedIn: LoginResult? {
         guard case .signedIn(let signedIn) = outcome else { return nil }
         return signedIn
     }
@@ -145,7 +145,7 @@ extension FaultDeployment {
     }
 
     /// Expects that all attempts got a session.
-    func expectAllSignedIn(
+    func expectAllLoggedIn(
         _ attempts: [LoginAttempt],
         _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -66,7 +66,7 @@ struct AccountDeletionTests {
     @Test("who came by a provider goes, too: our permissions there are given up, and a login makes somebody new")
     func provider() async throws {
         let visitor = try await deployment.newcomer()
-        let user = try await deployment.signIn(visitor)
+        let user = try await deployment.loggedIn(visitor)
         let reply = try await deployment.send("DELETE", "data/Users/\(user.objectID)", token: user.token)
         _ = try deletionTime(reply)
         #expect(try await log(user.objectID) == "user user.erase, user permissions.remove")
@@ -106,13 +106,13 @@ struct AccountDeletionTests {
     func waiting() async throws {
         let document = deployment.documents[1]
         let visitor = try await deployment.newcomer(#"{"email": "slow.canary@example.com"}"#)
-        let user = try await deployment.signIn(visitor, to: document)
+        let user = try await deployment.loggedIn(visitor, to: document)
         let due = try deletionTime(
             try await deployment.send("DELETE", "users/\(user.objectID)", token: user.token, to: document)
         )
         let gone = try await deployment.get("users/isvalidusertoken/\(user.token)", of: document)
         #expect(gone.text == "false")
-        let again = try await deployment.signIn(visitor, to: document)
+        let again = try await deployment.loggedIn(visitor, to: document)
         #expect(again.objectID == user.objectID)
         #expect(
             try deletionTime(
@@ -168,7 +168,7 @@ struct AccountDeletionTests {
     }
 
     @Test("rows of the operator's own tables hinder it: nobody is told that it is done until it is")
-    func hindered() async throws {
+    func blocked() async throws {
         let email = "kept.canary@example.com"
         _ = try await deployment.register(email)
         let user = try await deployment.logIn(email)

@@ -33,7 +33,7 @@ struct AccountPageTests {
     private static let page = "/demo/account"
 
     /// Creates a user with a password and a session.
-    private func member(_ members: String = "") async throws -> (email: String, session: SignedIn) {
+    private func member(_ members: String = "") async throws -> (email: String, session: LoginResult) {
         let email = "m\(UInt64.random(in: 0...UInt64.max)).canary@example.com"
         _ = try await deployment.register(email, members)
         return (email, try await deployment.logIn(email))
@@ -45,11 +45,11 @@ struct AccountPageTests {
         return try await deployment.newcomer(#"{"email": "\#(email)"}"#)
     }
 
-    private func user(_ column: String, of session: SignedIn) async throws -> String? {
+    private func user(_ column: String, of session: LoginResult) async throws -> String? {
         try await deployment.value("select \(column) from demo.users where object_id = '\(session.objectID)'")
     }
 
-    private func sessions(of session: SignedIn) async throws -> String? {
+    private func sessions(of session: LoginResult) async throws -> String? {
         try await deployment.sessions(of: session.objectID)
     }
 
@@ -196,7 +196,7 @@ struct AccountPageTests {
             try await browser.open("/off/account" + path)
             #expect(browser.status == 404, "\(path): \(browser.page)")
         }
-        try await browser.post("/off/account/sign-in", ["login": email, "password": Deployment.password])
+        try await browser.post("/off/account/login", ["login": email, "password": Deployment.password])
         #expect(browser.status == 404 && browser.cookies.isEmpty)
     }
 
@@ -211,12 +211,12 @@ struct AccountPageTests {
             let browser = AccountBrowser(deployment.client, cookies: cookies)
             if cookies[name] == planted.token {
                 // The planted session ends in this browser, whoever its user is.
-                try await browser.post(Self.page + "/sign-in", ["login": email, "password": Deployment.password])
+                try await browser.post(Self.page + "/login", ["login": email, "password": Deployment.password])
             } else {
                 try await browser.open(Self.page)
                 #expect(browser.page.contains("<h1>Log in</h1>"), "\(browser.page)")
                 try await browser.send(
-                    formTo: Self.page + "/sign-in",
+                    formTo: Self.page + "/login",
                     ["login": email, "password": Deployment.password]
                 )
             }
@@ -225,7 +225,7 @@ struct AccountPageTests {
         }
         let browser = AccountBrowser(deployment.client)
         try await browser.open(Self.page)
-        try await browser.send(formTo: Self.page + "/sign-in", ["login": email, "password": "a wrong canary password"])
+        try await browser.send(formTo: Self.page + "/login", ["login": email, "password": "a wrong canary password"])
         #expect(browser.status == 401 && browser.session() == nil && browser.page.contains("role=\"alert\""))
     }
 
@@ -252,7 +252,7 @@ struct AccountPageTests {
         try await deployment.forgetSteps()
         let browser = AccountBrowser(deployment.client)
         try await browser.open(Self.page)
-        let path = Self.page + "/sign-in"
+        let path = Self.page + "/login"
         try await browser.send(formTo: path, ["login": email, "password": Deployment.password])
         #expect(browser.status == 200 && browser.session() == nil, "\(browser.page)")
         #expect(browser.page.contains("name=\"code\"") && !browser.page.contains(Deployment.password))
@@ -267,7 +267,7 @@ struct AccountPageTests {
         let others = second.page.split(separator: "name=\"choose\" value=\"")
         let recovery = String(try #require(others.last).prefix { $0 != "\"" })
         try await second.send(formTo: path, ["choose": recovery])
-        #expect(second.status == 200 && second.page.contains("recovery code"), "\(second.page)")
+        #expect(second.status == 200 && second.page.contains("Recovery code"), "\(second.page)")
         try await second.send(formTo: path, ["code": codes[0]])
         #expect(second.status == 200 && second.page.contains(email), "\(second.page)")
     }
@@ -282,7 +282,7 @@ struct AccountPageTests {
         try await browser.send(formTo: Self.page + "/sign-out")
         #expect(browser.session() == nil && browser.reply?.header("Clear-Site-Data") == "\"cache\"")
         try await thief.open(Self.page)
-        #expect(!thief.page.contains(email) && thief.session() == nil && thief.page.contains("not logged in here"))
+        #expect(!thief.page.contains(email) && thief.session() == nil && thief.page.contains("no longer logged in"))
         #expect(try await deployment.isValid(session.token), "the app goes on")
     }
 
@@ -330,7 +330,7 @@ struct AccountPageTests {
         // Logging a victim in to the attacker's account (login CSRF) is an attack, too.
         for headers in [[("Origin", "https://evil.example")], [("Sec-Fetch-Site", "cross-site")]] {
             let victim = AccountBrowser(deployment.client)
-            let path = Self.page + "/sign-in"
+            let path = Self.page + "/login"
             try await victim.post(path, ["login": email, "password": Deployment.password], headers: headers)
             #expect(victim.status == 400 && victim.cookies.isEmpty)
         }
@@ -362,7 +362,7 @@ struct AccountPageTests {
     func storedScript() async throws {
         let name = JSONValue.string(script).text
         let visitor = try await deployment.newcomer(#"{"email": "s.canary@example.com", "name": \#(name)}"#)
-        let session = try await deployment.signIn(visitor)
+        let session = try await deployment.loggedIn(visitor)
         let logged = "where object_id = '\(session.objectID)' and session is not null"
         try await eventually("the log has the login") {
             try await deployment.value("select count(*) from federation.login_log \(logged)") == "1"
@@ -391,7 +391,7 @@ struct AccountPageTests {
         try await browser.send(formTo: Self.page + "/address", ["email": script])
         #expect(browser.status != 200 && !browser.page.contains("<script>alert"), "\(browser.page)")
         let stranger = AccountBrowser(deployment.client)
-        try await stranger.post(Self.page + "/sign-in", ["login": script, "password": script])
+        try await stranger.post(Self.page + "/login", ["login": script, "password": script])
         #expect(!stranger.page.contains("<script>alert"))
     }
 
@@ -458,8 +458,10 @@ struct AccountPageTests {
         try await browser.send(formTo: Self.page + "/sessions/end")
         let live = try await [session, second, third].asyncFilter { try await deployment.isValid($0.token) }
         #expect(live.count == 2 && browser.status == 200, "\(browser.page)")
+        #expect(browser.page.contains("The session was logged out."), "\(browser.page)")
         try await browser.send(formTo: Self.page + "/sessions/end-others")
         #expect(browser.status == 200 && browser.session() != nil, "\(browser.page)")
+        #expect(browser.page.contains("You are logged out everywhere else."), "\(browser.page)")
         #expect(try await sessions(of: session) == "1")
     }
 
@@ -522,7 +524,7 @@ struct AccountPageTests {
         let new = "f\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
         try await browser.open(path)
         try await browser.send(formTo: path, ["email": new, "currentPassword": Deployment.password])
-        #expect(browser.page.contains("<h1>Show that it is you</h1>"), "\(browser.page)")
+        #expect(browser.page.contains("<h1>Confirm that it is you</h1>"), "\(browser.page)")
         #expect(try await user("email", of: session) != new)
         // No page contains the password; it is typed again.
         let present = ["currentPassword": Deployment.password]
@@ -539,7 +541,7 @@ struct AccountPageTests {
     @Test("a login method is unlinked by who has shown of late who they are, and the last one stays (T-43)")
     func unlink() async throws {
         let visitor = try await person("u")
-        let session = try await deployment.signIn(visitor)
+        let session = try await deployment.loggedIn(visitor)
         let browser = try await deployment.accountBrowser(of: session.token)
         #expect(browser.page.contains("Facebook") && !browser.page.contains("/methods/remove"), "the last one")
         let refused = try await browser.post(
@@ -550,16 +552,16 @@ struct AccountPageTests {
         try await browser.open(Self.page + "/password")
         #expect(!browser.page.contains("currentPassword"))
         try await browser.send(formTo: Self.page + "/password", ["password": Deployment.password])
-        #expect(browser.page.contains("Password, as"), "\(browser.page)")
+        #expect(browser.page.contains("Password for"), "\(browser.page)")
         try await age(browser)
         try await browser.send(formTo: Self.page + "/methods/remove")
-        #expect(browser.page.contains("<h1>Show that it is you</h1>"), "\(browser.page)")
+        #expect(browser.page.contains("<h1>Confirm that it is you</h1>"), "\(browser.page)")
         try await browser.send(formTo: Self.page + "/methods/remove", ["proof": "a wrong canary password"])
         #expect(browser.status == 401 && browser.page.contains("role=\"alert\""), "\(browser.page)")
         let identities = "select count(*) from demo.identities where object_id = '\(session.objectID)'"
         #expect(try await deployment.value(identities) == "1")
         try await browser.send(formTo: Self.page + "/methods/remove", ["proof": Deployment.password])
-        #expect(browser.status == 200, "\(browser.page)")
+        #expect(browser.status == 200 && browser.page.contains("The login method was removed."), "\(browser.page)")
         #expect(try await deployment.value(identities) == "0")
     }
 
@@ -591,7 +593,7 @@ struct AccountPageTests {
         #expect(browser.page.contains("Nothing was deleted"), "\(browser.page)")
         try await age(browser)
         try await browser.send(formTo: path, ["word": "DELETE"])
-        #expect(browser.page.contains("<h1>Show that it is you</h1>"), "\(browser.page)")
+        #expect(browser.page.contains("<h1>Confirm that it is you</h1>"), "\(browser.page)")
         #expect(try await user("count(*)", of: session) == "1")
         try await browser.send(formTo: path, ["proof": Deployment.password])
         #expect(browser.status == 200 && browser.page.contains("<h1>Account deleted</h1>"), "\(browser.page)")
@@ -620,7 +622,7 @@ struct AccountPageTests {
     @Test("a provider's dialog logs in, and ends in the browser that began it (T-70)")
     func provider() async throws {
         let person = try await person("p")
-        let session = try await deployment.signIn(person)
+        let session = try await deployment.loggedIn(person)
         let browser = AccountBrowser(deployment.client)
         try await browser.open(Self.page)
         #expect(browser.page.contains("\(Self.page)/providers/facebook/start"), "\(browser.page)")
@@ -663,12 +665,13 @@ struct AccountPageTests {
     func linking() async throws {
         let (email, session) = try await member()
         let browser = try await deployment.accountBrowser(of: session.token)
-        #expect(browser.page.contains("Link an account at Facebook"), "\(browser.page)")
+        #expect(browser.page.contains("Link Facebook account"), "\(browser.page)")
         let person = try await deployment.newcomer()
         try await comeBack(browser, as: person)
         try await browser.send(formTo: Self.page + "/providers/facebook")
         #expect(browser.status == 200 && browser.page.contains(email), "\(browser.page)")
-        #expect(browser.page.contains("Facebook account") && !browser.page.contains("Link an account"))
+        #expect(browser.page.contains("Facebook account") && !browser.page.contains("Link Facebook account"))
+        #expect(browser.page.contains("The account was linked."), "\(browser.page)")
         #expect(!browser.page.contains(person.id), "a number tells nobody anything")
         let owner = "select object_id from demo.identities where subject = '\(person.id)'"
         #expect(try await deployment.value(owner)?.uppercased() == session.objectID)
@@ -683,7 +686,7 @@ struct AccountPageTests {
     @Test("who has no password shows by the provider anew who they are")
     func proofByProvider() async throws {
         let person = try await person("q")
-        let session = try await deployment.signIn(person)
+        let session = try await deployment.loggedIn(person)
         let browser = try await deployment.accountBrowser(of: session.token)
         try await age(browser)
         let path = Self.page + "/delete"
@@ -693,6 +696,7 @@ struct AccountPageTests {
         #expect(try await user("count(*)", of: session) == "1")
         try await comeBack(browser, as: person)
         try await browser.send(formTo: Self.page + "/providers/facebook")
+        #expect(browser.page.contains("You can now make the change."), "\(browser.page)")
         try await browser.open(path)
         try await browser.send(formTo: path, ["word": "DELETE"])
         #expect(browser.page.contains("<h1>Account deleted</h1>"), "\(browser.page)")

@@ -21,17 +21,17 @@ struct ForeignHashLoginTests {
     private func place(of user: String) -> Data { Data("passwords\ndemo\n\(user)\nhash".utf8) }
 
     private func put(_ hash: String, of user: String) async throws {
-        let sealed = try AES.GCM.seal(Data(hash.utf8), using: Self.key, authenticating: place(of: user)).combined
-        let hex = Hexadecimal.encode(try #require(sealed))
+        let encrypted = try AES.GCM.seal(Data(hash.utf8), using: Self.key, authenticating: place(of: user)).combined
+        let hex = Hexadecimal.encode(try #require(encrypted))
         try await deployment.database.psql("update demo.passwords set hash = '\\x\(hex)' where object_id = '\(user)'")
     }
 
     private func hash(of user: String) async throws -> String {
         let question = "select encode(hash, 'hex') from demo.passwords where object_id = '\(user)'"
         let hex = try #require(try await deployment.value(question))
-        let sealed = try AES.GCM.SealedBox(combined: try #require(Hexadecimal.decode(hex.utf8)))
+        let encrypted = try AES.GCM.SealedBox(combined: try #require(Hexadecimal.decode(hex.utf8)))
         return String(
-            decoding: try AES.GCM.open(sealed, using: Self.key, authenticating: place(of: user)),
+            decoding: try AES.GCM.open(encrypted, using: Self.key, authenticating: place(of: user)),
             as: UTF8.self
         )
     }

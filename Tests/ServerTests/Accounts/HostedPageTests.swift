@@ -11,7 +11,7 @@ private let logo = "data:image/png;base64,iVBORw0KGgo="
     .deployed(
         Document(
             settings: """
-                {"registration": {"confirmEmail": true}, "passwords": {"fewestCharacters": 12},
+                {"registration": {"confirmEmail": true}, "passwords": {"minLength": 12},
                  "pages": {"color": "#ffdd00", "logo": "\(logo)"}}
                 """
         ),
@@ -51,8 +51,8 @@ struct HostedPageTests {
     func look() async throws {
         let path = "/demo/reset-password?token=\(try await newcomer("look.canary@example.com").reset)"
         for (languages, language, title) in [
-            (nil, "en", "Choose a password"), ("de-AT,de;q=0.9,en;q=0.8", "de", "Passwort wählen"),
-            ("fr", "en", "Choose a password"),
+            (nil, "en", "Choose a new password"), ("de-AT,de;q=0.9,en;q=0.8", "de", "Neues Passwort wählen"),
+            ("fr", "en", "Choose a new password"),
         ] {
             let page = try await page(path, in: languages)
             expectPage(page, status: 200)
@@ -78,7 +78,7 @@ struct HostedPageTests {
     func others() async throws {
         let other = try await page("/witness/reset-password?token=x")
         expectPage(other, status: 400)
-        #expect(other.text.contains("<title>This did not work – witness</title>"))
+        #expect(other.text.contains("<title>Something went wrong – witness</title>"))
         #expect(!other.text.contains("<img") && !other.text.contains("#ffdd00"))
         #expect(other.header("Content-Security-Policy")?.contains("img-src") == false)
         let none = try await page("/nobody/reset-password?token=x", in: "de")
@@ -96,7 +96,7 @@ struct HostedPageTests {
             )
             #expect(page.text.contains(#"<html lang="de">"#) && page.text.contains("<p>demo</p></header>"))
             #expect(page.text.contains("--accent: #ffdd00;"))
-            #expect(page.text.contains("Diese Anmeldung wurde nicht hier") || page.text.contains("keinen Antrag"))
+            #expect(page.text.contains("Diese Anmeldung ist abgelaufen") || page.text.contains("keinen Löschantrag"))
         }
     }
 }

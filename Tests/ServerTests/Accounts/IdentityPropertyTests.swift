@@ -12,7 +12,8 @@ private let mails = MailsFolder()
     .deployed(
         Document(
             hasServerKey: true,
-            settings: #"{"identityProperty": "login", "roles": ["Editor"], "registration": {"mostPerHour": 1000}}"#,
+            settings:
+                #"{"identityProperty": "login", "roles": ["Editor"], "registration": {"maxPerSourcePerHour": 1000}}"#,
             properties: """
                 {"login": {"type": "STRING", "clientMappable": true}, "nick": {"type": "STRING", "clientMappable": true}}
                 """,
@@ -21,7 +22,8 @@ private let mails = MailsFolder()
         Document(
             application: "phones",
             hasServerKey: true,
-            settings: #"{"identityProperty": "phone", "registration": {"confirmEmail": true, "mostPerHour": 1000}}"#,
+            settings:
+                #"{"identityProperty": "phone", "registration": {"confirmEmail": true, "maxPerSourcePerHour": 1000}}"#,
             properties: #"{"phone": {"type": "TEXT"}}"#
         ),
         Document(
@@ -51,17 +53,17 @@ struct IdentityPropertyTests {
         return try await deployment.send("POST", "users/register", body, to: document)
     }
 
-    private func account(_ login: String, _ members: String = "") async throws -> SignedIn {
+    private func account(_ login: String, _ members: String = "") async throws -> LoginResult {
         let reply = try await register(#""login": "\#(login)"\#(members)"#)
         try #require(reply.status == 200, "\(reply.text)")
         return try await deployment.logIn(login)
     }
 
-    private func put(_ session: SignedIn, _ json: String) async throws -> HTTPReply {
+    private func put(_ session: LoginResult, _ json: String) async throws -> HTTPReply {
         try await deployment.send("PUT", "users/\(session.objectID)", json, token: session.token)
     }
 
-    private func stale(_ session: SignedIn) async throws {
+    private func stale(_ session: LoginResult) async throws {
         try await deployment.database.psql(
             "update demo.sessions set proved = now() - interval '6 minutes' where object_id = '\(session.objectID)'"
         )
@@ -178,7 +180,7 @@ struct IdentityPropertyTests {
 
     @Test("who came by a provider gets a password with a value of it only")
     func firstPassword() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer(#"{"email": "p.canary@example.com"}"#))
+        let ann = try await deployment.loggedIn(try await deployment.newcomer(#"{"email": "p.canary@example.com"}"#))
         let password = #""password": "another canary sentence""#
         try expectProblem(try await put(ann, "{\(password)}"), "login_missing")
         #expect(try await put(ann, #"{"login": "provided.canary", \#(password)}"#).status == 200)
@@ -204,7 +206,7 @@ struct IdentityPropertyTests {
         _ = try await account("silent.canary")
         try await restore("silent.canary")
         let visitor = try await deployment.newcomer(#"{"email": "told.canary@example.com"}"#)
-        let bob = try await deployment.signIn(visitor)
+        let bob = try await deployment.loggedIn(visitor)
         #expect(try await put(bob, #"{"login": "told.canary", "password": "another canary sentence"}"#).status == 200)
         let before = unsent()
         try await restore("told.canary")
@@ -267,11 +269,11 @@ struct IdentityPropertyTests {
     func mapping() async throws {
         let visitor = try await deployment.newcomer(#"{"name": "Mapped Canary"}"#)
         let mapping = #"{"name": "login"}"#
-        let first = try await deployment.signIn(visitor, mapping: mapping)
+        let first = try await deployment.loggedIn(visitor, mapping: mapping)
         #expect(first.user["login"]?.string == "Mapped Canary", "nobody logs in by it yet")
         let chosen = #"{"login": "chosen.canary", "password": "another canary sentence"}"#
         #expect(try await put(first, chosen).status == 200)
-        let second = try await deployment.signIn(visitor, mapping: mapping)
+        let second = try await deployment.loggedIn(visitor, mapping: mapping)
         #expect(second.user["login"]?.string == "chosen.canary")
     }
 
@@ -350,7 +352,7 @@ struct IdentityPropertyTests {
         for (method, path, body) in changes {
             let refused = try await admin.send(method, path, body)
             let problem = try expectProblem(refused, "document_invalid")
-            #expect(refused.text.contains("by which people log in"), "\(problem)")
+            #expect(refused.text.contains("the login name"), "\(problem)")
         }
         #expect(try await set("null", of: "usual").status == 200)
 

@@ -31,7 +31,7 @@ struct LargePageTests {
         #expect(page.status == 200 && page.body.count > 7_000_000)
         let larger = try await find(#"{"pageSize": 100, "props": "about, about as a, about as b"}"#)
         let problem = try expectProblem(larger, "query_too_large")
-        #expect(problem["mostBytes"]?.integer == 8 << 20, "\(larger.text.prefix(500))")
+        #expect(problem["maxBytes"]?.integer == 8 << 20, "\(larger.text.prefix(500))")
         let smaller = try await find(#"{"pageSize": 50, "props": "about, about as a, about as b"}"#)
         #expect(smaller.status == 200)
     }

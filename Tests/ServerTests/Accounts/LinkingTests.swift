@@ -10,7 +10,7 @@ import TestSupport
         Document(
             consumers: ["consumerOne"],
             options: #""keepTokens": true"#,
-            settings: #"{"registration": {"mostPerHour": 1000}}"#,
+            settings: #"{"registration": {"maxPerSourcePerHour": 1000}}"#,
             properties: #"{"nick": {"type": "STRING", "clientMappable": true}, "joined": {"type": "STRING"}}"#,
             mapping: #"[{"from": "first_name", "to": "nick"}, {"from": "name", "to": "joined", "sync": "firstLogin"}]"#,
             twitterMapping: #"{"screen_name": "nick"}"#
@@ -63,7 +63,7 @@ struct LinkingTests {
         #expect(try await link("Twitter", bird.credential, session.token).status == 200)
         #expect(try await loginMethods(session.token) == ["facebook", "password", "twitter"])
 
-        #expect(try await deployment.signIn(ann).objectID == session.objectID)
+        #expect(try await deployment.loggedIn(ann).objectID == session.objectID)
         #expect(try deployment.signedIn(try await deployment.login(bird)).objectID == session.objectID)
         #expect(try await deployment.logIn("story.canary@example.com").objectID == session.objectID)
 
@@ -77,11 +77,11 @@ struct LinkingTests {
             "login_invalid"
         )
         #expect(try await unlink("FACEBOOK", session.token).status == 204)
-        try expectProblem(try await unlink("twitter", session.token), "last_way_in")
+        try expectProblem(try await unlink("twitter", session.token), "last_login_method")
         #expect(try await loginMethods(session.token) == ["twitter"])
         try expectProblem(try await deployment.login(ann), "credential_revoked")
         let token = try await deployment.simulator.mint("long", person: ann.key, app: "1234567890")
-        let anew = try await deployment.signIn(Visitor(key: ann.key, id: ann.id, token: token))
+        let anew = try await deployment.loggedIn(Visitor(key: ann.key, id: ann.id, token: token))
         #expect(anew.created && anew.objectID != session.objectID, "Facebook's Ann is somebody new")
     }
 
@@ -90,7 +90,7 @@ struct LinkingTests {
     )
     func stepUp() async throws {
         let (ann, bird) = (try await deployment.newcomer(), try await deployment.tweeter())
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await age(session.token)
         try expectProblem(try await link("twitter", bird.credential, session.token), "reauthentication_required")
         #expect(try deployment.signedIn(try await deployment.login(bird)).created, "nothing is linked")
@@ -106,7 +106,7 @@ struct LinkingTests {
     @Test("T-31: an authentication counts for the session that it came by, and for the identity that was verified")
     func boundAuthentication() async throws {
         let (ann, bird) = (try await deployment.newcomer(), try await deployment.tweeter())
-        let (recent, old) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
+        let (recent, old) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(ann))
         try await age(old.token)
         #expect(try await link(ann, recent.token).status == 200, "this session authenticates once more")
         try expectProblem(try await link("twitter", bird.credential, old.token), "reauthentication_required")
@@ -114,7 +114,7 @@ struct LinkingTests {
 
         // The credential of another user is no authentication for this session.
         let other = try await deployment.newcomer()
-        _ = try await deployment.signIn(other)
+        _ = try await deployment.loggedIn(other)
         try expectProblem(try await link(other, old.token), "identity_taken")
         try expectProblem(try await link("twitter", bird.credential, old.token), "reauthentication_required")
         #expect(try await loginMethods(old.token) == ["facebook"])
@@ -123,7 +123,7 @@ struct LinkingTests {
     @Test("an operator takes an identity of Twitter away, and with it the sessions that it opened")
     func byOperator() async throws {
         let bird = try await deployment.tweeter()
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         #expect(try await link("twitter", bird.credential, session.token).status == 200)
         let byBird = try deployment.signedIn(try await deployment.login(bird))
         #expect(byBird.objectID == session.objectID)
@@ -142,20 +142,20 @@ struct LinkingTests {
     @Test("an identity that is somebody else's stays theirs, and the client learns why")
     func taken() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        let (first, second) = (try await deployment.signIn(ann), try await deployment.signIn(bob))
+        let (first, second) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(bob))
         let other = try await link(bob, first.token)
         try expectProblem(other, "identity_taken")
         #expect(other.text.contains(#""owner":"other""#))
         let more = try await link(try await deployment.newcomer(), first.token)
         try expectProblem(more, "identity_taken")
         #expect(more.text.contains(#""owner":"self""#), "\(more.text)")
-        #expect(try await deployment.signIn(bob).objectID == second.objectID)
+        #expect(try await deployment.loggedIn(bob).objectID == second.objectID)
     }
 
     @Test("T-41: linking needs the session's header, JSON, a POST, and a recent authentication; nothing else links")
     func forgery() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try expectProblem(try await link(bob, nil), "session_invalid")
         let similar = (session.token.hasPrefix("A") ? "B" : "A") + session.token.dropFirst()
         try expectProblem(try await link(bob, similar), "session_invalid")
@@ -183,7 +183,7 @@ struct LinkingTests {
     @Test("T-60: fifty people who link one identity at once: one has it")
     func race() async throws {
         let ann = try await deployment.newcomer()
-        var sessions: [SignedIn] = []
+        var sessions: [LoginResult] = []
         for _ in 0..<20 { sessions.append(try deployment.signedIn(try await deployment.login(deployment.tweeter()))) }
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for session in sessions { group.addTask { try await link(ann, session.token).status } }
@@ -196,7 +196,7 @@ struct LinkingTests {
     @Test("two unlinkings at once leave one login method")
     func unlinkRace() async throws {
         for _ in 0..<5 {
-            let session = try await deployment.signIn(try await deployment.newcomer())
+            let session = try await deployment.loggedIn(try await deployment.newcomer())
             #expect(try await link("twitter", try await deployment.tweeter().credential, session.token).status == 200)
             async let first = unlink("facebook", session.token)
             async let second = unlink("twitter", session.token)
@@ -265,7 +265,7 @@ struct LinkingTests {
         )
         #expect(absent.created)
 
-        let known = try await deployment.signIn(ann)
+        let known = try await deployment.loggedIn(ann)
         try await deployment.database.psql(
             "update demo.users set joined = 'Corrected' where object_id = '\(known.objectID)'"
         )

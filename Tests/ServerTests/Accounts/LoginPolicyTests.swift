@@ -12,29 +12,31 @@ private let mails = MailsFolder()
         Document(
             hasServerKey: true,
             settings: """
-                {"passwords": {"fewestCharacters": 9}, "reauthentication": "session", "lock": {"failures": 3, "seconds": 600},
-                 "tellUnknownLogins": true, "clientKeys": ["confirmationURL", "findByRole"], "roles": ["Editor"],
-                 "registration": {"confirmEmail": false, "mostPerHour": 1000}}
+                {"passwords": {"minLength": 9}, "reauthentication": "session", "lockout": {"failures": 3, "seconds": 600},
+                 "allowAccountEnumeration": true, "apiKeyRights": ["confirmationURL", "findByRole"], "roles": ["Editor"],
+                 "registration": {"confirmEmail": false, "maxPerSourcePerHour": 1000}}
                 """
         ),
         Document(
             application: "usual",
             hasServerKey: true,
-            settings: #"{"roles": ["Editor"], "registration": {"mostPerHour": 1000}}"#
+            settings: #"{"roles": ["Editor"], "registration": {"maxPerSourcePerHour": 1000}}"#
         ),
         Document(
             application: "confirming",
-            settings: #"{"clientKeys": ["confirmationURL"], "registration": {"confirmEmail": true}}"#
+            settings: #"{"apiKeyRights": ["confirmationURL"], "registration": {"confirmEmail": true}}"#
         ),
         Document(
             application: "single",
             hasServerKey: true,
-            settings: #"{"multipleLogins": false, "excessLogins": "refuse", "registration": {"mostPerHour": 1000}}"#
+            settings:
+                #"{"multipleLogins": false, "sessionLimitBehavior": "refuse", "registration": {"maxPerSourcePerHour": 1000}}"#
         ),
         Document(
             application: "several",
             hasServerKey: true,
-            settings: #"{"mostSessions": 2, "excessLogins": "refuse", "registration": {"mostPerHour": 1000}}"#
+            settings:
+                #"{"maxSessions": 2, "sessionLimitBehavior": "refuse", "registration": {"maxPerSourcePerHour": 1000}}"#
         ),
         environment: mails.environment
     )
@@ -80,7 +82,7 @@ struct LoginPolicyTests {
 
     @Test("T-43: where the session is enough it changes password and address, and a wrong current password is refused")
     func session() async throws {
-        func old(_ name: String, in document: Document) async throws -> SignedIn {
+        func old(_ name: String, in document: Document) async throws -> LoginResult {
             _ = try await deployment.register("\(name).canary@example.com", to: document)
             let session = try await deployment.logIn("\(name).canary@example.com", to: document)
             try await deployment.database.psql(
@@ -88,7 +90,7 @@ struct LoginPolicyTests {
             )
             return session
         }
-        func change(_ session: SignedIn, _ json: String, in document: Document) async throws -> HTTPReply {
+        func change(_ session: LoginResult, _ json: String, in document: Document) async throws -> HTTPReply {
             let path = "users/\(session.objectID)"
             return try await deployment.send("PUT", path, json, token: session.token, to: document)
         }
@@ -134,7 +136,7 @@ struct LoginPolicyTests {
         let usual = try document("usual")
         _ = try await deployment.register("known.canary@example.com")
         let ann = try await deployment.newcomer(#"{"email": "facebook.canary@example.com"}"#)
-        _ = try await deployment.signIn(ann, mapping: #"{"email": "email"}"#)
+        _ = try await deployment.loggedIn(ann, mapping: #"{"email": "email"}"#)
         func restore(_ login: String, of document: Document? = nil) async throws -> HTTPReply {
             try await deployment.send("GET", "users/restorepassword/\(login)", to: document)
         }
@@ -154,7 +156,7 @@ struct LoginPolicyTests {
     }
 
     @Test("what the application opens to every key is open to it, and leaves no trace in the audit log")
-    func clientKeys() async throws {
+    func apiKeyRights() async throws {
         let (usual, confirming) = (try document("usual"), try document("confirming"))
         let user = try await deployment.register("role.canary@example.com")
         let assign = #"{"user": "role.canary@example.com", "roleName": "Editor"}"#
@@ -216,7 +218,7 @@ struct LoginPolicyTests {
         "logins beyond the sessions that a user may have are refused, whatever they are by, until one ends",
         arguments: [("single", 1, "already_logged_in"), ("several", 2, "too_many_sessions")]
     )
-    func excess(name: String, most: Int, reason: String) async throws {
+    func excess(name: String, max: Int, reason: String) async throws {
         let application = try document(name)
         let user = try await deployment.register("\(name).canary@example.com", to: application)
         let id = try #require(user["objectId"]?.string)
@@ -228,8 +230,8 @@ struct LoginPolicyTests {
             let body = #"{"objectId": "\#(id)"}"#
             return try await deployment.send("POST", "users/login", body, key: Canary.serverAPIKey, to: application)
         }
-        var sessions: [SignedIn] = []
-        for _ in 0..<most { sessions.append(try deployment.signedIn(try await byPassword())) }
+        var sessions: [LoginResult] = []
+        for _ in 0..<max { sessions.append(try deployment.signedIn(try await byPassword())) }
         try expectProblem(try await byPassword(), reason)
         try expectProblem(try await byServer(), reason)
         let wrong = #"{"login": "\#(name).canary@example.com", "password": "wrong canary words"}"#
@@ -241,7 +243,7 @@ struct LoginPolicyTests {
         #expect(try await byServer().status == 200)
 
         let ann = try await deployment.newcomer()
-        for _ in 0..<most { _ = try await deployment.signIn(ann, to: application) }
+        for _ in 0..<max { _ = try await deployment.loggedIn(ann, to: application) }
         try expectProblem(try await deployment.login(ann, to: application), reason)
         let guest = try await deployment.send("POST", "users/register/guest", "{}", to: application)
         let session = try deployment.signedIn(guest)
@@ -250,13 +252,13 @@ struct LoginPolicyTests {
         let body = #"{"accessToken": "\#(bob.token)", "guestUser": \#(own)}"#
         let converted = try deployment.signedIn(try await deployment.login(body: body, to: application))
         #expect(converted.objectID == session.objectID)
-        for _ in 1..<most { _ = try await deployment.signIn(bob, to: application) }
+        for _ in 1..<max { _ = try await deployment.loggedIn(bob, to: application) }
         try expectProblem(try await deployment.login(bob, to: application), reason)
     }
 
     @Test("what is weaker than it need be is told by check, diff, get and over REST")
     func warnings() async throws {
-        let named = ["passwords", "reauthentication", "tellUnknownLogins", "clientKeys", "clientKeys"]
+        let named = ["passwords", "reauthentication", "allowAccountEnumeration", "apiKeyRights", "apiKeyRights"]
         let over = try await deployment.admin(.viewer).get("applications/demo")
         let warnings = over["warnings"]?.array?.compactMap(\.string) ?? []
         #expect(warnings.count == named.count)

@@ -22,17 +22,17 @@ struct OwnRecordTests {
 
     init() throws { deployment = try Deployment.current }
 
-    private func put(_ session: SignedIn, _ json: String, id: String? = nil) async throws -> HTTPReply {
+    private func put(_ session: LoginResult, _ json: String, id: String? = nil) async throws -> HTTPReply {
         try await deployment.send("PUT", "users/\(id ?? session.objectID)", json, token: session.token)
     }
 
-    private func stale(_ session: SignedIn) async throws {
+    private func stale(_ session: LoginResult) async throws {
         try await deployment.database.psql(
             "update demo.sessions set proved = now() - interval '6 minutes' where object_id = '\(session.objectID)'"
         )
     }
 
-    private func account(_ name: String) async throws -> SignedIn {
+    private func account(_ name: String) async throws -> LoginResult {
         _ = try await deployment.register("\(name).canary@example.com")
         return try await deployment.logIn("\(name).canary@example.com")
     }
@@ -234,7 +234,7 @@ struct OwnRecordTests {
     @Test("T-33d: an old session brings in no address, by which the account would be logged in to and restored later")
     func plantedAddress() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await stale(session)
         let email = #""email": "thief.canary@example.com""#
         try expectProblem(try await put(session, "{\(email)}"), "reauthentication_required")
@@ -243,7 +243,7 @@ struct OwnRecordTests {
             try await put(session, #"{"nick": "x", "email": null}"#).status == 200,
             "what changes nothing needs none"
         )
-        #expect(try await put(try await deployment.signIn(ann), "{\(email)}").status == 200)
+        #expect(try await put(try await deployment.loggedIn(ann), "{\(email)}").status == 200)
     }
 
     @Test("T-43: a password changes after a recent authentication only, and ends the other sessions")
@@ -286,17 +286,17 @@ struct OwnRecordTests {
     @Test("a person who came by Facebook gets a password after a fresh login, and then has two login methods")
     func facebookPerson() async throws {
         let visitor = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let ann = try await deployment.signIn(visitor)
+        let ann = try await deployment.loggedIn(visitor)
         try expectProblem(try await put(ann, #"{"password": "\#(Deployment.password)"}"#), "login_missing")
         #expect(try await put(ann, #"{"email": "fb.canary@example.com", "name": "Edited"}"#).status == 200)
         let login = #"{"login": "fb.canary@example.com", "password": "\#(Deployment.password)"}"#
         try expectProblem(try await deployment.send("POST", "users/login", login), "login_invalid")
         try await stale(ann)
         try expectProblem(try await put(ann, #"{"password": "\#(Deployment.password)"}"#), "reauthentication_required")
-        let fresh = try await deployment.signIn(visitor)
+        let fresh = try await deployment.loggedIn(visitor)
         #expect(fresh.user["name"]?.string == "Edited", "untilEdited sees the edit")
         #expect(try await put(fresh, #"{"password": "\#(Deployment.password)"}"#).status == 200)
         #expect(try await deployment.logIn("fb.canary@example.com").objectID == ann.objectID)
-        #expect(try await deployment.signIn(visitor).objectID == ann.objectID)
+        #expect(try await deployment.loggedIn(visitor).objectID == ann.objectID)
     }
 }

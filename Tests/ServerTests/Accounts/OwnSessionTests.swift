@@ -32,9 +32,9 @@ struct OwnSessionTests {
     @Test("the list has every live session, the one that asks in front, and nothing that opens one")
     func list() async throws {
         let ann = try await deployment.newcomer()
-        let first = try await deployment.signIn(ann)
-        let second = try await deployment.signIn(ann)
-        _ = try await deployment.signIn(try await deployment.newcomer())
+        let first = try await deployment.loggedIn(ann)
+        let second = try await deployment.loggedIn(ann)
+        _ = try await deployment.loggedIn(try await deployment.newcomer())
         let listed = try await sessions(first.token)
         #expect(listed.map { $0["current"]?.bool } == [true, false])
         for session in listed {
@@ -95,7 +95,7 @@ struct OwnSessionTests {
     @Test("sessions are seen and ended where the log cannot be read")
     func withoutLog() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.database.psql("alter table federation.login_log rename to login_log_away")
         let listed = try? await sessions(session.token)
         let person = try? await deployment.admin(.viewer).get("applications/demo/users/\(session.objectID)")
@@ -108,9 +108,9 @@ struct OwnSessionTests {
     @Test("a session that nobody used for too long, or whose time is over, is none")
     func over() async throws {
         let ann = try await deployment.newcomer()
-        let idle = try await deployment.signIn(ann)
-        let expired = try await deployment.signIn(ann)
-        let asking = try await deployment.signIn(ann)
+        let idle = try await deployment.loggedIn(ann)
+        let expired = try await deployment.loggedIn(ann)
+        let asking = try await deployment.loggedIn(ann)
         _ = try await deployment.database.psql(
             """
             update demo.sessions set last_seen = now() - interval '15 days' where token_hash = sha256('\(idle.token)');
@@ -123,9 +123,9 @@ struct OwnSessionTests {
     @Test("all others end; the one that asks and those of other people live on")
     func endOthers() async throws {
         let ann = try await deployment.newcomer()
-        let (first, second) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
-        let third = try await deployment.signIn(ann)
-        let bob = try await deployment.signIn(try await deployment.newcomer())
+        let (first, second) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(ann))
+        let third = try await deployment.loggedIn(ann)
+        let bob = try await deployment.loggedIn(try await deployment.newcomer())
         #expect(try await end("users/sessions", second.token).text == #"{"ended":2}"#)
         var live: [Bool] = []
         for session in [first, second, third, bob] { live.append(try await isLive(session.token)) }
@@ -136,7 +136,7 @@ struct OwnSessionTests {
     @Test("one session ends by its id, the one that asks included")
     func endOne() async throws {
         let ann = try await deployment.newcomer()
-        let (first, second) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
+        let (first, second) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(ann))
         let listed = try await sessions(first.token)
         let other = try #require(listed.last?["id"]?.string)
         #expect(try await end("users/sessions/\(other)", first.token).text == #"{"ended":1}"#)
@@ -149,8 +149,8 @@ struct OwnSessionTests {
 
     @Test("T-117: somebody else's session, one that does not exist, and what is no id get one and the same answer")
     func otherPeoples() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
-        let bob = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
+        let bob = try await deployment.loggedIn(try await deployment.newcomer())
         let bobs = try #require(try await sessions(bob.token).first?["id"]?.string)
         var messages: Set<String> = []
         let ids = [bobs, String(repeating: "0", count: 32), "x", "%27%20or%20true--", bobs + "0", bob.token]
@@ -165,7 +165,7 @@ struct OwnSessionTests {
 
     @Test("without a live session of this application nothing is listed and nothing ends")
     func unauthorized() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         let id = try #require(try await sessions(ann.token).first?["id"]?.string)
         let cases: [(String?, Document?)] = [(nil, nil), ("x", nil), (ann.token, deployment.documents[1])]
         for (token, document) in cases {
@@ -181,7 +181,7 @@ struct OwnSessionTests {
 
     @Test("a disabled user sees no sessions and ends none")
     func disabled() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         _ = try await deployment.database.psql(
             "update demo.users set user_status = 'DISABLED' where object_id = '\(ann.objectID)'"
         )

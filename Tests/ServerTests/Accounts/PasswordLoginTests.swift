@@ -67,7 +67,7 @@ struct PasswordLoginTests {
     @Test("T-42: what is missing is asked for; no other text, number or empty password lets anybody in")
     func malformed() async throws {
         let person = try await deployment.newcomer(#"{"email": "facebook.canary@example.com"}"#)
-        let facebook = try await deployment.signIn(person)
+        let facebook = try await deployment.loggedIn(person)
         #expect(facebook.user["email"]?.string == "facebook.canary@example.com")
         let login = #""login": "facebook.canary@example.com""#
         for body in [
@@ -185,7 +185,7 @@ struct PasswordLoginTests {
     func enumeration() async throws {
         _ = try await deployment.register("known.canary@example.com")
         let person = try await deployment.newcomer(#"{"email": "social.canary@example.com"}"#)
-        _ = try await deployment.signIn(person)
+        _ = try await deployment.loggedIn(person)
         let logins = ["known.canary@example.com", "nobody.canary@example.com", "social.canary@example.com"]
         var bodies: Set<String> = []
         var work = [Duration](repeating: .zero, count: logins.count)
@@ -259,7 +259,7 @@ struct PasswordLoginTests {
         #expect(try await verify("something else here", token: session.token).text == #"{"valid":false}"#)
         #expect(try await verify("", token: session.token).text == #"{"valid":false}"#)
         try expectProblem(try await verify(Deployment.password, token: nil), "session_invalid")
-        let facebook = try await deployment.signIn(try await deployment.newcomer())
+        let facebook = try await deployment.loggedIn(try await deployment.newcomer())
         #expect(try await verify(Deployment.password, token: facebook.token).text == #"{"valid":false}"#)
         try await forgetAttempts()
     }
@@ -285,12 +285,12 @@ struct PasswordLoginTests {
         let weak = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
         let key = SymmetricKey(data: Data("canary-master-key-of-32-bytes-!!".utf8))
         let place = Data("passwords\ndemo\n\(id)\nhash".utf8)
-        let sealed = try #require(try AES.GCM.seal(Data(weak.utf8), using: key, authenticating: place).combined)
-        let hex = Hexadecimal.encode(sealed)
+        let encrypted = try #require(try AES.GCM.seal(Data(weak.utf8), using: key, authenticating: place).combined)
+        let hex = Hexadecimal.encode(encrypted)
         try await deployment.database.psql("update demo.passwords set hash = '\\x\(hex)' where object_id = '\(id)'")
         #expect(try await attempt("old.canary@example.com", "password").status == 200)
         let stored = "select octet_length(hash) from demo.passwords where object_id = '\(id)'"
-        #expect(try await deployment.value(stored) != String(sealed.count), "97 characters are sealed, not 84")
+        #expect(try await deployment.value(stored) != String(encrypted.count), "97 characters are encrypted, not 84")
         #expect(try await attempt("old.canary@example.com", "password").status == 200)
 
         try await deployment.database.psql(

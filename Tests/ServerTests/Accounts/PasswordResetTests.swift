@@ -78,7 +78,7 @@ struct PasswordResetTests {
         #expect(try await logInStatus("ann.canary@example.com", "my new canary sentence") == 200)
         let row = try await deployment.row(of: user["objectId"]?.string ?? "")
         #expect(row?["email_verified"] == .bool(true))
-        #expect(try await mails.next(to: "ann.canary@example.com").contains("has just been changed"))
+        #expect(try await mails.next(to: "ann.canary@example.com").contains("all other devices were logged out"))
         let kept = try await deployment.value(
             "select count(*) from demo.email_proofs where token_hash = '\(token)'::bytea"
         )
@@ -90,7 +90,7 @@ struct PasswordResetTests {
     )
     func quiet() async throws {
         let person = try await deployment.newcomer(#"{"email": "social.canary@example.com"}"#)
-        _ = try await deployment.signIn(person)
+        _ = try await deployment.loggedIn(person)
         _ = try await deployment.register("fine.canary@example.com")
         let logins = [
             "nobody.canary@example.com", "social.canary@example.com", "fine.canary@example.com", "no-address",
@@ -134,14 +134,14 @@ struct PasswordResetTests {
     @Test("T-32, T-35: who reads the mail owns the account, and whoever was in before has no way left")
     func hijacker() async throws {
         let attacker = try await deployment.newcomer()
-        let other = try await deployment.signIn(attacker)
+        let other = try await deployment.loggedIn(attacker)
         let account = try await deployment.register("victim.canary@example.com")
         let id = account["objectId"]?.string ?? ""
         let session = try await deployment.logIn("victim.canary@example.com")
         try await deployment.database.psql(
             "update demo.identities set object_id = '\(id)' where object_id = '\(other.objectID)'"
         )
-        let planted = try await deployment.signIn(attacker)
+        let planted = try await deployment.loggedIn(attacker)
         #expect(planted.objectID == id, "the attacker is in by Facebook")
 
         #expect(try await restore("victim.canary@example.com").status == 200)
@@ -150,7 +150,7 @@ struct PasswordResetTests {
         #expect(try await !deployment.isValid(session.token))
         #expect(try await !deployment.isValid(planted.token))
         #expect(try await logInStatus("victim.canary@example.com", Deployment.password) == 401)
-        let outside = try await deployment.signIn(attacker)
+        let outside = try await deployment.loggedIn(attacker)
         #expect(outside.objectID != id)
         let victim = try await deployment.logIn("victim.canary@example.com", password: "my own canary sentence")
         #expect(victim.objectID == id)
@@ -186,7 +186,7 @@ struct PasswordResetTests {
                 let body = #"{"token": "\#(token)", "password": "my own canary sentence", "keepIdentities": true}"#
                 #expect(try await deployment.send("POST", "users/resetpassword", body).status == 200)
             }
-            #expect(try await deployment.signIn(person).objectID == id)
+            #expect(try await deployment.loggedIn(person).objectID == id)
         }
         _ = try await deployment.register("alone.canary@example.com")
         #expect(try await restore("alone.canary@example.com").status == 200)
@@ -203,7 +203,7 @@ struct PasswordResetTests {
         let token = try await mails.token(to: "confirmed.canary@example.com", page: "reset-password")
         #expect(try await submit(token, "my own canary sentence").status == 200)
         let token2 = try await deployment.simulator.mint("long", person: attacker.key, app: "1234567890")
-        let outside = try await deployment.signIn(Visitor(key: attacker.key, id: attacker.id, token: token2))
+        let outside = try await deployment.loggedIn(Visitor(key: attacker.key, id: attacker.id, token: token2))
         #expect(outside.objectID != id)
     }
 

@@ -14,7 +14,7 @@ private let mails = MailsFolder()
     .deployed(
         Document(
             consumers: ["consumerOne"],
-            settings: #"{"registration": {"mostPerHour": 1000}}"#,
+            settings: #"{"registration": {"maxPerSourcePerHour": 1000}}"#,
             properties: #"{"nick": {"type": "STRING", "clientMappable": true}}"#,
             mapping: #"{"email": "email"}"#,
             twitterMapping: #"{"email": "email"}"#
@@ -30,7 +30,7 @@ struct PreHijackingTests {
     private static let own = "my very own canary sentence"
 
     /// Resets the password by a mailed link, as the victim does.
-    private func restore(_ email: String) async throws -> SignedIn {
+    private func restore(_ email: String) async throws -> LoginResult {
         #expect(try await deployment.send("GET", "users/restorepassword/\(email)").status == 200)
         let token = try await mails.token(to: email, page: "reset-password")
         let body = #"{"token": "\#(token)", "password": "\#(Self.own)"}"#
@@ -39,7 +39,7 @@ struct PreHijackingTests {
         return try await deployment.logIn(email, password: Self.own)
     }
 
-    private func link(_ visitor: Visitor, to session: SignedIn) async throws {
+    private func link(_ visitor: Visitor, to session: LoginResult) async throws {
         let body = #"{"accessToken": "\#(visitor.token)"}"#
         let reply = try await deployment.send("POST", "users/identities/facebook", body, token: session.token)
         try #require(reply.status == 200, "\(reply.text)")
@@ -55,7 +55,7 @@ struct PreHijackingTests {
         let email = "a-victim.canary@example.com"
         let prepared = try await deployment.register(email)
         let session = try await deployment.logIn(email)
-        let victim = try await deployment.signIn(try await deployment.newcomer(#"{"email": "\#(email)"}"#))
+        let victim = try await deployment.loggedIn(try await deployment.newcomer(#"{"email": "\#(email)"}"#))
         #expect(victim.created && victim.objectID != prepared["objectId"]?.string)
         #expect(try await deployment.logIn(email).objectID == session.objectID)
         try expectProblem(
@@ -82,7 +82,7 @@ struct PreHijackingTests {
         let attacker = try await deployment.newcomer()
         try await link(attacker, to: try await deployment.logIn(email))
         let victim = try await restore(email)
-        #expect(try await deployment.signIn(attacker).objectID != victim.objectID)
+        #expect(try await deployment.loggedIn(attacker).objectID != victim.objectID)
     }
 
     @Test("T-33d: a change of the address that was begun before comes to nothing")
@@ -110,13 +110,13 @@ struct PreHijackingTests {
         let attacker = try await deployment.newcomer(#"{"email": "\#(email)"}"#)
         let bird = try await deployment.tweeter(#"{"email": "\#(email)"}"#)
         let outside = [
-            try await deployment.signIn(attacker).objectID,
+            try await deployment.loggedIn(attacker).objectID,
             try deployment.signedIn(try await deployment.login(bird)).objectID,
         ]
         let account = try await deployment.register(email)
         let id = try #require(account["objectId"]?.string)
         #expect(!outside.contains(id))
-        #expect(try await deployment.signIn(attacker).objectID == outside[0])
+        #expect(try await deployment.loggedIn(attacker).objectID == outside[0])
         #expect(try await deployment.send("GET", "users/restorepassword/\(email)").status == 200)
         _ = try await mails.token(to: email, page: "reset-password")
         #expect(
@@ -134,9 +134,9 @@ struct PreHijackingTests {
         try await deployment.database.psql("update demo.users set email_verified = true where object_id = '\(id)'")
         let person = try await deployment.newcomer(#"{"email": "\#(other)"}"#)
         try await link(person, to: try await deployment.logIn(email))
-        let again = try await deployment.signIn(person)
+        let again = try await deployment.loggedIn(person)
         #expect(again.objectID == id && again.user["email"]?.string == email)
-        let mapped = try await deployment.signIn(person, mapping: #"{"name": "email"}"#)
+        let mapped = try await deployment.loggedIn(person, mapping: #"{"name": "email"}"#)
         #expect(mapped.user["email"]?.string == email)
         let row = try await deployment.value(
             "select email || ' ' || email_verified from demo.users where object_id = '\(id)'"
@@ -147,13 +147,13 @@ struct PreHijackingTests {
     @Test("an address that was verified no provider changes; one that was not follows it")
     func changedAddress() async throws {
         let person = try await deployment.newcomer(#"{"email": "first.canary@example.com"}"#)
-        let id = try await deployment.signIn(person).objectID
+        let id = try await deployment.loggedIn(person).objectID
         try await deployment.simulator.patch(person: person.key, #"{"email": "second.canary@example.com"}"#)
         for (isVerified, email) in [(true, "first.canary@example.com"), (false, "second.canary@example.com")] {
             try await deployment.database.psql(
                 "update demo.users set email_verified = \(isVerified) where object_id = '\(id)'"
             )
-            _ = try await deployment.signIn(person)
+            _ = try await deployment.loggedIn(person)
             let row = try await deployment.value(
                 "select email || ' ' || email_verified from demo.users where object_id = '\(id)'"
             )

@@ -9,7 +9,7 @@ import TestSupport
     .serialized,
     .deployed(
         Document(
-            settings: #"{"registration": {"mostPerHour": 1000}}"#,
+            settings: #"{"registration": {"maxPerSourcePerHour": 1000}}"#,
             properties: """
                 {"nick": {"type": "STRING", "clientMappable": true}, "credits": {"type": "INT"},
                  "plan": {"type": "STRING", "required": true, "clientMappable": true}}
@@ -18,8 +18,8 @@ import TestSupport
         ),
         Document(application: "closed", settings: #"{"registration": {"enabled": false}}"#),
         Document(application: "careful", settings: #"{"registration": {"confirmEmail": true}}"#),
-        Document(application: "few", settings: #"{"registration": {"mostPerHour": 3}}"#),
-        Document(application: "small", settings: #"{"registration": {"mostPerHour": 3, "mostPerHourInAll": 4}}"#),
+        Document(application: "few", settings: #"{"registration": {"maxPerSourcePerHour": 3}}"#),
+        Document(application: "small", settings: #"{"registration": {"maxPerSourcePerHour": 3, "maxPerHour": 4}}"#),
         Document(application: "loose", settings: #"{"dynamicProperties": true}"#)
     )
 )

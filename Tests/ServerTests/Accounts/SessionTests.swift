@@ -30,7 +30,7 @@ struct SessionTests {
 
     @Test("the token check answers the literals true and false")
     func tokenCheck() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         #expect(try await isValid(session.token) == "true")
         let wrong = [
             String(session.token.dropLast()), session.token + "A", session.token.uppercased(), "null", "undefined", "x",
@@ -42,7 +42,7 @@ struct SessionTests {
 
     @Test("T-66: the database has a digest of the token and not the token")
     func digest() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         let found = try await deployment.value(
             "select count(*) from demo.sessions where token_hash = sha256('\(session.token)')"
         )
@@ -51,7 +51,7 @@ struct SessionTests {
 
     @Test("logout ends the session with an empty body, and so is answered who has none; a dead token is told as one")
     func logout() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         // Some SDKs log out before every login, and so without a session.
         for token in [session.token, nil] {
             let reply = try await deployment.get("users/logout", token: token)
@@ -68,7 +68,9 @@ struct SessionTests {
 
     @Test("a session reads its own user by both paths, with all properties or those that are asked for")
     func ownUser() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer(#"{"name": "Ann", "first_name": "A"}"#))
+        let session = try await deployment.loggedIn(
+            try await deployment.newcomer(#"{"name": "Ann", "first_name": "A"}"#)
+        )
         for endpoint in [
             "data/Users/\(session.objectID)", "users/\(session.objectID)", "users/\(session.objectID.lowercased())",
         ] {
@@ -96,8 +98,8 @@ struct SessionTests {
 
     @Test("every other user's id is not found, whether there is such a user or not")
     func otherUsers() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
-        let other = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
+        let other = try await deployment.loggedIn(try await deployment.newcomer())
         var texts: Set<String> = []
         for id in [
             other.objectID, "00000000-0000-0000-0000-000000000000", "x", "%27%20or%201=1", session.objectID + "0",
@@ -113,7 +115,7 @@ struct SessionTests {
 
     @Test("a dead token is refused with code 3064 wherever a session is needed")
     func deadToken() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         _ = try await deployment.get("users/logout", token: session.token)
         for token in [session.token, "x", String(repeating: "A", count: 43), nil] {
             for endpoint in ["users/\(session.objectID)", "data/Users/\(session.objectID)", "users/sessions"] {
@@ -129,8 +131,8 @@ struct SessionTests {
     @Test("T-65: a login gives a new token, ends the session that the client had, and never takes over a chosen one")
     func fixation() async throws {
         let ann = try await deployment.newcomer()
-        let first = try await deployment.signIn(ann)
-        let second = try await deployment.signIn(ann, headers: [("user-token", first.token)])
+        let first = try await deployment.loggedIn(ann)
+        let second = try await deployment.loggedIn(ann, headers: [("user-token", first.token)])
         #expect(second.token != first.token)
         #expect(try await isValid(first.token) == "false")
         #expect(try await isValid(second.token) == "true")
@@ -150,16 +152,16 @@ struct SessionTests {
 
     @Test("T-65: somebody else's session does not end by sending its token along")
     func foreignSession() async throws {
-        let victim = try await deployment.signIn(try await deployment.newcomer())
+        let victim = try await deployment.loggedIn(try await deployment.newcomer())
         let attacker = try await deployment.newcomer()
-        _ = try await deployment.signIn(attacker, headers: [("user-token", victim.token)])
+        _ = try await deployment.loggedIn(attacker, headers: [("user-token", victim.token)])
         #expect(try await isValid(victim.token) == "true")
     }
 
     @Test("T-65: a login that fails ends nothing")
     func failedLogin() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "loggedOut"}"#)
         let reply = try await deployment.login(ann, headers: [("user-token", session.token)])
         try expectProblem(reply, "credential_revoked")
@@ -197,7 +199,7 @@ struct SessionTests {
 
     @Test("a session ends when it has not been used for the idle time, and at the absolute limit in any case")
     func limits() async throws {
-        let idle = try await deployment.signIn(try await deployment.newcomer())
+        let idle = try await deployment.loggedIn(try await deployment.newcomer())
         let life = try await deployment.value(
             "select extract(epoch from expires - created)::bigint from demo.sessions where object_id = '\(idle.objectID)'"
         )
@@ -211,13 +213,13 @@ struct SessionTests {
         try await age(idle, by: "last_seen = now() - interval '61 minutes'")
         #expect(try await isValid(idle.token) == "false")
 
-        let old = try await deployment.signIn(try await deployment.newcomer())
+        let old = try await deployment.loggedIn(try await deployment.newcomer())
         try await age(old, by: "expires = now() - interval '1 second'")
         #expect(try await isValid(old.token) == "false")
         try expectProblem(try await deployment.get("users/\(old.objectID)", token: old.token), "session_invalid")
     }
 
-    private func age(_ session: SignedIn, by change: String) async throws {
+    private func age(_ session: LoginResult, by change: String) async throws {
         try await deployment.database.psql("update demo.sessions set \(change) where object_id = '\(session.objectID)'")
     }
 }

@@ -21,7 +21,7 @@ struct SignedTokenTests {
 
     init() throws { deployment = try Deployment.current }
 
-    private func token(of session: SignedIn, in document: Document? = nil) async throws -> String {
+    private func token(of session: LoginResult, in document: Document? = nil) async throws -> String {
         let reply = try await deployment.get("users/token", token: session.token, of: document)
         #expect(reply.header("Cache-Control") == "no-store")
         return try #require(JSON.object(reply.text)?["token"]?.string, "\(reply.text)")
@@ -110,12 +110,12 @@ struct SignedTokenTests {
 
     @Test("another service checks one by the published keys; a changed one does not pass")
     func verification() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         let token = try await token(of: session)
         let keys = try await keySet()
         #expect(try await isSigned(token, by: keys))
         let parts = token.split(separator: ".")
-        let other = try await self.token(of: try await deployment.signIn(try await deployment.newcomer()))
+        let other = try await self.token(of: try await deployment.loggedIn(try await deployment.newcomer()))
         let mixed = "\(parts[0]).\(other.split(separator: ".")[1]).\(parts[2])"
         #expect(try await !isSigned(mixed, by: keys))
     }
@@ -124,8 +124,8 @@ struct SignedTokenTests {
     func applications() async throws {
         let shop = deployment.documents[2]
         let visitor = try await deployment.newcomer()
-        let mine = try await token(of: try await deployment.signIn(visitor))
-        let theirs = try await token(of: try await deployment.signIn(visitor, to: shop), in: shop)
+        let mine = try await token(of: try await deployment.loggedIn(visitor))
+        let theirs = try await token(of: try await deployment.loggedIn(visitor, to: shop), in: shop)
         let claims = try claims(theirs)
         #expect(claims["iss"]?.string == "https://users.example.com/shop")
         #expect(claims["aud"]?.string == "shop")
@@ -150,7 +150,7 @@ struct SignedTokenTests {
 
     @Test("it says who issued it, for whom, about whom, by which session, with which roles and for how long")
     func contents() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         _ = try await deployment.database.psql(
             "insert into demo.user_roles (object_id, role) values ('\(session.objectID)', 'courier')"
         )
@@ -182,25 +182,25 @@ struct SignedTokenTests {
         "T-61: nothing but a live session of an enabled user gets one, so there is nothing to reuse; and only where the operator has switched them on"
     )
     func refusals() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         for token in [nil, "x", try await token(of: session)] {
             try expectProblem(try await deployment.get("users/token", token: token), "session_invalid")
         }
         let silent = deployment.documents[1]
-        let other = try await deployment.signIn(try await deployment.newcomer(), to: silent)
+        let other = try await deployment.loggedIn(try await deployment.newcomer(), to: silent)
         try expectProblem(try await deployment.get("users/token", token: other.token, of: silent), "tokens_off")
         _ = try await deployment.database.psql(
             "update demo.users set user_status = 'DISABLED' where object_id = '\(session.objectID)'"
         )
         try expectProblem(try await deployment.get("users/token", token: session.token), "account_disabled")
-        let ended = try await deployment.signIn(try await deployment.newcomer())
+        let ended = try await deployment.loggedIn(try await deployment.newcomer())
         _ = try await deployment.get("users/logout", token: ended.token)
         try expectProblem(try await deployment.get("users/token", token: ended.token), "session_invalid")
     }
 
     @Test("a new key is published at once and signs when it is known everywhere; tokens of the former one count on")
     func rotation() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         let first = try await token(of: session)
         let old = try keyID(first)
         let others = try await deployment.value(
@@ -247,7 +247,7 @@ struct SignedTokenTests {
 
     @Test("a key that may be known to others goes at once, and so do its tokens")
     func emergency() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         let token = try await token(of: session)
         let said = try await deployment.command("token-key", "rotate", "--at-once")
         #expect(said.contains("of demo is published and signs from now on"))
@@ -264,7 +264,7 @@ struct SignedTokenTests {
     }
 
     /// Whether an instance publishes a key or signs with it.
-    private func goes(by key: String, at client: HTTPClient, _ session: SignedIn) async throws -> Bool {
+    private func goes(by key: String, at client: HTTPClient, _ session: LoginResult) async throws -> Bool {
         let published = try await keySet(from: client) + keySet(of: "", from: client)
         if published.contains(where: { $0["kid"]?.string == key }) { return true }
         let reply = try await client.get(deployment.path("users/token"), headers: [("user-token", session.token)])
@@ -274,7 +274,7 @@ struct SignedTokenTests {
     @Test("no instance goes by a key that an answered rotation has removed: here at once, elsewhere within a second")
     func answeredRotation() async throws {
         let owner = try await deployment.admin()
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         let wish = #"{"application": "demo", "atOnce": true}"#
         try await withSecondInstance(of: deployment) { second in
             for _ in 0..<5 {
@@ -315,9 +315,9 @@ struct SignedTokenTests {
         #expect(published == 0)
     }
 
-    @Test("T-110: private keys are sealed in their own row, counted, and sealed anew with the master key")
+    @Test("T-110: private keys are encrypted in their own row, counted, and encrypted anew with the master key")
     func storage() async throws {
-        _ = try await token(of: try await deployment.signIn(try await deployment.newcomer()))
+        _ = try await token(of: try await deployment.loggedIn(try await deployment.newcomer()))
         let rows = try await deployment.database.psql(
             "select encode(secret, 'escape'), public_key::text, secret_key_id from federation.token_keys"
         )
@@ -334,7 +334,7 @@ struct SignedTokenTests {
 
     @Test("of instances that need the first key at once one makes it")
     func firstKey() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         _ = try await deployment.database.psql("delete from federation.token_keys")
         try await eventually("the copy is old") { try await keySet().isEmpty }
         try await withSecondInstance(of: deployment) { second in

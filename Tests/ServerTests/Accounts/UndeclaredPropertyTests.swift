@@ -31,12 +31,13 @@ struct UndeclaredPropertyTests {
         try #require(deployment.documents.first { $0.application == application })
     }
 
-    private func guest(of application: String = "demo") async throws -> SignedIn {
+    private func guest(of application: String = "demo") async throws -> LoginResult {
         let document = try document(application)
         return try deployment.signedIn(try await deployment.send("POST", "users/register/guest", to: document))
     }
 
-    private func put(_ session: SignedIn, _ json: String, in application: String = "demo") async throws -> HTTPReply {
+    private func put(_ session: LoginResult, _ json: String, in application: String = "demo") async throws -> HTTPReply
+    {
         let path = "users/\(session.objectID)"
         return try await deployment.send("PUT", path, json, token: session.token, to: try document(application))
     }
@@ -182,7 +183,7 @@ struct UndeclaredPropertyTests {
     func broughtByLogins() async throws {
         let mapping = try document("mapping")
         let visitor = try await deployment.newcomer(#"{"name": "Ann", "first_name": "A"}"#)
-        let ann = try await deployment.signIn(visitor, mapping: #"{"first_name": "given"}"#, to: mapping)
+        let ann = try await deployment.loggedIn(visitor, mapping: #"{"first_name": "given"}"#, to: mapping)
         #expect(ann.user["given"]?.string == "A")
         let back = try await put(ann, JSONValue.object(ann.user).text, in: "mapping")
         #expect(back.status == 200 && ignored(back) == nil, "\(back.text)")

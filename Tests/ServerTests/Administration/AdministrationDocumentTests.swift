@@ -8,8 +8,8 @@ import TestSupport
 private let full = """
     {"application": "full", "name": "Füll & \\"Co\\"", "schema": "people_of_full",
      "settings": {"clientMapping": false, "dynamicProperties": true, "undeclaredProperties": "drop", "offsetlessTimes": "utc", "sessionIdleSeconds": 3600, "sessionAbsoluteSeconds": 7200,
-      "multipleLogins": false, "mostSessions": 5, "excessLogins": "refuse", "banDays": 365, "passwords": {"fewestCharacters": 14},
-      "reauthentication": "session", "lock": {"failures": 10, "seconds": 600}, "tellUnknownLogins": true, "clientKeys": ["findByRole"], "identityProperty": "zebra", "tokens": {"enabled": true, "seconds": 60, "audience": "orders"},
+      "multipleLogins": false, "maxSessions": 5, "sessionLimitBehavior": "refuse", "banDays": 365, "passwords": {"minLength": 14},
+      "reauthentication": "session", "lockout": {"failures": 10, "seconds": 600}, "allowAccountEnumeration": true, "apiKeyRights": ["findByRole"], "identityProperty": "zebra", "tokens": {"enabled": true, "seconds": 60, "audience": "orders"},
       "allowedOrigins": ["https://a.example", "http://localhost:3000"], "hostNames": ["a.example"], "newUsers": "closed"},
      "keys": [{"label": "ios", "key": {"env": "API_KEY"}}, {"label": "web ü", "key": {"env": "OTHER_KEY"}}],
      "providers": {"facebook": {"enabled": true, "graphVersion": "v24.0", "proof": "classic",

@@ -13,7 +13,8 @@ import TestSupport
         ),
         // The tests observe the queries to the database, and background work would query at any time.
         environment: [
-            "FEDERATION_LOG_LEVEL": "debug", "FEDERATION_UPKEEP_ENABLED": "false", "FEDERATION_LOGIN_LOG_DAYS": "0",
+            "FEDERATION_LOG_LEVEL": "debug", "FEDERATION_MAINTENANCE_ENABLED": "false",
+            "FEDERATION_LOGIN_LOG_DAYS": "0",
         ]
     )
 )
@@ -89,7 +90,7 @@ struct AdministrationHostileNameTests {
     func mappingsAndSearches() async throws {
         let owner = try await deployment.admin()
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let id = try await deployment.signIn(ann).objectID
+        let id = try await deployment.loggedIn(ann).objectID
         let last = try await deployment.lastAudited()
         try await deployment.expectNothingWritten(except: Self.kept.union(["federation.audit_log"])) {
             for name in Self.hostile {

@@ -59,7 +59,7 @@ struct AdministrationPreviewTests {
     @Test("it says of each entry what would be written and why, and writes nothing but who has asked about whom")
     func writesNothing() async throws {
         let ann = try await deployment.newcomer(#"{"first_name": "Ann", "name": "Ann Canary"}"#)
-        let user = try await deployment.signIn(ann)
+        let user = try await deployment.loggedIn(ann)
         _ = try await deployment.admin(.editor)
         let before = try await versions()
         var previews: [JSONObject] = []
@@ -115,7 +115,7 @@ struct AdministrationPreviewTests {
         let email = try entry("email", of: preview)
         #expect(email["outcome"]?.string == "skipped")
         #expect(email["current"]?.string == "kept@example.com")
-        #expect(email["why"]?.string?.contains("password") == true)
+        #expect(email["why"]?.string?.contains("login name") == true)
         #expect(try entry("nick", of: preview)["outcome"]?.string == "written")
     }
 

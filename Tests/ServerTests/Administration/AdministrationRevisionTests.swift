@@ -19,7 +19,7 @@ struct AdministrationRevisionTests {
     init() throws { deployment = try Deployment.current }
 
     /// Returns every change that needs `If-Match`, with a valid body.
-    private func changes(of user: SignedIn, by visitor: Visitor) -> [(method: String, path: String, json: String?)] {
+    private func changes(of user: LoginResult, by visitor: Visitor) -> [(method: String, path: String, json: String?)] {
         let person = "applications/demo/users/\(user.objectID)"
         return [
             ("PATCH", "applications/demo", #"{"name": "Other"}"#),
@@ -49,7 +49,7 @@ struct AdministrationRevisionTests {
         let owner = try await deployment.admin()
         _ = try await deployment.admin(.viewer)
         let visitor = try await deployment.newcomer(#"{"first_name": "Ann"}"#)
-        let user = try await deployment.signIn(visitor)
+        let user = try await deployment.loggedIn(visitor)
         try await deployment.expectNothingWritten(except: ["federation.operator_tokens"]) {
             for (method, path, json) in changes(of: user, by: visitor) {
                 let without = try await owner.send(method, path, json, ifMatch: nil)

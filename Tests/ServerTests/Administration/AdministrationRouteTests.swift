@@ -99,7 +99,7 @@ struct AdministrationRouteTests {
         let removed = try await owner.ask("POST", "operators", #"{"name": "gone", "role": "owner"}"#)
         try await owner.ask("DELETE", "operators/gone")
         let visitor = try await deployment.newcomer()
-        let session = try await deployment.signIn(visitor, to: try document("refused"))
+        let session = try await deployment.loggedIn(visitor, to: try document("refused"))
         let good = try #require(owner.token)
         let flipped = good.dropLast() + (good.hasSuffix("A") ? "Q" : "A")
         return [

@@ -55,7 +55,7 @@ struct AdministrationSecretTests {
         }
         try await owner.ask("PATCH", Self.facebook, #"{"proof": "classic"}"#)
         #expect(try await stored() == before)
-        _ = try await deployment.signIn(try await deployment.newcomer())
+        _ = try await deployment.loggedIn(try await deployment.newcomer())
         try await owner.ask("PATCH", Self.facebook, #"{"proof": "timed"}"#)
 
         // Another app comes first; the existing app keeps its secret.

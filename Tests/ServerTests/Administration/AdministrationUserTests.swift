@@ -29,7 +29,7 @@ struct AdministrationUserTests {
     private static let users = "applications/demo/users"
 
     /// Creates a user with all properties and returns the stored user.
-    private func person(_ name: String) async throws -> (visitor: Visitor, user: SignedIn) {
+    private func person(_ name: String) async throws -> (visitor: Visitor, user: LoginResult) {
         let visitor = try await deployment.newcomer(
             """
             {"name": "\(name)", "first_name": "\(name.prefix { $0 != " " })", "email": "\(UUID().uuidString).canary@example.com",
@@ -37,7 +37,7 @@ struct AdministrationUserTests {
              "email": "granted", "user_birthday": "granted", "user_age_range": "granted"}}
             """
         )
-        return (visitor, try await deployment.signIn(visitor))
+        return (visitor, try await deployment.loggedIn(visitor))
     }
 
     private func found(_ query: String) async throws -> [String] {
@@ -113,7 +113,7 @@ struct AdministrationUserTests {
     @Test("a user is shown with identities and sessions, and without any token")
     func show() async throws {
         let (visitor, ann) = try await person("Ann Shown")
-        let again = try await deployment.signIn(visitor)
+        let again = try await deployment.loggedIn(visitor)
         let reply = try await deployment.admin(.viewer).send("GET", "\(Self.users)/\(ann.objectID)")
         let shown = try #require(JSON.object(reply.text))
         let user = try #require(shown["user"]?.object)
@@ -171,7 +171,7 @@ struct AdministrationUserTests {
             try await deployment.get("users/isvalidusertoken/\(ann.token)").text == "false",
             "a session does not rise again"
         )
-        let back = try await deployment.signIn(visitor)
+        let back = try await deployment.loggedIn(visitor)
         #expect(back.objectID == ann.objectID)
         // An unchanged user writes nothing but the audit entry, since the operator has read the user.
         try await deployment.expectNothingWritten(except: ["federation.operator_tokens", "federation.audit_log"]) {
@@ -200,8 +200,8 @@ struct AdministrationUserTests {
     @Test("one session is ended by its id, or all of them")
     func sessions() async throws {
         let (visitor, first) = try await person("Ann Many")
-        let second = try await deployment.signIn(visitor)
-        let third = try await deployment.signIn(visitor)
+        let second = try await deployment.loggedIn(visitor)
+        let third = try await deployment.loggedIn(visitor)
         let editor = try await deployment.admin(.editor)
         let path = "\(Self.users)/\(first.objectID)"
         func live() async throws -> [Bool] {
@@ -220,7 +220,7 @@ struct AdministrationUserTests {
         try expectProblem(try await editor.send("DELETE", "\(path)/sessions/\(ids[1])"), "not_found")
         try await editor.ask("DELETE", "\(path)/sessions")
         #expect(try await live() == [false, false, false])
-        #expect(try await deployment.signIn(visitor).objectID == first.objectID, "who was logged out may log in")
+        #expect(try await deployment.loggedIn(visitor).objectID == first.objectID, "who was logged out may log in")
     }
 
     @Test("an identity is taken away, but never the last one")
@@ -244,7 +244,10 @@ struct AdministrationUserTests {
             "select subject from demo.identities where object_id = '\(ann.objectID)'"
         )
         #expect(subjects == [["78"]])
-        #expect(try await deployment.signIn(visitor).objectID != ann.objectID, "who comes back by it is somebody else")
+        #expect(
+            try await deployment.loggedIn(visitor).objectID != ann.objectID,
+            "who comes back by it is somebody else"
+        )
     }
 
     @Test("a person's password is a login method: what they log in with is shown, and the last identity may go")
@@ -283,11 +286,11 @@ struct AdministrationUserTests {
     @Test("the export of a person has every value that is stored of them, and no hash of a token")
     func export() async throws {
         let (visitor, ann) = try await person("Ann Exported")
-        let again = try await deployment.signIn(visitor)
+        let again = try await deployment.loggedIn(visitor)
         let editor = try await deployment.admin(.editor)
         try await editor.ask("PATCH", "\(Self.users)/\(ann.objectID)", #"{"user": {"userStatus": "DISABLED"}}"#)
         try await editor.ask("PATCH", "\(Self.users)/\(ann.objectID)", #"{"user": {"userStatus": "ENABLED"}}"#)
-        let third = try await deployment.signIn(visitor)
+        let third = try await deployment.loggedIn(visitor)
         try await deployment.database.psql(
             """
             update demo.users set height = 1.75, vip = true, seen = '2026-01-02T03:04:05.678Z', extra = '{"a": ["word-in-json"]}',
@@ -359,6 +362,6 @@ struct AdministrationUserTests {
         try expectProblem(try await deployment.get("users/\(ann.objectID)", token: ann.token), "session_invalid")
         try expectProblem(try await owner.send("GET", path), "not_found")
         try expectProblem(try await owner.send("DELETE", "\(path)?confirm=\(ann.objectID)"), "not_found")
-        #expect(try await deployment.signIn(visitor).created, "who comes back is a new user")
+        #expect(try await deployment.loggedIn(visitor).created, "who comes back is a new user")
     }
 }

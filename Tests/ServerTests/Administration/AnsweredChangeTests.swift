@@ -36,7 +36,7 @@ struct AnsweredChangeTests {
     @Test("T-50: what was forbidden is not written by the next call")
     func dynamicProperties() async throws {
         let owner = try await deployment.admin()
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         func put(_ value: Int) async throws -> JSONObject {
             let reply = try await deployment.send(
                 "PUT",

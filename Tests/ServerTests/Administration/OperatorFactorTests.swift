@@ -132,7 +132,7 @@ struct OperatorFactorTests {
             token: try await cyd.ask("POST", "operators/cyd/tokens", "{}")["token"]?.string
         )
         let pending = try #require(try await cyd.ask("POST", "operator/secondFactor/start")["pending"]?.string)
-        try expectProblem(try await show(app.code(), of: factor, other, pending: pending), "pending_sign_in_invalid")
+        try expectProblem(try await show(app.code(), of: factor, other, pending: pending), "pending_login_invalid")
         try expectProblem(try await show("nonsense", of: factor, other), "second_factor_invalid")
         try expectProblem(try await show(app.code(-1), of: factor, other), "second_factor_invalid", "of the enrolment")
         let code = app.code()
@@ -277,8 +277,8 @@ struct OperatorFactorTests {
         #expect(listed.count == 20 && listed.contains { $0.object?["id"] == shown["id"] })
     }
 
-    @Test("nothing of a factor is in a reply, the log, the audit log or unsealed in the database")
-    func sealed() async throws {
+    @Test("nothing of a factor is in a reply, the log, the audit log or unencrypted in the database")
+    func encrypted() async throws {
         let eve = try await make("eve")
         let begun = try await eve.ask("POST", "operator/factors", #"{"kind": "totp"}"#)
         let address = try #require(begun["otpauth"]?.string)

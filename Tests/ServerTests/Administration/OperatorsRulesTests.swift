@@ -36,13 +36,13 @@ struct OperatorsRulesTests {
     @Test("what a unique index refuses names the property and not the value, at the first login and at a later one")
     func uniqueIndex() async throws {
         let profile = #"{"email": "taken.canary@example.com", "name": "Ann"}"#
-        _ = try await deployment.signIn(try await deployment.newcomer(profile))
+        _ = try await deployment.loggedIn(try await deployment.newcomer(profile))
         let second = try await deployment.newcomer(profile)
         try await deployment.expectNothingWritten {
             try expectViolation(try await deployment.login(second), of: "email", value: "taken")
         }
         try await deployment.simulator.patch(person: second.key, #"{"email": "free.canary@example.com"}"#)
-        _ = try await deployment.signIn(second)
+        _ = try await deployment.loggedIn(second)
         try await deployment.simulator.patch(person: second.key, #"{"email": "taken.canary@example.com"}"#)
         try await deployment.expectNothingWritten {
             try expectViolation(try await deployment.login(second), of: "email", value: "taken")
@@ -81,7 +81,7 @@ struct OperatorsRulesTests {
     )
     func disabledUser() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.database.psql(
             "update demo.users set user_status = 'DISABLED' where object_id = '\(session.objectID)'"
         )
@@ -98,16 +98,16 @@ struct OperatorsRulesTests {
         try await deployment.database.psql(
             "update demo.users set user_status = 'ENABLED' where object_id = '\(session.objectID)'"
         )
-        #expect(try await deployment.signIn(ann).user["nick"]?.string == "Anna")
+        #expect(try await deployment.loggedIn(ann).user["nick"]?.string == "Anna")
     }
 
     @Test("a deleted user who comes back is a new one, and the old sessions are gone")
     func deletedUser() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let old = try await deployment.signIn(ann)
+        let old = try await deployment.loggedIn(ann)
         try await deployment.database.psql("delete from demo.users where object_id = '\(old.objectID)'")
         try expectProblem(try await deployment.get("users/\(old.objectID)", token: old.token), "session_invalid")
-        let new = try await deployment.signIn(ann)
+        let new = try await deployment.loggedIn(ann)
         #expect(new.created)
         #expect(new.objectID != old.objectID)
     }

@@ -22,8 +22,8 @@ struct ReadingAuditTests {
 
     private static let users = "applications/demo/users"
 
-    private func person(_ name: String) async throws -> SignedIn {
-        try await deployment.signIn(
+    private func person(_ name: String) async throws -> LoginResult {
+        try await deployment.loggedIn(
             try await deployment.newcomer(#"{"name": "\#(name)", "email": "\#(name).canary@example.com"}"#)
         )
     }

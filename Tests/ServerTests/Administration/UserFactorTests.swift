@@ -25,7 +25,7 @@ struct UserFactorTests {
     private static let users = "applications/demo/users"
 
     /// Creates a user with a password, an authenticator app and recovery codes.
-    private func enrolled() async throws -> (email: String, user: SignedIn, app: AuthenticatorApp, factor: String) {
+    private func enrolled() async throws -> (email: String, user: LoginResult, app: AuthenticatorApp, factor: String) {
         let email = "\(UUID().uuidString.lowercased()).canary@example.com"
         _ = try await deployment.register(email)
         let user = try await deployment.logIn(email)
@@ -115,7 +115,7 @@ struct UserFactorTests {
         #expect(try await login(email).status == 200)
     }
 
-    @Test("T-118: a factor is sealed anew with the master key, and goes on to count")
+    @Test("T-118: a factor is encrypted anew with the master key, and goes on to count")
     func rotation() async throws {
         let (email, _, app, factor) = try await enrolled()
         let new = Data("canary-third-key-of-32-bytes-!!!".utf8).base64EncodedString()

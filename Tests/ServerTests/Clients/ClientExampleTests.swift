@@ -167,7 +167,7 @@ struct ClientExampleTests {
 
     @Test("check-token.mjs refuses what is not signed, not ours, another application's, for somebody else, or over")
     func signedTokens() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         let reply = try await deployment.get("users/token", token: session.token)
         let token = try #require(JSON.object(reply.text)?["token"]?.string)
         let issuer = "https://users.example.com/demo"
@@ -209,7 +209,7 @@ struct ClientExampleTests {
         }
         // A token of another application: each of issuer, audience and key set refuses it without the other two.
         let shop = deployment.documents[1]
-        let other = try await deployment.signIn(try await deployment.newcomer(), to: shop)
+        let other = try await deployment.loggedIn(try await deployment.newcomer(), to: shop)
         let theirs = try await deployment.get("users/token", token: other.token, of: shop)
         let foreign = try #require(JSON.object(theirs.text)?["token"]?.string)
         let (shopIssuer, shopAudience) = ("https://users.example.com/shop", "shop")

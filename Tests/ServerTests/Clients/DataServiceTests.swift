@@ -258,7 +258,7 @@ struct DataServiceTests {
             (#""fileReferencePrefix":"http://x","#, "fileReferencePrefix", 8001),
             (#""props":"*,age as city","#, "props", 1017), (#""props":"Count(objectId)","#, "props", 1017),
             (#""props":"*,TIME(created) as t","#, "Element 2 of props", 1017), (#""where":"age >","#, "where", 1017),
-            (#""where":"email = 'ann.canary@example.com'","#, "no such property", 1017),
+            (#""where":"email = 'ann.canary@example.com'","#, "this property does not exist", 1017),
         ]
         for (members, name, code) in refused {
             let reply = try await reply(members)
@@ -430,7 +430,7 @@ struct DataServiceTests {
             let reply = try await sdk.send(method, path, body: body)
             let fault = #expect(throws: JSClient.Fault.self, "\(method) \(path)") { try JSClient.value(reply) }
             #expect(fault?.code == 8007 && fault?.status == 404, "\(method) \(path): \(reply.text)")
-            #expect(fault?.message?.hasPrefix("This is a service of users: it has no ") == true)
+            #expect(fault?.message?.hasPrefix("This service only manages users. It has no ") == true)
         }
         for (method, path, body) in [
             ("POST", "data/Orders/find", "{}"), ("POST", "data/Orders/count", "{}"),

@@ -111,7 +111,7 @@ struct AdoptedApplicationTests {
         try await eventually("the instance has heard of it") {
             try await server("GET", "data/Users?where=phone%3D'7'").status == 200
         }
-        let login = try await deployment.signIn(ann)
+        let login = try await deployment.loggedIn(ann)
         #expect(!login.created && login.user["phone"]?.string == "7")
         #expect(try await deployment.value("select id from customers where object_id = '\(login.objectID)'") == "7")
 
@@ -139,8 +139,8 @@ struct AdoptedApplicationTests {
         #expect(erased.exitStatus == .exited(0), "\(erased.standardError)")
         #expect(try await server("GET", "data/Users/count").text == "1000")
         let kept = try #require(try await deployment.value("select object_id from customers where id = 5"))
-        let hindered = try await federation("user", "erase", "demo", kept, "--confirm", kept)
-        #expect(hindered.exitStatus != .exited(0), "an order refers to the row")
+        let blocked = try await federation("user", "erase", "demo", kept, "--confirm", kept)
+        #expect(blocked.exitStatus != .exited(0), "an order refers to the row")
 
         for arguments in [
             ["set", "applications/demo/properties/shoe", "type=INT"],
@@ -158,7 +158,7 @@ struct AdoptedApplicationTests {
         #expect(try await federation("migrate").exitStatus == .exited(0))
         #expect(try await database.psql(Shop.former).count == 1000)
         #expect(try await database.psql("select distinct phone_number is null from customers") == [["f"]])
-        #expect(try await deployment.signIn(ann).objectID == login.objectID)
+        #expect(try await deployment.loggedIn(ann).objectID == login.objectID)
 
         let again = try await Shop.adopt(deployment.documents[0], on: database)
         #expect(again.exitStatus == .exited(65) && again.standardError.contains("already"), "\(again.standardError)")
@@ -229,15 +229,15 @@ struct AdoptTests {
             usual.map { replacements[$0] ?? $0 } + more
         }
         let cases: [(sql: String, options: [String], words: [String])] = [
-            ("", with(["public.customers": "public.nobody"]), ["no table public.nobody"]),
+            ("", with(["public.customers": "public.nobody"]), ["The table public.nobody does not exist"]),
             ("", with(["public.customers": "federation.properties"]), ["of this service"]),
-            ("", with(["public.customers": "not a name;"]), ["no table"]),
+            ("", with(["public.customers": "not a name;"]), ["does not exist"]),
             ("create view v as select * from customers", with(["public.customers": "v"]), ["no plain table"]),
             ("create unlogged table v (id int primary key)", with(["public.customers": "v"]), ["unlogged"]),
             ("create table v () inherits (customers)", usual, ["parts"]),
             ("create rule r as on insert to customers do instead nothing", usual, ["has rules"]),
-            ("", with(["id": "note"]), ["/note: tells no rows apart"]),
-            ("", with(["mail": "nobody"]), ["/nobody: is no column"]),
+            ("", with(["id": "note"]), ["/note: is not a unique key"]),
+            ("", with(["mail": "nobody"]), ["/nobody: is not a column"]),
             (
                 "alter table customers add b text not null default ''; alter table customers alter b drop default",
                 usual, ["/b: is NOT NULL without a default"]
@@ -245,13 +245,13 @@ struct AdoptTests {
             ("alter table customers alter mail type char(200)", usual, ["/mail: is character, and email is STRING"]),
             ("alter table customers alter mail set not null", usual, ["/mail: is NOT NULL", "required=true"]),
             ("alter table customers add city numeric", usual, ["/city: is numeric, and city is STRING"]),
-            ("", with([:], "--property", "fee=phone_number"), ["/phone_number: cannot be two things at once"]),
+            ("", with([:], "--property", "fee=phone_number"), ["/phone_number: is used twice"]),
             ("alter table customers add fee numeric", with([:], "--property", "fee=fee"), ["/fee: is numeric, wh"]),
             ("", with([:], "--property", "roles=note"), ["/roles: is reserved"]),
-            ("", with([:], "--property", "a-b=note"), ["/a-b: is no name"]),
-            ("alter table customers alter created_at drop not null", usual, ["/created_at: cannot be when"]),
-            ("", with([:], "--facebook-app", "1"), ["/facebook_id: holds ids that are for one app", "1234567890"]),
-            ("insert into demo.users (object_id) values (gen_random_uuid())", usual, ["has users already"]),
+            ("", with([:], "--property", "a-b=note"), ["/a-b: is not a valid name"]),
+            ("alter table customers alter created_at drop not null", usual, ["/created_at: cannot be the time"]),
+            ("", with([:], "--facebook-app", "1"), ["/facebook_id: has ids of one app", "1234567890"]),
+            ("insert into demo.users (object_id) values (gen_random_uuid())", usual, ["already has users"]),
             (
                 "create table notes (of uuid references demo.users)", usual,
                 ["Rows of notes refer to"]
@@ -282,8 +282,8 @@ struct AdoptTests {
         ) { database in
             let printed = try await Shop.adopt(Self.document, on: database)
             for words in [
-                "1 values of mail are no e-mail address", "1 values of mail are another row's address", "orders",
-                "Clients never see: id, facebook_id, note",
+                "1 values of mail are not e-mail addresses", "1 values of mail are repeated addresses", "orders",
+                "Hidden from clients: id, facebook_id, note",
             ] {
                 #expect(printed.standardOutput.contains(words), "\(words) in \(printed.standardOutput.prefix(1000))")
             }

@@ -112,7 +112,7 @@ struct ApplyTests {
     @Test("running instances see a change within 5 s")
     func change() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann", "first_name": "A"}"#)
-        #expect(try await deployment.signIn(ann).user["nick"]?.string == "Ann")
+        #expect(try await deployment.loggedIn(ann).user["nick"]?.string == "Ann")
         var document = deployment.documents[0]
         document.properties = #"{"nick": {"type": "STRING", "clientMappable": true}, "short": {"type": "STRING"}}"#
         document.mapping = #"{"name": "nick", "first_name": "short"}"#
@@ -121,7 +121,7 @@ struct ApplyTests {
         var late = applied
         try await eventually("the new property is filled", every: .milliseconds(100)) {
             let asked = ContinuousClock.now
-            if try await deployment.signIn(ann).user["short"]?.string == "A" { return true }
+            if try await deployment.loggedIn(ann).user["short"]?.string == "A" { return true }
             late = asked
             return false
         }

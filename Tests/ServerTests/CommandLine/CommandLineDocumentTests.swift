@@ -85,7 +85,7 @@ struct CommandLineDocumentTests {
             try await ann.fail("get applications/demo", with: 66)
 
             let applied = try await ann.succeed("apply -", input: Self.document.text)
-            #expect(applied.contains("+ application.create") && applied.contains("its users are in demo.users"))
+            #expect(applied.contains("+ application.create") && applied.contains("Its users are in demo.users"))
             let revision = try await ann.json("get applications/demo")["revision"]
             let again = try await ann.json("apply -", input: Self.document.text)
             #expect(again["changes"]?.array?.isEmpty == true)
@@ -95,7 +95,7 @@ struct CommandLineDocumentTests {
             let stays = try await ann.run("apply -", input: Self.document.text)
             #expect(stays.standardError.contains("extra"), "\(stays.standardError)")
             let said = try await ann.fail("apply - --if-match 1 --json", with: 65, input: #"{"application": "demo"}"#)
-            #expect(said.contains("Somebody has changed this"))
+            #expect(said.contains("Another operator changed this"))
         }
     }
 

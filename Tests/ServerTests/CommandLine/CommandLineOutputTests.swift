@@ -15,7 +15,7 @@ struct CommandLineOutputTests {
         "\u{E0041}tagged", "delete\u{7F}",
     ]
 
-    private func withPeople(
+    private func withUsers(
         _ names: [String],
         _ body: (CommandLineOperator) async throws -> Void
     ) async throws {
@@ -42,7 +42,7 @@ struct CommandLineOutputTests {
 
     @Test("hostile names reach no terminal, in tables, details, JSON and messages")
     func hostileNames() async throws {
-        try await withPeople(Self.hostile) { ann in
+        try await withUsers(Self.hostile) { ann in
             let table = try await ann.succeed("list applications/demo/users")
             #expect(isHarmless(table), "\(table)")
             #expect(table.split(separator: "\n").count == Self.hostile.count + 1, "each on one line")
@@ -62,7 +62,7 @@ struct CommandLineOutputTests {
 
     @Test("columns stand below their titles, whatever width the letters have")
     func alignment() async throws {
-        try await withPeople(["Ann", "李雷", "e\u{301}te\u{301}", "👩‍👩‍👧"]) { ann in
+        try await withUsers(["Ann", "李雷", "e\u{301}te\u{301}", "👩‍👩‍👧"]) { ann in
             let lines = try await ann.succeed("list applications/demo/users").split(separator: "\n").map(String.init)
             let header = try #require(lines.first)
             #expect(header.hasPrefix("OBJECT ID") && !header.contains("\u{1B}"))
@@ -81,7 +81,7 @@ struct CommandLineOutputTests {
     @Test("long cells are cut on a terminal only, ids never")
     func width() async throws {
         let long = String(repeating: "very long name ", count: 20)
-        try await withPeople(["Ann", long, "Zalgo" + String(repeating: "\u{301}", count: 5000)]) { ann in
+        try await withUsers(["Ann", long, "Zalgo" + String(repeating: "\u{301}", count: 5000)]) { ann in
             #expect(try await ann.succeed("list applications/demo/users").contains(long))
             let terminal = try await CommandLineTerminal.start("list applications/demo/users", columns: 140, as: ann)
             let screen = try await terminal.end(with: .exited(0))
@@ -95,7 +95,7 @@ struct CommandLineOutputTests {
 
     @Test("lists go on where they ended")
     func pages() async throws {
-        try await withPeople(["a", "b", "c", "d", "e"]) { ann in
+        try await withUsers(["a", "b", "c", "d", "e"]) { ann in
             let first = try await ann.json("list applications/demo/users --limit 2")
             let cursor = try #require(first["next"]?.string)
             let rest = try await ann.json("list applications/demo/users --limit 200 --cursor=\(cursor)")
@@ -111,7 +111,7 @@ struct CommandLineOutputTests {
 
     @Test("all problems of a failure are said, one a line, with their pointers")
     func problems() async throws {
-        try await withPeople([]) { ann in
+        try await withUsers([]) { ann in
             let said = try await ann.fail(
                 "set applications/demo/mappings/facebook -",
                 with: 65,

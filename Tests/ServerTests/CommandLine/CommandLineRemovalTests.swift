@@ -75,7 +75,7 @@ struct CommandLineRemovalTests {
                 "delete applications/demo --confirm demo",
             ] {
                 let said = try await ann.fail("\(command) --if-match \(tag)", with: 65)
-                #expect(said.contains("Somebody has changed this"), "\(said)")
+                #expect(said.contains("Another operator changed this"), "\(said)")
             }
             #expect(try await ann.json("get applications/demo")["name"]?.string == "New")
         }

@@ -24,11 +24,11 @@ struct CommandLineResourceTests {
             ("get applications", "federation list applications"),
             ("list applications/demo", "federation get applications/demo"),
             ("set applications/demo/users email=a@b.example", "federation list applications/demo/users"),
-            ("get operator", "There is no operator"), ("get applications/demo/document", "There is no"),
+            ("get operator", "Unknown path operator"), ("get applications/demo/document", "Unknown path"),
             ("patch applications/demo settings.sesionIdleSeconds=7d", "did you mean settings.sessionIdleSeconds?"),
             ("patch applications/demo settings.multipleLogins=maybe", "must be true or false"),
             ("list audit acter=ann", "did you mean actor?"), ("set operators/ann", "role=VALUE is needed"),
-            ("set applications/demo/keys/ios label=web", "The path gives label already"),
+            ("set applications/demo/keys/ios label=web", "The path already gives label"),
             ("set applications/demo document.json name=Demo", "Give a file or NAME=VALUE"),
             ("set applications/demo --if-match a", "has no tag"),
             ("delete operators/ann/factors/1 --if-match a", "has no tag"),
@@ -44,7 +44,7 @@ struct CommandLineResourceTests {
     @Test("help behind a path tells what the path takes")
     func help() async throws {
         for (command, words) in [
-            ("patch applications/demo", ["settings.lock.failures", "settings.sessionIdleSeconds"]),
+            ("patch applications/demo", ["settings.lockout.failures", "settings.sessionIdleSeconds"]),
             ("set \(Self.provider)", ["apps.{appId}.appSecret", "(timed or classic)"]),
             ("set applications/demo/providers/twitter", ["apps.{consumerKey}.consumerSecret"]),
             ("list audit", ["since"]), ("set operators/ann", ["expiresInSeconds"]),
@@ -61,17 +61,18 @@ struct CommandLineResourceTests {
     func defaults() async throws {
         try await withApplication { ann in
             func lock(_ command: String) async throws -> JSONObject? {
-                try await ann.json(command)["settings"]?.object?["lock"]?.object
+                try await ann.json(command)["settings"]?.object?["lockout"]?.object
             }
             let usual = try #require(try await lock("get applications/demo"))
             let changed = try await lock(
-                "patch applications/demo settings.lock.failures=7 settings.lock.seconds=11m"
+                "patch applications/demo settings.lockout.failures=7 settings.lockout.seconds=11m"
             )
             #expect(changed?["failures"]?.integer == 7 && changed?["seconds"]?.integer == 660)
-            #expect(try await lock("patch applications/demo settings.lock.failures=")?["seconds"]?.integer == 660)
-            #expect(try await lock("patch applications/demo settings.lock=") == usual)
+            #expect(try await lock("patch applications/demo settings.lockout.failures=")?["seconds"]?.integer == 660)
+            #expect(try await lock("patch applications/demo settings.lockout=") == usual)
             #expect(
-                try await lock("set applications/other name=Other settings.lock= settings.sessionIdleSeconds=") == usual
+                try await lock("set applications/other name=Other settings.lockout= settings.sessionIdleSeconds=")
+                    == usual
             )
             let roles = try await ann.json("patch applications/demo settings.roles:=[\"A\",\"B\"]")
             #expect(roles["settings"]?.object?["roles"]?.array == [.string("A"), .string("B")])

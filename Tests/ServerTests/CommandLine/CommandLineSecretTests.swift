@@ -38,8 +38,8 @@ struct CommandLineSecretTests {
         // No variable of the configuration is set: the refusal comes before the configuration is read.
         let process = try await runFederation(arguments, environment: [:])
         #expect(process.exitStatus == .exited(64))
-        #expect(process.standardError.contains("is refused: an argument can be read by everybody"))
-        #expect(process.standardError.contains("replace what you have just typed"))
+        #expect(process.standardError.contains("is refused: all users of this machine can read arguments"))
+        #expect(process.standardError.contains("If the secret is in use, replace it."))
         let isPreview = arguments[0] == "mapping"
         for way in isPreview ? ["-stdin", "-file"] : ["=@FILE", "@-"] {
             #expect(process.standardError.contains(way), "\(process.standardError)")
@@ -96,11 +96,11 @@ struct CommandLineSecretTests {
                 let shown = try await ann.succeed("get applications/demo/providers/facebook")
                 #expect(shown.contains("webhookVerifyToken.set") && !shown.contains(Canary.mark), "\(shown)")
                 let options = "select options ->> 'webhookVerifyToken' from federation.provider_settings"
-                let sealed = try await database.psql(options)
+                let encrypted = try await database.psql(options)
                 try await ann.succeed(
                     "patch applications/demo/providers/facebook webhookVerifyToken=@\(file) proof=classic"
                 )
-                #expect(try await database.psql(options) == sealed, "the same one is left as it is")
+                #expect(try await database.psql(options) == encrypted, "the same one is left as it is")
                 try await ann.fail(
                     "patch applications/demo/providers/facebook webhookVerifyToken=@-",
                     with: 65,
@@ -125,7 +125,7 @@ struct CommandLineSecretTests {
                 "patch applications/demo/providers/facebook webhookVerifyToken=\(Self.secret)",
                 with: 64
             )
-            #expect(refused.contains("is refused: an argument can be read by everybody"), "\(refused)")
+            #expect(refused.contains("is refused: all users of this machine can read arguments"), "\(refused)")
             #expect(refused.contains("webhookVerifyToken=@FILE") && !refused.contains(Canary.mark))
             #expect(try await database.psql(options) == [["t"]])
             let apps = #"apps=[{"appId":"1","appSecret":"\#(Self.secret)"}]"#

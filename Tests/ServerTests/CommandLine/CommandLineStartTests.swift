@@ -102,7 +102,7 @@ struct CommandLineStartTests {
             for (variable, address, words) in [
                 ("FEDERATION_LISTEN", "127.0.0.1:\(used)", "is in use"),
                 ("FEDERATION_MANAGEMENT_LISTEN", "127.0.0.1:\(used)", "is in use"),
-                ("FEDERATION_LISTEN", "192.0.2.1:8080", "no address of this machine"),
+                ("FEDERATION_LISTEN", "192.0.2.1:8080", "not an address of this machine"),
                 ("FEDERATION_LISTEN", "host.invalid:8080", "the host has no address"),
                 ("FEDERATION_LISTEN", "unix:\(folder)/public.sock", "the folder \(folder) cannot be written to"),
                 ("FEDERATION_LISTEN", "127.0.0.1:\(free)", "is in use"),
@@ -145,9 +145,9 @@ struct CommandLineStartTests {
         #expect(process.exitStatus == .exited(78))
         let said = process.standardError
         for words in [
-            "\n  FEDERATION_DATABASE_URI is no variable of the service (did you mean FEDERATION_DATABASE_URL?)\n",
-            "\n  FEDERATION_MAIL_FORM is no variable of the service (did you mean FEDERATION_MAIL_FROM?)\n",
-            "federation.listn is no variable of the service (did you mean federation.listen?)",
+            "\n  FEDERATION_DATABASE_URI is not a variable of the service (did you mean FEDERATION_DATABASE_URL?)\n",
+            "\n  FEDERATION_MAIL_FORM is not a variable of the service (did you mean FEDERATION_MAIL_FROM?)\n",
+            "federation.listn is not a variable of the service (did you mean federation.listen?)",
         ] { #expect(said.contains(words), "\(said)") }
         #expect(said.contains("FEDERATION_DATABASE_URL is not set") == (command != "mail test --to a@b.c"), "\(said)")
         #expect(!said.contains("canary") && !said.contains("NOTHING"), "\(said)")

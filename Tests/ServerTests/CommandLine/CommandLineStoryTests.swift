@@ -20,7 +20,7 @@ struct CommandLineStoryTests {
             let key = try await ann.run("set applications/demo/keys/ios")
             let apiKey = try #require(key.standardOutput.split(separator: "\n").first.map(String.init))
             #expect(key.standardOutput == apiKey + "\n" && apiKey.utf8.count >= 16, "the key and nothing else")
-            #expect(key.standardError.contains("will not be shown again"))
+            #expect(key.standardError.contains("is not shown again"))
             let secret = Canary.appSecret(of: "1234567890")
             try await ann.succeed(
                 "set applications/demo/providers/facebook apps.1234567890.appSecret=@-",
@@ -53,7 +53,7 @@ struct CommandLineStoryTests {
                 "select birthday = date '1990-01-31', \"ageFrom\" = 21::bigint, object_id from demo.users"
             )
             #expect(row.count == 1 && row[0][0] == "t" && row[0][1] == "t", "\(row)")
-            try await expectPersonIsAtHand(ann, try #require(row[0][2]).uppercased())
+            try await expectUserIsAtHand(ann, try #require(row[0][2]).uppercased())
             #expect(try await service.process.terminate() == .exited(0))
             try await simulator.process.kill()
         }
@@ -106,7 +106,7 @@ struct CommandLineStoryTests {
     }
 
     /// Expects that a user can be searched, shown, changed and erased.
-    private func expectPersonIsAtHand(_ ann: CommandLineOperator, _ id: String) async throws {
+    private func expectUserIsAtHand(_ ann: CommandLineOperator, _ id: String) async throws {
         for search in ["email=bea@example.com", "objectId=\(id)", "property=ageFrom value=21"] {
             #expect(
                 try await ann.items("list applications/demo/users \(search)").map { $0["objectId"]?.string } == [id],
@@ -149,7 +149,7 @@ struct CommandLineStoryTests {
                 made.standardOutput.hasPrefix("fedop_") && made.standardOutput.utf8.count == 50,
                 "token and line break"
             )
-            #expect(made.standardError.contains("will not be shown again"))
+            #expect(made.standardError.contains("is not shown again"))
             let token = try await ann.json("set operators/bob/tokens expiresInSeconds=12h")
             let (created, expires) = (token["created"]?.integer ?? 0, token["expires"]?.integer ?? 0)
             #expect(abs(expires - created - 43_200_000) < 5000)

@@ -115,8 +115,8 @@ struct CommandLineTests {
             ("https://sms.example/send", secret, []), ("http://127.0.0.1:1/sms", secret, []), ("", "", []),
             ("https://sms.example/send", "", ["SECRET is not set"]), ("", secret, ["URL is not set"]),
             ("http://canary.example/send", secret, ["URL must be"]),
-            ("https://sms.example/send", "canary", ["SECRET is no secret"]),
-            ("canary", "whsec_canary", ["URL must be", "SECRET is no secret"]),
+            ("https://sms.example/send", "canary", ["SECRET is not a secret"]),
+            ("canary", "whsec_canary", ["URL must be", "SECRET is not a secret"]),
         ]
         for row in cases {
             // Without a database URL no command listens.

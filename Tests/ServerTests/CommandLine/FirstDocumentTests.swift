@@ -32,7 +32,7 @@ struct FirstDocumentTests {
             #expect(!doctor.standardOutput.contains("demo.json"), "\(doctor.standardOutput)")
 
             let again = try await ann.fail("init shop --app-id 1234567890 -o \(file)", with: 73)
-            #expect(again.contains("is there already"))
+            #expect(again.contains("already exists"))
             #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
         }
     }
@@ -91,10 +91,10 @@ struct NearlyRightTests {
     @Test(
         "an unknown command is told the nearest one",
         arguments: [
-            (["migarte"], "there is no command migarte (did you mean migrate?)"),
-            (["user", "imprt", "demo"], "there is no command user imprt (did you mean import?)"),
-            (["lst", "audit"], "(did you mean list?)"), (["xyzzy"], "there is no command xyzzy; "),
-            (["mapping", "\u{1B}[2J"], "there is no command mapping \\u{1B}[2J; "),
+            (["migarte"], "unknown command migarte (did you mean migrate?)"),
+            (["user", "imprt", "demo"], "unknown command user imprt (did you mean import?)"),
+            (["lst", "audit"], "(did you mean list?)"), (["xyzzy"], "unknown command xyzzy; "),
+            (["mapping", "\u{1B}[2J"], "unknown command mapping \\u{1B}[2J; "),
         ]
     )
     func command(arguments: [String], text: String) async throws {

@@ -17,7 +17,7 @@ struct UnknownFieldTests {
     init() throws { deployment = try Deployment.current }
 
     private static let warning =
-        #"/mapping/facebook/1/from: mapping[1] ("locaton.nam" to "city"): locaton is no known field of Facebook (did you mean location.name?)"#
+        #"/mapping/facebook/1/from: mapping[1] ("locaton.nam" to "city"): locaton is not a known field of Facebook (did you mean location.name?)"#
 
     private func document(_ application: String) -> Document {
         Document(
@@ -43,7 +43,7 @@ struct UnknownFieldTests {
             #expect(run.standardError.contains("warning: \(Self.warning)"), "\(command): \(run.standardError)")
             let strict = try await ann.run(command + " --strict", input: text)
             #expect(strict.exitStatus == .exited(65), "\(command): \(strict.standardError)")
-            #expect(strict.standardError.contains("a warning is an error"), "\(command)")
+            #expect(strict.standardError.contains("warnings are errors"), "\(command)")
         }
         let strict = try await ann.run("apply - --strict", input: text)
         #expect(strict.exitStatus == .exited(65))
@@ -83,7 +83,7 @@ struct UnknownFieldTests {
         let profile = #"{"profile": {"id": "1", "email": "a@example.com"}, "fieldsMapping": {"emial": "city"}}"#
         let preview = try await admin.ask("POST", "\(path)/preview", profile)
         let warnings = preview["warnings"]?.array?.compactMap(\.string) ?? []
-        #expect(warnings.contains { $0.contains("locaton is no known field") }, "\(preview)")
+        #expect(warnings.contains { $0.contains("locaton is not a known field") }, "\(preview)")
         let entry = preview["entries"]?.array?.compactMap(\.object).first { $0["from"]?.string == "locaton.nam" }
         #expect(entry?["warning"]?.string?.contains("did you mean location.name?") == true)
         try await ann.succeed("mapping rollback fresh 1")
@@ -95,12 +95,12 @@ struct UnknownFieldTests {
         let text = document("demo").text
         let nobody = try await ann.run("check --live -", input: document("fresh").text)
         #expect(
-            nobody.standardOutput.contains("fields were not asked for: nobody has logged in"),
+            nobody.standardOutput.contains("fields were not checked: no user has logged in"),
             "\(nobody.standardOutput)"
         )
 
         let visitor = try await deployment.newcomer(#"{"email": "live@example.com"}"#)
-        _ = try await deployment.signIn(visitor)
+        _ = try await deployment.loggedIn(visitor)
         let right = try await ann.run("check --live -", input: deployment.documents[0].text)
         #expect(right.standardOutput.contains("Facebook has all fields of its mapping"), "\(right.standardOutput)")
         let checked = try await ann.run("check --live -", input: text)
@@ -120,7 +120,7 @@ struct UnknownFieldTests {
         }
         // Readiness, the doctor in the service and the console's list, which shows the doctor, name the cause of
         // refusals.
-        let hindrance = "Logins by facebook are refused: mapping[1] (\"locaton.nam\" to \"city\")"
+        let obstacle = "Logins by facebook are refused: mapping[1] (\"locaton.nam\" to \"city\")"
         func readiness() async throws -> JSONObject {
             try #require(JSON.object(try await deployment.service.management.get("/health/ready").text))
         }
@@ -131,8 +131,8 @@ struct UnknownFieldTests {
         let degraded = try await readiness()
         #expect(degraded["status"]?.string == "degraded", "\(degraded)")
         let errors = degraded["errors"]?.array?.compactMap(\.string) ?? []
-        #expect(errors.contains { $0.hasPrefix("demo: \(hindrance)") }, "\(degraded)")
-        #expect(try await errorsOfDoctor().contains { $0.hasPrefix(hindrance) })
+        #expect(errors.contains { $0.hasPrefix("demo: \(obstacle)") }, "\(degraded)")
+        #expect(try await errorsOfDoctor().contains { $0.hasPrefix(obstacle) })
         let check = try await ann.run("provider check demo --json")
         #expect(check.exitStatus == .exited(65))
         #expect(JSON.object(check.standardOutput)?["problems"]?.array?.count == 1, "\(check.standardOutput)")
@@ -144,6 +144,6 @@ struct UnknownFieldTests {
             try await readiness()["errors"]?.array?.isEmpty ?? true
         }
         let mended = try await errorsOfDoctor()
-        #expect(!mended.contains { $0.hasPrefix(hindrance) }, "\(mended)")
+        #expect(!mended.contains { $0.hasPrefix(obstacle) }, "\(mended)")
     }
 }

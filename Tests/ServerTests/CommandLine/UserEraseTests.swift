@@ -34,7 +34,7 @@ struct UserEraseTests {
             #expect(try await database.psql("select count(*) from demo.users") == [["1"]])
 
             let done = try await ann.json(words + " --confirm demo --report \(report)")
-            #expect(done["user"]?.integer == 1 && done["nobody"]?.integer == 1 && done["hindered"]?.integer == 0)
+            #expect(done["user"]?.integer == 1 && done["nobody"]?.integer == 1 && done["blocked"]?.integer == 0)
             #expect(try await database.psql("select count(*) from demo.users") == [["0"]])
             let lines = try String(contentsOfFile: report, encoding: .utf8).split(separator: "\n")
                 .compactMap { JSON.object(String($0)) }

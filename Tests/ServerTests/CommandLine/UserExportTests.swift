@@ -57,7 +57,7 @@ struct UserExportTests {
             """
         )
         let visitor = try await deployment.newcomer(#"{"name": "+49 canary"}"#)
-        _ = try await deployment.signIn(visitor)
+        _ = try await deployment.loggedIn(visitor)
         return (full, visitor)
     }
 

@@ -99,7 +99,7 @@ struct UserImportTests {
         }
     }
 
-    @Test("prints what became of the records, keeps hashes sealed, and ends with 65 where some were refused")
+    @Test("prints what became of the records, keeps hashes encrypted, and ends with 65 where some were refused")
     func summary() async throws {
         try await withFolder { ann, folder, database in
             try await ann.succeed("set applications/demo/properties/age type=INT")
@@ -117,7 +117,7 @@ struct UserImportTests {
             let report = "\(folder)/report"
             let done = try await ann.run("user import demo \(file) --from backendless --report \(report)")
             #expect(done.exitStatus == .exited(65))
-            #expect(done.standardOutput.contains("imported") && done.standardError.contains("Records refused: 1;"))
+            #expect(done.standardOutput.contains("imported") && done.standardError.contains("Refused records: 1."))
             let attributes = try FileManager.default.attributesOfItem(atPath: report)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
             #expect(
@@ -277,7 +277,7 @@ struct UserImportTests {
             }
             try await process.kill()
             let end = try await start(words + " --resume")
-            try await eventually("it says that it waits") { end.standardError.contains("Waiting for the batch") }
+            try await eventually("it says that it waits") { end.standardError.contains("Waiting for the last batch") }
             try await database.psql("delete from held")
             #expect(try await end.waitForExit() == .exited(0), "\(end.standardError)")
             let summary = try #require(JSON.object(end.standardOutput))
@@ -339,7 +339,7 @@ struct UserImportTests {
             let summary = try #require(JSON.object(end.standardOutput))
             #expect(summary["records"]?.integer == Int64(count + 2) && summary["imported"]?.integer == Int64(count))
             #expect(summary["existing"]?.integer == 0 && summary["refused"]?.integer == 2)
-            #expect(end.standardError.contains("Line \(count + 2): a record before it has the same id"))
+            #expect(end.standardError.contains("Line \(count + 2): an earlier record has the same id"))
             #expect(
                 try await database.psql(
                     "select count(*), count(distinct email), (select count(*) from demo.passwords) from demo.users"

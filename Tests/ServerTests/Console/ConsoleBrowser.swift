@@ -25,7 +25,7 @@ extension Deployment {
         _ = try await admin(role)
         let browser = ConsoleBrowser(service.management)
         try await browser.open(try await consoleLink(role))
-        try await browser.send(formTo: "/console/sign-in", sourceLocation: sourceLocation)
+        try await browser.send(formTo: "/console/login", sourceLocation: sourceLocation)
         try #require(browser.cookie != nil, "\(browser.page)", sourceLocation: sourceLocation)
         return browser
     }

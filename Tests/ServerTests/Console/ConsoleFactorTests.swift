@@ -25,8 +25,8 @@ struct ConsoleFactorTests {
         let json = #"{"name": "\#(name)", "role": "owner"}"#
         let made = try await deployment.admin().ask("POST", "operators", json)
         let browser = ConsoleBrowser(deployment.service.management)
-        try await browser.open("/console/sign-in")
-        try await browser.send(formTo: "/console/sign-in", ["token": made["token"]?.string ?? ""])
+        try await browser.open("/console/login")
+        try await browser.send(formTo: "/console/login", ["token": made["token"]?.string ?? ""])
         return browser
     }
 
@@ -95,7 +95,7 @@ struct ConsoleFactorTests {
         #expect(browser.page.split(separator: "<li><code>").count == 11, "\(browser.page)")
         let code = try part(browser, after: "<li><code>", upTo: "<")
         try await browser.open(Self.factors)
-        #expect(browser.page.contains("10 codes are left") && !browser.page.contains(code))
+        #expect(browser.page.contains("10 codes left") && !browser.page.contains(code))
         #expect(browser.page.contains("&lt;b&gt;telephone&lt;/b&gt;") && !browser.page.contains("<b>telephone"))
         #expect(browser.page.contains("Passkey"))
     }
@@ -143,7 +143,7 @@ struct ConsoleFactorTests {
             #expect((400...499).contains(browser.status ?? 0) && !browser.page.contains("<script>"), "\(browser.page)")
         }
         try await browser.open(Self.factors)
-        #expect(browser.page.contains("There is none."))
+        #expect(browser.page.contains("No second factor yet."))
     }
 
     // MARK: Operators
@@ -165,8 +165,8 @@ struct ConsoleFactorTests {
         #expect(!browser.page.contains(token))
         let nina = ConsoleBrowser(deployment.service.management)
         try await nina.open("/console/operators")
-        try await nina.send(formTo: "/console/sign-in", ["token": token])
-        #expect(nina.page.contains("<h1>Operators</h1>") && !nina.page.contains("A new operator"), "\(nina.page)")
+        try await nina.send(formTo: "/console/login", ["token": token])
+        #expect(nina.page.contains("<h1>Operators</h1>") && !nina.page.contains("Create an operator"), "\(nina.page)")
     }
 
     // MARK: The service
@@ -182,14 +182,14 @@ struct ConsoleFactorTests {
             "\(browser.page)"
         )
         try await browser.send(formTo: "/console/service/mails", ["to": address, "locale": "de"])
-        #expect(browser.page.contains("The mail server has taken the test."), "\(browser.page)")
+        #expect(browser.page.contains("The mail server accepted the test mail."), "\(browser.page)")
         let sent = try mails.take(to: address)
-        #expect(sent.count == 1 && sent.first?.contains("Test-Mail") == true, "\(sent)")
+        #expect(sent.count == 1 && sent.first?.contains("Test-E-Mail") == true, "\(sent)")
         let audit = try await deployment.admin().get("audit?action=mail.test")
         #expect(audit["items"]?.array?.count == 1 && !JSONValue.object(audit).text.contains("canary"))
         let viewer = try await deployment.browser(.viewer)
         try await viewer.open("/console/service")
-        #expect(!viewer.page.contains("Send a test to"))
+        #expect(!viewer.page.contains("Send a test mail to"))
         try await viewer.post("/console/service/mails", ["form": viewer.formToken ?? "", "to": address])
         #expect(viewer.status == 403)
     }
@@ -215,7 +215,7 @@ struct ConsoleFactorTests {
         #expect(browser.status == 404 && !browser.page.contains("<script>"))
     }
 
-    @Test("what is due and how the rounds went is told, and what is sealed under which key")
+    @Test("what is due and how the rounds went is told, and what is encrypted under which key")
     func background() async throws {
         let due = try await eventually("a round has ended", every: .milliseconds(300)) { () -> JSONObject? in
             let background = try await deployment.admin(.viewer).get("background")
@@ -223,11 +223,11 @@ struct ConsoleFactorTests {
         }
         let item = due["items"]?.array?.compactMap(\.object).first { $0["application"]?.string == "shop" }
         #expect(item?["erasures"]?.integer == 0 && item?["problem"] == nil, "\(due)")
-        #expect(due["instance"]?.object?["hindered"]?.isNull == true, "\(due)")
+        #expect(due["instance"]?.object?["blocked"]?.isNull == true, "\(due)")
         let browser = try await deployment.browser(.viewer)
         try await browser.open("/console/service")
         #expect(
-            browser.page.contains("last round ended")
+            browser.page.contains("The last run of this instance finished")
                 && browser.page.contains("<span class=\"tag done\">current</span>")
         )
         #expect(try await deployment.admin(.viewer).get("background?limit=1")["next"]?.string == "shop")

@@ -44,7 +44,7 @@ struct ConsoleImportTests {
 
         let last = try await deployment.lastAudited()
         try await browser.send(formTo: Self.form, fields.merging(["do": "write"]) { $1 })
-        #expect(browser.status == 200 && browser.page.contains("The file is at its end."), "\(browser.page)")
+        #expect(browser.status == 200 && browser.page.contains("The import is finished."), "\(browser.page)")
         #expect(try await count("Imported") == "1200")
         let audited = try await deployment.audited(behind: last).filter { $0["action"]?.string == "user.import" }
         #expect(audited.count == 2 && audited.allSatisfy { $0["actor"]?.string == "owner" }, "\(audited)")
@@ -76,12 +76,12 @@ struct ConsoleImportTests {
         try expectProblem(try await owner.send("POST", Self.route, json), "conflict")
         let browser = try await deployment.browser()
         try await browser.open(Self.form)
-        #expect(browser.page.contains("not at its end"), "\(browser.page)")
+        #expect(browser.page.contains("not finished"), "\(browser.page)")
         let fields = ["source": "csv", "text": text, "do": "write"]
         try await browser.send(formTo: Self.form, fields)
         #expect(browser.status == 409, "\(browser.page)")
         try await browser.send(formTo: Self.form, fields.merging(["former": "resume"]) { $1 })
-        #expect(browser.status == 200 && browser.page.contains("The file is at its end."), "\(browser.page)")
+        #expect(browser.status == 200 && browser.page.contains("The import is finished."), "\(browser.page)")
         #expect(try await count("Stopped") == "3")
     }
 

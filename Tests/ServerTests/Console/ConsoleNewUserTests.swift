@@ -48,7 +48,7 @@ struct ConsoleNewUserTests {
                 "way": "password", "password": Deployment.password, "role": "Guide",
             ]
         )
-        #expect(browser.status == 200 && browser.page.contains("The user is made."), "\(browser.page)")
+        #expect(browser.status == 200 && browser.page.contains("The user is created."), "\(browser.page)")
         #expect(browser.page.contains("<h1>Ann &lt;b&gt;</h1>") && browser.page.contains("Guide"))
         let user = try await deployment.logIn(email, to: deployment.documents[0])
         #expect(user.user["age"]?.integer == 41 && user.user["city"]?.string == "Bern")
@@ -63,7 +63,10 @@ struct ConsoleNewUserTests {
             formTo: Self.form,
             ["property-email": email, "property-city": "Bern", "way": "password", "password": Deployment.password]
         )
-        #expect(browser.status == 409 && browser.page.contains("logs in by the same email"), "\(browser.page)")
+        #expect(
+            browser.status == 409 && browser.page.contains("Another user already has this email"),
+            "\(browser.page)"
+        )
         #expect(browser.page.contains("value=\"\(email)\"") && !browser.page.contains(Deployment.password))
         #expect(try await count() == before)
     }
@@ -78,7 +81,7 @@ struct ConsoleNewUserTests {
             formTo: Self.form,
             ["property-email": email, "property-city": "Bern", "way": "mail"]
         )
-        #expect(browser.status == 200 && browser.page.contains("is on its way"), "\(browser.page)")
+        #expect(browser.status == 200 && browser.page.contains("will be sent shortly"), "\(browser.page)")
         let token = try await mails.token(to: email, page: "reset-password", of: "shop")
         let chosen = try await deployment.client.send(
             "POST",
@@ -210,8 +213,8 @@ struct ConsoleNewUserTests {
         let json = #"{"name": "rolf", "role": "owner"}"#
         let made = try await deployment.admin().ask("POST", "operators", json)
         let browser = ConsoleBrowser(deployment.service.management)
-        try await browser.open("/console/sign-in")
-        try await browser.send(formTo: "/console/sign-in", ["token": made["token"]?.string ?? ""])
+        try await browser.open("/console/login")
+        try await browser.send(formTo: "/console/login", ["token": made["token"]?.string ?? ""])
         try await browser.open(Self.form)
         let form = browser.formToken ?? ""
         try await deployment.database.psql(

@@ -29,8 +29,8 @@ struct ConsoleOverviewTests {
     )
     func logins() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
+        _ = try await deployment.loggedIn(ann)
         _ = try await deployment.login(ann, mapping: #"{"email": "no where"}"#)
         let browser = try await deployment.browser(.viewer)
         for hours in ["1", "24", "168"] {
@@ -52,11 +52,11 @@ struct ConsoleOverviewTests {
                 "the way to each of them"
             )
         }
-        for part in ["All of the provider", "Judging what it said", "Mapping", "Writing to the database"] {
+        for part in ["Provider, in total", "Checking the response", "Mapping", "Database write"] {
             #expect(browser.page.contains("<td>\(part)</td>"), "\(part)")
         }
         #expect(browser.page.contains("<td><code>debug_token</code></td>"))
-        #expect(browser.page.contains("Counted by the instance that answers here"))
+        #expect(browser.page.contains("Figures of this instance"))
         #expect((browser.reply?.body.count ?? 0) < 60_000)
     }
 
@@ -65,7 +65,7 @@ struct ConsoleOverviewTests {
         let ann = try await deployment.newcomer()
         let usage = #"{"usage": {"call_count": 37, "total_time": 12}}"#
         try await deployment.simulator.ask("PATCH", "apps/1234567890", usage)
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         let viewer = try await deployment.admin(.viewer)
         func app() async throws -> JSONObject? {
             try await viewer.get("instance")["apps"]?.array?.compactMap(\.object).first
@@ -81,7 +81,7 @@ struct ConsoleOverviewTests {
                 try await browser.open("/console?hours=1")
                 return browser.page.contains("<code>provider_rate_limited</code></a></td>")
             }
-            #expect(browser.page.contains("<span class=\"tag refused\">shut out</span>"), "\(browser.page)")
+            #expect(browser.page.contains("<span class=\"tag refused\">paused</span>"), "\(browser.page)")
         }
         try await eventually("logins pass again") { try await deployment.login(ann).status == 200 }
         try await browser.open("/console")
@@ -123,12 +123,12 @@ struct ConsoleOverviewTests {
         let browser = try await deployment.browser(.viewer)
         try await withLock(on: "federation.login_counts") {
             try await browser.open("/console")
-            #expect(browser.status == 200 && browser.page.contains("This took longer than 3 s"), "\(browser.page)")
-            #expect(browser.page.contains("Is everything well?") && browser.page.contains("Logins of a day"))
+            #expect(browser.status == 200 && browser.page.contains("This part took longer than 3 s"), "\(browser.page)")
+            #expect(browser.page.contains("id=\"health\">Health<") && browser.page.contains("Logins of the last day"))
         }
         try await eventually("all of it is there again") {
             try await browser.open("/console")
-            return !browser.page.contains("This took longer")
+            return !browser.page.contains("This part took longer")
         }
     }
 
@@ -140,7 +140,7 @@ struct ConsoleOverviewTests {
         let page = browser.page
         try await deployment.database.psql("alter table federation.login_counts_away rename to login_counts")
         #expect(browser.status == 200 && page.contains("class=\"alert\" role=\"alert\""), "\(page)")
-        #expect(page.contains("href=\"/console/applications/shop\"") && page.contains("Calls of providers"))
+        #expect(page.contains("href=\"/console/applications/shop\"") && page.contains("Requests to providers"))
     }
 
     @Test("filters are lists where there is one, and a password is called a password")
@@ -167,7 +167,7 @@ struct ConsoleOverviewTests {
     @Test("what came since is rows alone, the newest first, with where to go on; nothing is no content")
     func tail() async throws {
         let (ann, browser) = (try await deployment.newcomer(), try await deployment.browser(.viewer))
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         // Log entries of other tests may still be pending.
         let more = try await eventually("all logins are in the log") {
             try await browser.open("/console/logins?application=shop")
@@ -177,7 +177,7 @@ struct ConsoleOverviewTests {
             return browser.status == 204 && browser.page.isEmpty ? more : nil
         }
         #expect(more.hasSuffix("?application=shop"), "what it is narrowed down to goes on: \(more)")
-        let user = try await deployment.signIn(ann)
+        let user = try await deployment.loggedIn(ann)
         let refused = try await deployment.login(ann, mapping: #"{"email": "no where"}"#)
         let request = try #require(refused.header("X-Request-Id"))
         try await eventually("both came") {

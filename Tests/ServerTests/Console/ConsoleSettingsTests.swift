@@ -38,13 +38,13 @@ struct ConsoleSettingsTests {
         let browser = try await deployment.browser()
         let before = try await settings()
         try await browser.open(Self.shop + "/settings?subject=passwords")
-        let meaning = "How many characters a new password has at least."
+        let meaning = "Minimum number of characters of a new password."
         #expect(browser.page.contains(meaning), "the meaning stands beside it: \(browser.page)")
-        let typed = ["passwords.fewestCharacters": "14", "registration.confirmEmail": "true"]
+        let typed = ["passwords.minLength": "14", "registration.confirmEmail": "true"]
         try await browser.send(formTo: Self.shop + "/settings", typed)
         #expect(browser.status == 200 && browser.page.contains("role=\"status\">Saved.</p>"), "\(browser.page)")
         let after = try await settings()
-        #expect(after["passwords"]?.object?["fewestCharacters"]?.integer == 14)
+        #expect(after["passwords"]?.object?["minLength"]?.integer == 14)
         #expect(after["registration"]?.object?["confirmEmail"]?.bool == true)
         #expect(after["registration"]?.object?["enabled"]?.bool == true, "a ticked box stays ticked")
         for member in before.members where !["passwords", "registration"].contains(member.key) {
@@ -52,8 +52,8 @@ struct ConsoleSettingsTests {
         }
         try await browser.send(formTo: Self.shop + "/settings", ["registration.confirmEmail": nil])
         #expect(try await settings()["registration"]?.object?["confirmEmail"]?.bool == false)
-        try await browser.send(formTo: Self.shop + "/settings", ["passwords.fewestCharacters": ""])
-        #expect(try await settings()["passwords"]?.object?["fewestCharacters"]?.integer == 15, "empty is the default")
+        try await browser.send(formTo: Self.shop + "/settings", ["passwords.minLength": ""])
+        #expect(try await settings()["passwords"]?.object?["minLength"]?.integer == 15, "empty is the default")
     }
 
     @Test("lists are typed line by line, and what is wrong is told at its field, with what was typed")
@@ -104,16 +104,16 @@ struct ConsoleSettingsTests {
         let (first, second) = (try await deployment.browser(), try await deployment.browser())
         let path = Self.shop + "/settings"
         for browser in [first, second] { try await browser.open(path + "?subject=passwords") }
-        let theirs = ["lock.failures": "50", "lock.seconds": "30 minutes", "registration.enabled": nil]
+        let theirs = ["lockout.failures": "50", "lockout.seconds": "30 minutes", "registration.enabled": nil]
         try await first.send(formTo: path, theirs)
-        try await second.send(formTo: path, ["lock.failures": "70", "tellUnknownLogins": "true"])
-        #expect(second.status == 412 && second.page.contains("Now it is 50."), "\(second.page)")
-        #expect(second.page.contains("value=\"70\"") && !second.page.contains("Now it is 30 minutes."))
-        #expect(try await settings()["lock"]?.object?["failures"]?.integer == 50)
+        try await second.send(formTo: path, ["lockout.failures": "70", "allowAccountEnumeration": "true"])
+        #expect(second.status == 412 && second.page.contains("Current value: 50."), "\(second.page)")
+        #expect(second.page.contains("value=\"70\"") && !second.page.contains("Current value: 30 minutes."))
+        #expect(try await settings()["lockout"]?.object?["failures"]?.integer == 50)
         try await second.send(formTo: path)
         let after = try await settings()
-        #expect(after["lock"]?.object?["failures"]?.integer == 70 && after["tellUnknownLogins"]?.bool == true)
-        #expect(after["lock"]?.object?["seconds"]?.integer == 1800, "what was not touched is as it was changed")
+        #expect(after["lockout"]?.object?["failures"]?.integer == 70 && after["allowAccountEnumeration"]?.bool == true)
+        #expect(after["lockout"]?.object?["seconds"]?.integer == 1800, "what was not touched is as it was changed")
         #expect(after["registration"]?.object?["enabled"]?.bool == false)
         try await second.send(formTo: path, ["registration.enabled": "true"])
     }
@@ -172,13 +172,16 @@ struct ConsoleSettingsTests {
         let row = "app-\(apps.count)"
         try await browser.send(formTo: path, ["\(row)-appId": "987654321", "\(row)-appSecret": secret])
         #expect(browser.status == 200 && browser.page.contains("987654321"), "\(browser.page)")
-        #expect(browser.page.contains("not well"), "what was saved is tried at once: \(browser.page)")
+        #expect(browser.page.contains("refused\">error<"), "what was saved is tried at once: \(browser.page)")
         #expect(!browser.page.contains(secret))
         let after = try await deployment.admin().get("applications/shop/providers/facebook")["apps"]?.array
         #expect(after?.count == apps.count + 1)
         #expect(after?.first == apps.first, "the app that was there is as it was")
         try await browser.send(formTo: path + "/check")
-        #expect(browser.page.contains("What the provider says") && browser.page.contains("not well"), "\(browser.page)")
+        #expect(
+            browser.page.contains("Result of the check") && browser.page.contains("refused\">error<"),
+            "\(browser.page)"
+        )
         try await browser.send(formTo: path, ["\(row)-remove": "yes", "idTokenSeconds": "1800"])
         let left = try await deployment.admin().get("applications/shop/providers/facebook")
         #expect(left["apps"]?.array?.count == apps.count && left["idTokenSeconds"]?.integer == 1800)
@@ -308,7 +311,7 @@ struct ConsoleSettingsTests {
     @Test("a token is tried without being shown again, and a preview for a person says what is there now")
     func token() async throws {
         let person = try await deployment.newcomer(#"{"name": "Tia", "first_name": "Tia", "email": "tia@example.com"}"#)
-        let user = try await deployment.signIn(person)
+        let user = try await deployment.loggedIn(person)
         let browser = try await deployment.browser(.viewer)
         try await browser.open(Self.mapping)
         let token = person.token
@@ -404,7 +407,7 @@ struct ConsoleSettingsTests {
         try await browser.open(path)
         #expect(browser.page.contains("does not accept this app secret"), "\(browser.page)")
         let step = browser.page.split(separator: "id=\"step-").first { $0.hasPrefix("provider") } ?? ""
-        #expect(step.contains("tag refused\">not well") && !step.contains("tag done"), "\(step)")
+        #expect(step.contains("tag refused\">error") && !step.contains("tag done"), "\(step)")
         #expect(step.contains("aria-current=\"step\""), "one goes on here: \(step)")
         // A refused form keeps the typed values.
         let long = String(repeating: "l", count: 101)

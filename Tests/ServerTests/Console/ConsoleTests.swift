@@ -32,9 +32,9 @@ struct ConsoleTests {
         )
         try await first.open(link)
         try await second.open(link)
-        try await first.send(formTo: "/console/sign-in")
+        try await first.send(formTo: "/console/login")
         #expect(first.status == 200 && first.page.contains("<h1>Overview</h1>"), "\(first.page)")
-        try await second.send(formTo: "/console/sign-in")
+        try await second.send(formTo: "/console/login")
         #expect(second.status == 401 && second.cookie == nil, "\(second.page)")
         #expect(second.page.contains("role=\"alert\""))
     }
@@ -61,11 +61,11 @@ struct ConsoleTests {
         let owner = try await deployment.admin()
         let browser = ConsoleBrowser(deployment.service.management)
         try await browser.open("/console/audit?action=x")
-        try await browser.send(formTo: "/console/sign-in", ["token": owner.token ?? ""])
+        try await browser.send(formTo: "/console/login", ["token": owner.token ?? ""])
         #expect(browser.page.contains("<h1>Audit log</h1>") && browser.page.contains("value=\"x\""))
         let attributes = try await owner.http.send(
             "POST",
-            "/console/sign-in",
+            "/console/login",
             headers: [("Content-Type", "application/x-www-form-urlencoded")],
             body: Array("token=\(owner.token ?? "")&to=//evil.example".utf8)
         )
@@ -92,7 +92,7 @@ struct ConsoleTests {
         let planted = try await deployment.browser(.viewer)
         let victim = ConsoleBrowser(deployment.service.management, cookie: planted.cookie)
         try await victim.open(try await deployment.consoleLink(.owner))
-        try await victim.send(formTo: "/console/sign-in")
+        try await victim.send(formTo: "/console/login")
         #expect(victim.cookie != planted.cookie)
         try await planted.open("/console")
         #expect(planted.page.contains("<span class=\"tag\">viewer</span>"))
@@ -103,7 +103,7 @@ struct ConsoleTests {
         let owner = try await deployment.admin()
         let reply = try await owner.http.send(
             "POST",
-            "/console/sign-in",
+            "/console/login",
             headers: [("Host", "admin.example.com"), ("Content-Type", "application/x-www-form-urlencoded")],
             body: Array("token=\(owner.token ?? "")".utf8)
         )
@@ -130,8 +130,8 @@ struct ConsoleTests {
         let added = try await gil.ask("POST", "operator/factors/\(app.id)/confirm", confirmed)
         let factor = try #require(added["id"]?.string)
         let browser = ConsoleBrowser(deployment.service.management)
-        try await browser.open("/console/sign-in")
-        try await browser.send(formTo: "/console/sign-in", ["token": gil.token ?? ""])
+        try await browser.open("/console/login")
+        try await browser.send(formTo: "/console/login", ["token": gil.token ?? ""])
         // The token's second factor counts for the session; later it is too old for irreversible actions.
         #expect(browser.page.contains("<h1>Overview</h1>"), "\(browser.page)")
         try await deployment.database.psql(
@@ -159,8 +159,8 @@ struct ConsoleTests {
         let guesser = ConsoleBrowser(try await deployment.admin().elsewhere.http)
         var statuses: [Int] = []
         for _ in 0..<7 {
-            try await guesser.open("/console/sign-in")
-            try await guesser.send(formTo: "/console/sign-in", ["token": "fedop_" + String(repeating: "A", count: 43)])
+            try await guesser.open("/console/login")
+            try await guesser.send(formTo: "/console/login", ["token": "fedop_" + String(repeating: "A", count: 43)])
             statuses.append(guesser.status ?? 0)
         }
         #expect(statuses.prefix(5) == [401, 401, 401, 401, 401] && statuses.contains(429), "\(statuses)")
@@ -186,7 +186,7 @@ struct ConsoleTests {
     @Test("a form that another page sends does nothing, whatever it says of itself")
     func forgery() async throws {
         let browser = try await deployment.browser()
-        let person = try await deployment.signIn(deployment.newcomer())
+        let person = try await deployment.loggedIn(deployment.newcomer())
         let path = "/console/applications/shop/users/\(person.objectID)"
         try await browser.open(path)
         let token = browser.formToken ?? ""
@@ -214,7 +214,7 @@ struct ConsoleTests {
     @Test("every page is held to our own style and scripts, is shown in no frame and kept by nobody")
     func policy() async throws {
         let browser = try await deployment.browser()
-        for path in ["/console", "/console/applications", "/console/audit", "/console/sign-in", Self.mapping] {
+        for path in ["/console", "/console/applications", "/console/audit", "/console/login", Self.mapping] {
             let reply = try await browser.open(path)
             let policy = reply.header("Content-Security-Policy") ?? ""
             #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "\(path)")
@@ -238,7 +238,7 @@ struct ConsoleTests {
         let ann = try await deployment.newcomer(
             #"{"email": "ann@example.com", "name": \#(JSONValue.string(script).text)}"#
         )
-        let user = try await deployment.signIn(ann)
+        let user = try await deployment.loggedIn(ann)
         let browser = try await deployment.browser()
         let people = "/console/applications/shop/users"
         let logged = "where object_id = '\(user.objectID)' and session is not null"
@@ -252,7 +252,7 @@ struct ConsoleTests {
             "/console/audit?actor=\(PercentEncoding.encode(script))",
             "/console/operators/\(PercentEncoding.encode(script))",
             "/console/applications/\(PercentEncoding.encode(script))",
-            "/console/sign-in?link=\(PercentEncoding.encode(script))&to=\(PercentEncoding.encode("/console/" + script))",
+            "/console/login?link=\(PercentEncoding.encode(script))&to=\(PercentEncoding.encode("/console/" + script))",
         ] {
             try await browser.open(path)
             #expect(!browser.page.contains("<script>alert") && !browser.page.contains("<img"), "\(path)")
@@ -271,7 +271,7 @@ struct ConsoleTests {
 
     @Test("a viewer sees no button that would be refused, and is refused who presses one nevertheless")
     func viewer() async throws {
-        let person = try await deployment.signIn(deployment.newcomer())
+        let person = try await deployment.loggedIn(deployment.newcomer())
         let browser = try await deployment.browser(.viewer)
         let path = "/console/applications/shop/users/\(person.objectID)"
         try await browser.open(path)
@@ -301,18 +301,21 @@ struct ConsoleTests {
         #expect(first.page.contains("<bdi>ZOE</bdi>"), "\(first.page)")
         try await first.send(formTo: Self.mapping, ["do": "save", "entries": entries])
         #expect(first.status == 200 && first.page.contains("uppercase"), "\(first.page)")
-        let zoe = try await deployment.signIn(deployment.newcomer(profile))
+        let zoe = try await deployment.loggedIn(deployment.newcomer(profile))
         #expect(zoe.user["city"]?.string == "ZOE")
         // The operator who began earlier is warned, keeps all typed values, and can continue.
         try await second.send(formTo: Self.mapping, ["do": "save", "entries": #"[{"from": "name", "to": "name"}]"#])
-        #expect(second.status == 412 && second.page.contains("changed this mapping meanwhile"), "\(second.page)")
+        #expect(
+            second.status == 412 && second.page.contains("changed this mapping while you edited it"),
+            "\(second.page)"
+        )
         #expect(second.page.contains("uppercase") && second.page.contains("&quot;to&quot;: &quot;name&quot;"))
         try await second.send(formTo: Self.mapping, ["do": "save", "entries": #"[{"from": "name", "to": "name"}]"#])
         #expect(second.status == 200)
         let revisions = try await deployment.admin().all("applications/shop/mappings/facebook/revisions")
         #expect(revisions.count == 3)
         try await first.open(Self.mapping + "/revisions/1")
-        #expect(first.page.contains("What going back would change"), "\(first.page)")
+        #expect(first.page.contains("Changes if restored"), "\(first.page)")
         try await first.send(formTo: Self.mapping + "/rollback")
         #expect(first.status == 200, "\(first.page)")
     }
@@ -320,7 +323,7 @@ struct ConsoleTests {
     @Test("a person is found, disabled, signed out and erased")
     func person() async throws {
         let email = "eve\(Int.random(in: 1...1_000_000))@example.com"
-        let eve = try await deployment.signIn(deployment.newcomer(#"{"email": "\#(email)", "name": "Eve"}"#))
+        let eve = try await deployment.loggedIn(deployment.newcomer(#"{"email": "\#(email)", "name": "Eve"}"#))
         let browser = try await deployment.browser()
         let people = "/console/applications/shop/users"
         let path = "\(people)/\(eve.objectID)"
@@ -348,7 +351,7 @@ struct ConsoleTests {
     @Test("a refused login is in the log with its reason and a way to mend it, counted, and found by each of its marks")
     func logins() async throws {
         let ann = try await deployment.newcomer()
-        let user = try await deployment.signIn(ann)
+        let user = try await deployment.loggedIn(ann)
         let refused = try await deployment.login(ann, mapping: #"{"email": "no where"}"#)
         let request = try #require(refused.header("X-Request-Id"))
         let browser = try await deployment.browser(.viewer)
@@ -357,7 +360,7 @@ struct ConsoleTests {
             return browser.page.contains(request)
         }
         #expect(browser.page.contains("<code>mapping_target_not_allowed</code>"), "\(browser.page)")
-        #expect(browser.page.contains("href=\"\(Self.mapping)\">See what the mapping writes"))
+        #expect(browser.page.contains("href=\"\(Self.mapping)\">Check the mapping"))
         #expect(browser.page.contains("<path class=\"no\" d=\"M") && browser.page.contains("<figcaption>"))
         try await browser.open("/console/logins?application=shop&user=\(user.objectID)")
         #expect(browser.page.contains("users/\(user.objectID)") && !browser.page.contains(request))
@@ -376,9 +379,10 @@ struct ConsoleTests {
         }
         try await browser.open(path)
         try await browser.send(formTo: path, ["do": "plan", "document": "{"])
-        #expect(browser.status == 400 && browser.page.contains("The document is no JSON"))
+        #expect(browser.status == 400 && browser.page.contains("The document is not valid JSON"))
         try await browser.send(formTo: path, ["do": "plan", "document": JSONValue.object(changed).text])
-        #expect(browser.page.contains("What it would change") && browser.page.contains("Shop &amp; Co &lt;b&gt;"))
+        #expect(browser.page.contains("<h2 id=\"changes\">Changes</h2>"))
+        #expect(browser.page.contains("Shop &amp; Co &lt;b&gt;"))
         try await browser.send(formTo: path, ["do": "apply", "document": JSONValue.object(changed).text])
         #expect(browser.page.contains("<h1>Shop &amp; Co &lt;b&gt;</h1>"), "\(browser.page)")
 

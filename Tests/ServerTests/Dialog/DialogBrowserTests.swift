@@ -51,7 +51,7 @@ struct DialogBrowserTests {
                         expectPage(reply, status: 400)
                         #expect(reply.header("Location") == nil)
                         #expect(reply.text.contains("another browser"))
-                        #expect(reply.text.contains("begin it again"))
+                        #expect(reply.text.contains("start again"))
                     }
                 }
             }
@@ -196,7 +196,7 @@ struct DialogBrowserTests {
         ] {
             let reply = try await deployment.client.get(path + query)
             expectPage(reply, status: 400)
-            #expect(reply.text.contains("begin it again"), "\(query)")
+            #expect(reply.text.contains("start again"), "\(query)")
             #expect(!reply.text.contains("canary"))
         }
         try expectProblem(

@@ -70,17 +70,17 @@ struct DialogChallengeTests {
 
             let shown = try await deployment.admin().ask("POST", Self.path + "/check")
             let asked = (shown["warnings"]?.array ?? []).compactMap(\.string)
-            #expect(asked.contains { $0.contains("forgotten the code_challenge") && $0.contains("1234567890") })
+            #expect(asked.contains { $0.contains("lost the PKCE challenge") && $0.contains("1234567890") })
             let command = try await deployment.federation("provider", "check", "demo")
             #expect(command.exitStatus == .exited(0))
-            #expect(command.standardError.contains("forgotten the code_challenge"), "\(command.standardError)")
+            #expect(command.standardError.contains("lost the PKCE challenge"), "\(command.standardError)")
 
             try await deployment.database.psql(
                 "update demo.single_use set expires = now() where kind = 'noChallenge'"
             )
             #expect(try await hasChallenge(), "after the hour it is tried again")
             let later = try await deployment.federation("provider", "check", "demo")
-            #expect(!later.standardError.contains("forgotten the code_challenge"))
+            #expect(!later.standardError.contains("lost the PKCE challenge"))
         }
     }
 

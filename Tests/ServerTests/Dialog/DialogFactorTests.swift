@@ -65,7 +65,7 @@ struct DialogFactorTests {
         person: Visitor, id: String, app: AuthenticatorApp, factor: String, codes: [String]
     ) {
         let person = try await newcomer()
-        let first = try await deployment.signIn(person, to: optional)
+        let first = try await deployment.loggedIn(person, to: optional)
         let (app, id, codes) = try await deployment.enrolApp(of: first, in: optional)
         try await deployment.forgetSteps(in: optional)
         return (person, first.objectID, app, id, codes)
@@ -217,7 +217,7 @@ struct DialogFactorTests {
             if reply.status == 303 { end = reply } else { #expect([401, 429].contains(reply.status)) }
         }
         let address = try Address(try #require(end?.header("Location")))
-        #expect(address["reason"] == "pending_sign_in_invalid", "\(address)")
+        #expect(address["reason"] == "pending_login_invalid", "\(address)")
         #expect(address["loginCode"] == nil)
     }
 

@@ -443,7 +443,7 @@ struct DialogTests {
             #"{"email": "ann.canary@example.com", "birthday": "05/17/1990", "permissions": {"public_profile": "granted"}}"#
         )
         let wish = #""fieldsMapping": {"birthday": "birthday"}, "permissions": "email,user_birthday""#
-        func login(_ body: String, _ granted: [String]) async throws -> SignedIn {
+        func login(_ body: String, _ granted: [String]) async throws -> LoginResult {
             let end = try await deployment.login(through: body, as: ann, .allow(granted))
             let code = try loginCode(of: end)
             return try deployment.signedIn(try await deployment.redeem(code))
@@ -654,7 +654,7 @@ struct DialogTests {
     }
 
     @Test("nothing of a login on its way is readable in the database, neither state nor code nor token")
-    func sealed() async throws {
+    func encrypted() async throws {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
         let dialog = try await deployment.dialog(#"{"fieldsMapping": {"birthday": "birthday"}}"#)
         let end = try await deployment.login(as: ann)
@@ -685,7 +685,7 @@ struct DialogTests {
         )
         let mapping = #""fieldsMapping": {"birthday": "birthday"}"#
         let scopes = ["email", "user_birthday"]
-        func login(_ credential: String, headers: [(String, String)] = []) async throws -> SignedIn {
+        func login(_ credential: String, headers: [(String, String)] = []) async throws -> LoginResult {
             try deployment.signedIn(try await deployment.login(body: "{\(credential), \(mapping)}", headers: headers))
         }
         let first = try await login(#""accessToken": "\#(ann.token)""#)

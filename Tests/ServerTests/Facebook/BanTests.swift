@@ -22,7 +22,7 @@ struct BanTests {
         try #require(deployment.documents.first { $0.application == name })
     }
 
-    private func disable(_ user: SignedIn, in application: String = "demo") async throws {
+    private func disable(_ user: LoginResult, in application: String = "demo") async throws {
         try await deployment.admin(.editor).ask(
             "PATCH",
             "applications/\(application)/users/\(user.objectID)",
@@ -37,9 +37,9 @@ struct BanTests {
     }
 
     /// Creates a user who was disabled and whom Facebook then had erased.
-    private func banned() async throws -> (visitor: Visitor, user: SignedIn) {
+    private func banned() async throws -> (visitor: Visitor, user: LoginResult) {
         let ann = try await deployment.newcomer()
-        let user = try await deployment.signIn(ann)
+        let user = try await deployment.loggedIn(ann)
         try await disable(user)
         #expect(try await deployment.deliver("deletion", ann).status == 200)
         #expect(try await deployment.rowCount(of: user.objectID) == "0")
@@ -50,7 +50,7 @@ struct BanTests {
         "T-118: a disabled user whom Facebook has erased does not come back by any credential; nothing tells who it is"
     )
     func erased() async throws {
-        var banned: (visitor: Visitor, user: SignedIn)?
+        var banned: (visitor: Visitor, user: LoginResult)?
         _ = try await deployment.admin(.editor)
         let entries = try await deployment.audited { banned = try await self.banned() }
         let (ann, user) = try #require(banned)
@@ -89,11 +89,11 @@ struct BanTests {
     func independent() async throws {
         let twin = try document("twin")
         let (ann, _) = try await banned()
-        let other = try await deployment.signIn(ann, to: twin)
+        let other = try await deployment.loggedIn(ann, to: twin)
         #expect(other.created)
         #expect(try await deployment.deliver("deletion", ann, to: twin).status == 200)
         #expect(try await deployment.rowCount(of: other.objectID, in: "twin") == "0")
-        #expect(try await deployment.signIn(ann, to: twin).created)
+        #expect(try await deployment.loggedIn(ann, to: twin).created)
         #expect(try await bans(in: "twin").isEmpty)
         try expectProblem(try await deployment.login(ann), "account_disabled")
     }
@@ -102,7 +102,7 @@ struct BanTests {
     func delayed() async throws {
         let slow = try document("slow")
         let ann = try await deployment.newcomer()
-        let user = try await deployment.signIn(ann, to: slow)
+        let user = try await deployment.loggedIn(ann, to: slow)
         #expect(try await deployment.deliver("deletion", ann, to: slow).status == 200)
         try await disable(user, in: "slow")
         try expectProblem(try await deployment.login(ann, to: slow), "account_disabled")
@@ -116,7 +116,7 @@ struct BanTests {
     @Test("a disabled user whom an operator erases stays banned, until an operator lifts that, by either face")
     func lifted() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        let users = [try await deployment.signIn(ann), try await deployment.signIn(bob)]
+        let users = [try await deployment.loggedIn(ann), try await deployment.loggedIn(bob)]
         for user in users {
             try await disable(user)
             let path = "applications/demo/users/\(user.objectID)?confirm=\(user.objectID)"
@@ -130,11 +130,11 @@ struct BanTests {
         #expect(entries.map { $0["action"]?.string } == ["user.ban.lift"])
         #expect(entries.first?["target"]?.string == users[0].objectID)
         try expectProblem(try await editor.send("DELETE", path), "not_found")
-        #expect(try await deployment.signIn(ann).created)
+        #expect(try await deployment.loggedIn(ann).created)
 
         #expect(try await deployment.command("list", "applications/demo/bans").contains(users[1].objectID))
         try await deployment.command("delete", "applications/demo/bans/\(users[1].objectID)")
-        #expect(try await deployment.signIn(bob).created)
+        #expect(try await deployment.loggedIn(bob).created)
     }
 
     @Test("T-118: the master key may be replaced meanwhile, the time may not be over")
@@ -156,14 +156,14 @@ struct BanTests {
             service: service,
             documents: deployment.documents
         )
-        #expect(try await later.signIn(try await later.newcomer()).created)
+        #expect(try await later.loggedIn(try await later.newcomer()).created)
         try expectProblem(try await later.login(ann), "account_disabled")
 
         try await deployment.database.psql(
             "update demo.single_use set expires = now() where kind = 'banned' and owner = uuid_send('\(user.objectID)')"
         )
         #expect(try await !bans().contains(user.objectID))
-        #expect(try await later.signIn(ann).created)
+        #expect(try await later.loggedIn(ann).created)
         try await later.end()
         let back = ["FEDERATION_MASTER_KEY": Canary.masterKey, "FEDERATION_MASTER_KEY_PREVIOUS": new]
         try await deployment.command("secrets", "rotate", environment: back)

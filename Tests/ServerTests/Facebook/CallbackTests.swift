@@ -27,7 +27,7 @@ struct CallbackTests {
     )
     func forged(kind: String) async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         let now = Int64(Date().timeIntervalSince1970)
         try await deployment.simulator.put(app: "3456789012", #"{"secret": "of another app"}"#)
         try await deployment.simulator.patch(
@@ -64,7 +64,7 @@ struct CallbackTests {
     @Test("fields beside signed_request lose no call")
     func furtherFields() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         let call = try await deployment.signedRequest("deauthorize", ann)
         let form = "state=1&signed_request=\(call)&signed_request_version=2"
         let reply = try await deployment.post(form: form, to: "users/oauth/facebook/deauthorize")
@@ -97,7 +97,7 @@ struct CallbackTests {
     @Test("a person who removed the app at Facebook has a marked identity, no kept token and no session, once")
     func deauthorize() async throws {
         let (ann, ben) = (try await deployment.newcomer(Self.profile), try await deployment.newcomer())
-        let (session, others) = (try await deployment.signIn(ann), try await deployment.signIn(ben))
+        let (session, others) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(ben))
         #expect(try await deployment.identity(of: ann)?["token"]?.isNull == false)
         let entries = try await deployment.audited {
             let reply = try await deployment.deliver("deauthorize", ann)
@@ -125,7 +125,7 @@ struct CallbackTests {
             let reply = try await deployment.deliver("deauthorize", stranger)
             #expect(reply.status == 200 && reply.body == "{}")
         }
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         #expect(try await deployment.identity(of: ann)?["revoked"]?.isNull == true)
         let before = Int64(Date().timeIntervalSince1970) - 60
         try await deployment.expectNothingWritten {
@@ -137,7 +137,7 @@ struct CallbackTests {
     @Test("an ID token from before the end of our access is refused and brings nobody back, a new one does")
     func earlierIDToken() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
         let other = try await deployment.idToken(of: ann, #""iatOffset": -99"#)
         let reply = try await deployment.deliver("deauthorize", ann)
@@ -160,8 +160,8 @@ struct CallbackTests {
         let ben = try await deployment.newcomer()
         // The same number for the other app is another user.
         try await deployment.simulator.patch(person: ben.key, #"{"ids": {"1234567890": "\#(ann.id)"}}"#)
-        _ = try await deployment.signIn(ann)
-        _ = try await deployment.signIn(ben)
+        _ = try await deployment.loggedIn(ann)
+        _ = try await deployment.loggedIn(ben)
         #expect(try await deployment.deliver("deauthorize", ben).status == 200)
         #expect(try await deployment.identity(of: ann, app: "2345678901")?["revoked"]?.isNull == true)
         #expect(try await deployment.identity(of: ann, app: "1234567890")?["revoked"]?.isNull == false)
@@ -268,7 +268,7 @@ struct CallbackTests {
     @Test("a webhook without our signature is refused, and nothing is written")
     func forgedWebhook() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         try await deployment.expectNothingWritten {
             for members in [#""signWith": "none""#, #""signWith": "a guess""#, #""payload": "no json""#] {
                 let reply = try await deployment.deliver("webhook", ann, members)
@@ -291,7 +291,7 @@ struct CallbackTests {
         let ann = try await deployment.newcomer(
             #"{"permissions": {"public_profile": "granted", "email": "granted", "user_link": "granted"}}"#
         )
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let now = Int64(Date().timeIntervalSince1970)
         func tell(_ field: String, _ verb: String, at moment: Int64) async throws {
             let reply = try await deployment.deliver(
@@ -362,7 +362,7 @@ struct LastingSessionTests {
     )
     func sessions(call: String, members: String) async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         #expect(try await deployment.deliver(call, ann, members).status == 200)
         #expect(try await deployment.identity(of: ann)?["revoked_by"]?.string == call)
         #expect(try await deployment.get("users/isvalidusertoken/\(session.token)").text == "true")

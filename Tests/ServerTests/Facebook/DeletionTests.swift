@@ -31,7 +31,7 @@ struct DeletionTests {
     )
     func erased() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let issued = Int64(Date().timeIntervalSince1970)
         var first: CallbackReply?
         let entries = try await deployment.audited {
@@ -54,7 +54,7 @@ struct DeletionTests {
         #expect(found.isEmpty, "\(found)")
 
         // The next login creates a new user.
-        let again = try await deployment.signIn(try await visitor(again: ann))
+        let again = try await deployment.loggedIn(try await visitor(again: ann))
         #expect(again.created && again.objectID != session.objectID)
         try await deployment.expectNothingWritten {
             let replay = try await deployment.deliver("deletion", ann, #""issuedAt": \#(issued)"#)
@@ -69,7 +69,7 @@ struct DeletionTests {
     @Test("T-118: an ID token from before the deletion makes nobody, a new one makes a new user")
     func earlierIDToken() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
         #expect(try await deployment.deliver("deletion", ann).status == 200)
         #expect(try await deployment.rowCount(of: session.objectID) == "0")
@@ -88,7 +88,7 @@ struct DeletionTests {
     @Test("T-118: a login code from before the deletion makes nobody, whoever was known here or not")
     func earlierLoginCode() async throws {
         let (ann, stranger) = (try await deployment.newcomer(Self.profile), try await deployment.newcomer())
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         for visitor in [ann, stranger] {
             let end = try await deployment.login(as: visitor)
             let location = try #require(end.header("Location"), "\(end.text)")
@@ -102,7 +102,7 @@ struct DeletionTests {
     @Test("T-118: a login with such a token that waits for the deletion makes nobody either")
     func waitingIDToken() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
         // The deletion commits as soon as another transaction waits for it.
         async let deletion = deployment.database.psql(
@@ -147,7 +147,7 @@ struct DeletionTests {
     @Test("the page says how far it is, names nobody, executes nothing and is not kept")
     func page() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let page = try await deployment.client.get(try path(of: try await deployment.deliver("deletion", ann)))
         #expect(page.status == 200)
         #expect(page.header("Content-Type") == "text/html; charset=utf-8")
@@ -157,7 +157,7 @@ struct DeletionTests {
         let policy = try #require(page.header("Content-Security-Policy"))
         #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
         #expect(page.text.contains(#"<html lang="en">"#) && page.text.contains("<h1>") && page.text.contains("<title>"))
-        #expect(page.text.contains("It was deleted on <time datetime="))
+        #expect(page.text.contains("Your data was deleted on <time datetime="))
         for secret in ["canary", ann.id, session.objectID, "<script", " style="] {
             #expect(!page.text.lowercased().contains(secret.lowercased()), "\(secret)")
         }
@@ -171,7 +171,7 @@ struct DeletionTests {
         let unknown = try await deployment.get(endpoint + String(repeating: "A", count: 26))
         #expect(unknown.status == 404)
         #expect(unknown.header("Content-Type") == "text/html; charset=utf-8")
-        #expect(unknown.text.contains("no request for deletion with this code"))
+        #expect(unknown.text.contains("no deletion request with this code"))
         for other in ["x", "%00", code.lowercased(), code + "A", String(repeating: "a", count: 5000)] {
             let reply = try await deployment.get(endpoint + other)
             #expect(reply.status == 404 && reply.text == unknown.text, "\(other.prefix(30))")
@@ -185,7 +185,7 @@ struct DeletionTests {
     @Test("each of several Facebook apps deletes its own identity; the account goes with the last one")
     func severalApps() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.simulator.patch(
             person: ann.key,
             #"{"ids": {"1234567890": "\#(ann.id)", "2345678901": "\#(ann.id)7"}}"#
@@ -211,9 +211,9 @@ struct DeletionTests {
     @Test(
         "rows of the operator's own keep a request open: the person and the operator see it, and it is done when they are gone"
     )
-    func hindered() async throws {
+    func blocked() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.database.psql(
             """
             create table public.orders (buyer uuid references demo.users);
@@ -224,7 +224,7 @@ struct DeletionTests {
         let entries = try await deployment.audited { first = try await deployment.deliver("deletion", ann) }
         let reply = try #require(first)
         #expect(reply.status == 200)
-        #expect(entries.map { $0["action"]?.string } == ["deletion.hindered"])
+        #expect(entries.map { $0["action"]?.string } == ["deletion.blocked"])
         #expect(try await deployment.row(of: session.objectID) != nil)
         let page = try await deployment.client.get(try path(of: reply))
         #expect(page.status == 200 && page.text.contains("in progress") && !page.text.contains("orders"))
@@ -234,15 +234,15 @@ struct DeletionTests {
             """
         )
         try await eventually("the erasure") { try await deployment.rowCount(of: session.objectID) == "0" }
-        #expect(try await deployment.client.get(try path(of: reply)).text.contains("It was deleted on"))
+        #expect(try await deployment.client.get(try path(of: reply)).text.contains("Your data was deleted on"))
     }
 
     @Test("50 people are erased at once, each once")
     func many() async throws {
-        var visitors: [(Visitor, SignedIn)] = []
+        var visitors: [(Visitor, LoginResult)] = []
         for _ in 0..<50 {
             let visitor = try await deployment.newcomer()
-            visitors.append((visitor, try await deployment.signIn(visitor)))
+            visitors.append((visitor, try await deployment.loggedIn(visitor)))
         }
         let issued = Int64(Date().timeIntervalSince1970)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -289,14 +289,15 @@ struct DelayedDeletionTests {
     @Test("until the day comes everything stays; then the background service erases, and the page says both")
     func delayed() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let code = try await deployment.deliver("deletion", ann).code
         let page = try await deployment.get("users/oauth/facebook/deletion/\(code)")
-        #expect(page.text.contains("It will be deleted by <time datetime="))
+        #expect(page.text.contains("Your data will be deleted by <time datetime="))
         #expect(try await deployment.get("users/isvalidusertoken/\(session.token)").text == "true")
         try await deployment.database.psql("update federation.deletion_requests set due = now()")
         try await eventually("the erasure") { try await deployment.rowCount(of: session.objectID) == "0" }
-        #expect(try await deployment.get("users/oauth/facebook/deletion/\(code)").text.contains("It was deleted on"))
+        let done = try await deployment.get("users/oauth/facebook/deletion/\(code)")
+        #expect(done.text.contains("Your data was deleted on"))
     }
 
     @Test("a call by a host of the application's gets a link to that host; what else a request says changes no link")
@@ -343,7 +344,7 @@ struct UnknownAddressTests {
     )
     func misconfigured() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         try await deployment.expectNothingWritten {
             let reply = try await deployment.deliver("deletion", ann)
             #expect(reply.status == 503 && reply.reason == "provider_misconfigured")

@@ -27,7 +27,9 @@ import TestSupport
             options: #""keepTokens": true"#,
             keyVariable: "OTHER_API_KEY"
         ),
-        environment: ["FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100", "FEDERATION_UPKEEP_CHECKS_PER_SECOND": "100"]
+        environment: [
+            "FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "100", "FEDERATION_MAINTENANCE_CHECKS_PER_SECOND": "100",
+        ]
     )
 )
 struct KeptTokenTests {
@@ -40,11 +42,11 @@ struct KeptTokenTests {
 
     private static let profile = #"{"email": "ann.canary@example.com", "name": "Ann", "first_name": "Ann"}"#
 
-    private func token(of session: SignedIn, in document: Document? = nil) async throws -> HTTPReply {
+    private func token(of session: LoginResult, in document: Document? = nil) async throws -> HTTPReply {
         try await deployment.get("users/identities/facebook/token", token: session.token, of: document)
     }
 
-    private func refresh(_ session: SignedIn, in document: Document? = nil) async throws -> HTTPReply {
+    private func refresh(_ session: LoginResult, in document: Document? = nil) async throws -> HTTPReply {
         try await deployment.client.send(
             "POST",
             deployment.path("users/identities/facebook/refresh", of: document),
@@ -85,7 +87,7 @@ struct KeptTokenTests {
     @Test("T-117: the token comes back to the person's own session and to nobody else, and no cache keeps it")
     func givenBack() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let reply = try await token(of: session)
         #expect(reply.status == 200)
         #expect(reply.header("Cache-Control") == "no-store")
@@ -97,7 +99,7 @@ struct KeptTokenTests {
         #expect((body["expires"]?.integer ?? 0) > 1_700_000_000_000)
         #expect(body.members.count == 5)
 
-        let other = try await deployment.signIn(try await deployment.newcomer())
+        let other = try await deployment.loggedIn(try await deployment.newcomer())
         #expect(JSON.object(try await token(of: other).text)?["token"]?.string != ann.token)
         try expectProblem(try await deployment.get("users/identities/facebook/token"), "session_invalid")
         try expectProblem(
@@ -115,8 +117,8 @@ struct KeptTokenTests {
     @Test("T-63: an application that gives no tokens back says so, and a disabled user gets none")
     func notGiven() async throws {
         let ann = try await deployment.newcomer()
-        try expectProblem(try await token(of: try await deployment.signIn(ann, to: strict), in: strict), "not_found")
-        let session = try await deployment.signIn(ann)
+        try expectProblem(try await token(of: try await deployment.loggedIn(ann, to: strict), in: strict), "not_found")
+        let session = try await deployment.loggedIn(ann)
         try await deployment.database.psql(
             "update demo.users set user_status = 'DISABLED' where object_id = '\(session.objectID)'"
         )
@@ -124,10 +126,10 @@ struct KeptTokenTests {
         try expectProblem(try await refresh(session), "account_disabled")
     }
 
-    @Test("T-110: the token in the database is sealed, and opens in its own row only")
-    func sealed() async throws {
+    @Test("T-110: the token in the database is encrypted, and opens in its own row only")
+    func encrypted() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        let (session, other) = (try await deployment.signIn(ann), try await deployment.signIn(bob))
+        let (session, other) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(bob))
         #expect(try await identity("position('canary'::bytea in token)", ann) == "0")
         try await deployment.database.psql(
             """
@@ -143,7 +145,7 @@ struct KeptTokenTests {
     func exchanged() async throws {
         let ann = try await deployment.newcomer(kind: "short")
         let session = try await deployment.withExchangeHanging {
-            let session = try await deployment.signIn(ann)
+            let session = try await deployment.loggedIn(ann)
             // The login succeeded although the exchange hung.
             #expect(JSON.object(try await token(of: session).text)?["token"]?.string == ann.token)
             return session
@@ -163,7 +165,7 @@ struct KeptTokenTests {
     @Test("a kept token is checked, and the profile is read by the stored mapping and its rules; that is no login")
     func refreshed() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let before = try await deployment.value(
             "select last_login from demo.users where object_id = '\(session.objectID)'"
         )
@@ -220,7 +222,7 @@ struct KeptTokenTests {
     @Test("of a disabled user the token is checked, and the profile is not asked for")
     func disabledUser() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.database.psql(
             "update demo.users set user_status = 'DISABLED' where object_id = '\(session.objectID)'"
         )
@@ -237,7 +239,7 @@ struct KeptTokenTests {
     @Test("a refresh tells which permissions the mapping missed, as a login does")
     func refreshMisses() async throws {
         let ann = try await deployment.newcomer(Self.profile, scopes: ["public_profile"])
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         #expect(session.reply.header("Federation-Missing-Permissions") == "email")
         let reply = try await refresh(session)
         #expect(reply.status == 200, "\(reply.text)")
@@ -252,7 +254,7 @@ struct KeptTokenTests {
     func revoked(kind: String) async throws {
         let ann = try await deployment.newcomer()
         let sessions = [
-            "demo": try await deployment.signIn(ann), "strict": try await deployment.signIn(ann, to: strict),
+            "demo": try await deployment.loggedIn(ann), "strict": try await deployment.loggedIn(ann, to: strict),
         ]
         let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "\#(kind)"}"#)
@@ -278,14 +280,14 @@ struct KeptTokenTests {
         #expect(try await identity("revoked_by", ann, in: "demo") == "check")
         // A user who logs in again is accepted.
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "long"}"#)
-        let again = try await deployment.signIn(ann)
+        let again = try await deployment.loggedIn(ann)
         #expect(try await token(of: again).status == 200)
     }
 
     @Test("an expired token is forgotten, and that revokes nobody")
     func expired() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann, to: strict)
+        let session = try await deployment.loggedIn(ann, to: strict)
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "expired", "expiresAt": 1700000000}"#)
         try await checked(
             until: "the token is forgotten",
@@ -308,7 +310,7 @@ struct KeptTokenTests {
                     nonce: "n",
                     to: strict
                 )
-            ), try await deployment.signIn(bob, to: strict),
+            ), try await deployment.loggedIn(bob, to: strict),
         ]
         #expect(try await identity("token_kind", ann, in: "strict") == "id")
         #expect(try await identity("token_kind", bob, in: "strict") == "access")
@@ -340,8 +342,8 @@ struct KeptTokenTests {
         let (ann, bob) = (
             try await deployment.newcomer(app: "2345678901"), try await deployment.newcomer(app: "3456789012")
         )
-        _ = try await deployment.signIn(ann, to: twoApps)
-        let session = try await deployment.signIn(bob, to: twoApps)
+        _ = try await deployment.loggedIn(ann, to: twoApps)
+        let session = try await deployment.loggedIn(bob, to: twoApps)
         try await deployment.admin().ask(
             "PATCH",
             "applications/twoapps/providers/facebook",
@@ -363,12 +365,12 @@ struct KeptTokenTests {
         #expect(asked.filter { $0.values(of: "input_token") == [bob.token] }.isEmpty)
         #expect(try await deployment.get("users/isvalidusertoken/\(session.token)", of: twoApps).text == "true")
         let log = deployment.service.process.standardOutput
-        #expect(log.contains(#""message":"upkeep","forgotten":"#))
+        #expect(log.contains(#""message":"maintenance","forgotten":"#))
     }
 
     @Test("a guest who has logged out is removed, some time after; one who has not stays")
     func lostGuest() async throws {
-        func guest() async throws -> SignedIn {
+        func guest() async throws -> LoginResult {
             try deployment.signedIn(try await deployment.send("POST", "users/register/guest"))
         }
         let (lost, here) = (try await guest(), try await guest())
@@ -386,7 +388,7 @@ struct KeptTokenTests {
     @Test("while Facebook is away nothing is lost, and the check is made up for")
     func outage() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         try await deployment.simulator.withFault(#"{"effect": "error", "code": 2, "token": "\#(ann.token)"}"#) {
             try await makeDue(ann)
             try await eventually("it is put off") {
@@ -405,7 +407,7 @@ struct KeptTokenTests {
     @Test("where tokens are no longer to be kept, those that are kept are forgotten; expired rows go as well")
     func forgotten() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann, to: strict)
+        _ = try await deployment.loggedIn(ann, to: strict)
         try await deployment.database.psql(
             """
             insert into strict.sessions (token_hash, object_id, expires)
@@ -429,7 +431,7 @@ struct KeptTokenTests {
                 """
             ) == "0"
         }
-        let session = try await deployment.signIn(ann, to: strict)
+        let session = try await deployment.loggedIn(ann, to: strict)
         try expectProblem(try await refresh(session, in: strict), "not_found")
         let refused = try await owner.send("POST", "applications/strict/users/\(session.objectID)/refresh")
         try expectProblem(refused, "conflict")
@@ -440,8 +442,8 @@ struct KeptTokenTests {
     func allowance() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
         let other = try await deployment.newcomer(app: "2345678901")
-        _ = try await deployment.signIn(ann)
-        _ = try await deployment.signIn(other, to: twoApps)
+        _ = try await deployment.loggedIn(ann)
+        _ = try await deployment.loggedIn(other, to: twoApps)
         try await deployment.simulator.patch(app: "1234567890", #"{"usage": {"call_count": 90}}"#)
         // A login reports the usage, and is not prevented.
         #expect(try await deployment.login(bob).status == 200)

@@ -16,7 +16,7 @@ struct PermissionRevocationTests {
     init() throws { deployment = try Deployment.current }
 
     /// Erases a user as an operator does, and requires success.
-    private func erase(_ session: SignedIn, of application: String = "demo") async throws {
+    private func erase(_ session: LoginResult, of application: String = "demo") async throws {
         let path = "applications/\(application)/users/\(session.objectID)?confirm=\(session.objectID)"
         try await deployment.admin().ask("DELETE", path)
     }
@@ -32,7 +32,7 @@ struct PermissionRevocationTests {
         // Create the operator first, since that leaves audit entries of its own.
         _ = try await deployment.admin()
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         var entries: [JSONObject] = []
         let requests = try await deployment.simulator.requests {
             entries = try await deployment.audited { try await erase(session) }
@@ -54,7 +54,7 @@ struct PermissionRevocationTests {
     func unlinked() async throws {
         _ = try await deployment.admin()
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.database.psql(
             """
             insert into demo.identities (provider, provider_app, subject, object_id)
@@ -91,7 +91,7 @@ struct PermissionRevocationTests {
     @Test("a token that is dead already is no failure, and says so")
     func dead() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "appRemoved"}"#)
         let entries = try await deployment.audited { try await erase(session) }
         #expect(outcomes(entries) == ["tokenIsDead"])
@@ -106,7 +106,7 @@ struct PermissionRevocationTests {
     )
     func failing(fault: String) async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.simulator.withFault(fault) {
             let entries = try await deployment.audited { try await erase(session) }
             #expect(outcomes(entries) == ["failed"], "\(fault)")
@@ -117,7 +117,7 @@ struct PermissionRevocationTests {
     @Test("an operator at the command line is told when they could not be given up")
     func command() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await deployment.simulator.withFault(#"{"effect": "html502"}"#) {
             let erasing = try await deployment.federation(
                 "user",
@@ -136,8 +136,8 @@ struct PermissionRevocationTests {
     @Test("a deletion that Facebook asks for gives them up as well, and does not fail when it cannot")
     func deletion() async throws {
         let (ann, ben) = (try await deployment.newcomer(), try await deployment.newcomer())
-        _ = try await deployment.signIn(ann)
-        _ = try await deployment.signIn(ben)
+        _ = try await deployment.loggedIn(ann)
+        _ = try await deployment.loggedIn(ben)
         #expect(try await deployment.deliver("deletion", ann).status == 200)
         try expectProblem(try await deployment.login(ann), "credential_revoked")
         try await deployment.simulator.withFault(#"{"effect": "html502"}"#) {
@@ -150,7 +150,7 @@ struct PermissionRevocationTests {
     @Test("an application that keeps no token asks nothing of Facebook")
     func nothingKept() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann, to: .witness)
+        let session = try await deployment.loggedIn(ann, to: .witness)
         let requests = try await deployment.simulator.requests {
             try await erase(session, of: "witness")
         }
@@ -160,7 +160,7 @@ struct PermissionRevocationTests {
     @Test("the export for the person says that a token is kept, and not which")
     func export() async throws {
         let ann = try await deployment.newcomer()
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         let reply = try await deployment.admin().send("GET", "applications/demo/users/\(session.objectID)/export")
         let identity = try #require(JSON.object(reply.text)?["identities"]?.array?.first?.object)
         #expect(identity["tokenKept"]?.bool == true && identity["revoked"]?.isNull == true)

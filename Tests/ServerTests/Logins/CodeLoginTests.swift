@@ -29,7 +29,7 @@ struct CodeLoginTests {
     @Test("a person who comes by a code is the one who came by an access token")
     func samePerson() async throws {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com", "first_name": "Ann"}"#)
-        let first = try await deployment.signIn(ann)
+        let first = try await deployment.loggedIn(ann)
         for redirect in [Self.redirect, "fb1234567890://authorize"] {
             let code = try await deployment.code(of: ann, redirectURI: redirect)
             let again = try deployment.signedIn(try await login(code, redirect))
@@ -150,7 +150,7 @@ struct CodeLoginTests {
                             headers: [("Idempotency-Key", "again")]
                         )
                         try expectProblem(reply, "credential_invalid")
-                        #expect(reply.text.contains("has been used already"))
+                        #expect(reply.text.contains("has already been used"))
                     }
                 }
             }
@@ -181,7 +181,7 @@ struct CodeLoginTests {
                 try await deployment.simulator.withFault(#"{\#(effect), "path": "oauth/access_token"}"#) {
                     let reply = try await login(code)
                     try expectProblem(reply, "provider_unavailable")
-                    #expect(reply.text.contains("Start the login with Facebook over"))
+                    #expect(reply.text.contains("Start the login with Facebook again"))
                 }
             }
             #expect(requests.count == 1)

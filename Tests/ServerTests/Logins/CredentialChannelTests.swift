@@ -112,7 +112,7 @@ struct CredentialChannelTests {
     @Test("T-12: ids in the request do not say who somebody is")
     func suppliedIDs() async throws {
         let victim = try await deployment.newcomer()
-        let victimsUser = try await deployment.signIn(victim)
+        let victimsUser = try await deployment.loggedIn(victim)
         let attacker = try await deployment.newcomer()
         let ids = [
             "id": victim.id, "userId": victim.id, "sub": victim.id, "user_id": victim.id,

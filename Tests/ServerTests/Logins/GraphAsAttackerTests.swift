@@ -29,7 +29,7 @@ struct GraphAsAttackerTests {
              "objectId": "00000000-0000-0000-0000-000000000000", "email_verified": true, "password": "x", "picture.data.url": "x",
              "users.password": "x", "code": 1, "message": "x", "extra": {"id": "42"}}}
             """
-        let signedIn = try await deployment.simulator.withFault(fault) { try await deployment.signIn(visitor) }
+        let signedIn = try await deployment.simulator.withFault(fault) { try await deployment.loggedIn(visitor) }
         let row = try #require(try await deployment.row(of: signedIn.objectID))
         #expect(row["user_status"]?.string == "ENABLED")
         #expect(row["email_verified"]?.bool == false)
@@ -109,7 +109,7 @@ struct GraphAsAttackerTests {
     )
     func hugeReplies(path: String) async throws {
         let visitor = try await deployment.newcomer()
-        _ = try await deployment.signIn(visitor)
+        _ = try await deployment.loggedIn(visitor)
         let before = try deployment.service.process.usage()
         let effects = [
             #""effect": "huge""#, #""effect": "gzipBomb""#, #""effect": "endless""#,

@@ -50,7 +50,7 @@ struct GraphVersionTests {
         #expect(lines.count == 2)
         try await owner.ask("PATCH", path, #"{"graphVersion": "v99.0"}"#)
         try await eventually("the unknown version is said") {
-            try await readiness().warnings?.contains { $0.contains("Graph v99.0 is not among the versions") } == true
+            try await readiness().warnings?.contains { $0.contains("Graph v99.0 is not a known version") } == true
         }
         try await owner.ask("PATCH", path, #"{"graphVersion": "v26.0"}"#)
         try await owner.ask("PATCH", "applications/demo/providers/facebook", #"{"enabled": false}"#)
@@ -63,7 +63,7 @@ struct GraphVersionTests {
         let document = deployment.documents[0]
         let environment = document.environment(database: deployment.database)
         for (version, text) in [
-            ("v20.0", Self.ended), ("v99.0", "Graph v99.0 is not among the versions"), ("v26.0", nil),
+            ("v20.0", Self.ended), ("v99.0", "Graph v99.0 is not a known version"), ("v26.0", nil),
         ] {
             let file = document.text.replacing("v20.0", with: version)
             for command in [["apply"], ["apply", "--dry-run"], ["diff"]] {

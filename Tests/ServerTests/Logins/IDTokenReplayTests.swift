@@ -87,7 +87,7 @@ struct IDTokenReplayTests {
     @Test("a repetition does not claim the creation of a user who was there before")
     func repetitionOfAReturn() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         let token = try await deployment.idToken(of: ann)
         for _ in 0..<2 {
             let reply = try await deployment.login(idToken: token, headers: [("Idempotency-Key", "k")])
@@ -104,8 +104,8 @@ struct IDTokenReplayTests {
         }
         for key in ["k", "a b~!", String(repeating: "k", count: 255)] {
             let tokens = [
-                try await deployment.signIn(ann, headers: [("Idempotency-Key", key)]).token,
-                try await deployment.signIn(ann, headers: [("Idempotency-Key", key)]).token,
+                try await deployment.loggedIn(ann, headers: [("Idempotency-Key", key)]).token,
+                try await deployment.loggedIn(ann, headers: [("Idempotency-Key", key)]).token,
             ]
             #expect(tokens[0] != tokens[1])
         }

@@ -38,7 +38,7 @@ struct IDTokenTests {
     @Test("one person by access token and by ID token: one row, the same properties by one mapping")
     func samePerson() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let byToken = try await deployment.signIn(ann)
+        let byToken = try await deployment.loggedIn(ann)
         let byIDToken = try deployment.signedIn(
             try await deployment.login(idToken: try await deployment.idToken(of: ann, #""nonce": "n""#), nonce: "n")
         )
@@ -67,14 +67,14 @@ struct IDTokenTests {
         let created = try deployment.signedIn(try await deployment.login(body: body))
         #expect(created.created && created.user["givenName"]?.string == "Ann")
         #expect(try await deployment.get("users/isvalidusertoken/\(created.token)").text == "true")
-        let again = try await deployment.signIn(ann)
+        let again = try await deployment.loggedIn(ann)
         #expect(again.objectID == created.objectID && !again.created)
     }
 
     @Test("permissions whose claims are absent are named, and mapped values that were there stay")
     func missingPermissions() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         let token = try await deployment.idToken(of: ann, #""scopes": ["public_profile"]"#)
         let signedIn = try deployment.signedIn(try await deployment.login(idToken: token))
         let missing = signedIn.reply.header("Federation-Missing-Permissions") ?? ""

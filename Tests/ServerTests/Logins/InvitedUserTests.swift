@@ -227,7 +227,7 @@ struct InvitedUserTests {
         )
         #expect(made["link"] == nil && made["identity"]?.object?["appId"]?.string == "1234567890")
         try expectProblem(try await deployment.login(stranger), "invitation_required")
-        let user = try await deployment.signIn(person, mapping: #"{"id": "alsoBrought"}"#)
+        let user = try await deployment.loggedIn(person, mapping: #"{"id": "alsoBrought"}"#)
         #expect(user.created)
         let read = try await deployment.admin().get("\(Self.list)/\(made["id"]?.string ?? "")")
         #expect(read["state"]?.string == "accepted" && read["objectId"]?.string == user.objectID)

@@ -64,7 +64,7 @@ struct LoginPathTests {
         for (position, app) in family.apps.enumerated() {
             let ann = try await deployment.newcomer(#"{"name": "Ann"}"#, app: app)
             let requests = try await deployment.simulator.requests {
-                let signedIn = try await deployment.signIn(ann, to: family)
+                let signedIn = try await deployment.loggedIn(ann, to: family)
                 let identity = try await deployment.rows(
                     "select to_jsonb(i) from family.identities i where object_id = '\(signedIn.objectID)'"
                 ).first
@@ -106,10 +106,10 @@ struct LoginPathTests {
     func scopedIDs() async throws {
         let family = deployment.documents[1]
         let ann = try await deployment.newcomer(app: "1000000001")
-        let first = try await deployment.signIn(ann, to: family)
+        let first = try await deployment.loggedIn(ann, to: family)
         let other = try await deployment.newcomer(app: "1000000002")
         try await deployment.simulator.patch(person: other.key, #"{"ids": {"1000000002": "\#(ann.id)"}}"#)
-        let second = try await deployment.signIn(other, to: family)
+        let second = try await deployment.loggedIn(other, to: family)
         #expect(second.created)
         #expect(second.objectID != first.objectID)
     }

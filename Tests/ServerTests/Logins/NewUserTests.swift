@@ -47,16 +47,16 @@ struct NewUserTests {
             try expectProblem(try await deployment.send("POST", "users/register/guest"), "new_users_closed")
         }
         try await set("open")
-        #expect(try await deployment.signIn(stranger).created)
+        #expect(try await deployment.loggedIn(stranger).created)
     }
 
     @Test("users go on logging in and linking")
     func known() async throws {
         let person = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let user = try await deployment.signIn(person)
+        let user = try await deployment.loggedIn(person)
         _ = try await deployment.register("known.canary@example.com")
         try await set("closed")
-        let again = try await deployment.signIn(person, mapping: #"{"id": "alsoBrought"}"#)
+        let again = try await deployment.loggedIn(person, mapping: #"{"id": "alsoBrought"}"#)
         #expect(again.objectID == user.objectID && !again.created)
         _ = try await deployment.logIn("known.canary@example.com")
         let tweeter = try await deployment.tweeter()

@@ -39,7 +39,7 @@ struct OtherAppsTokenTests {
                 try expectProblem(try await deployment.login(visitor), "credential_invalid")
             }
         }
-        #expect(try await deployment.signIn(visitor).created)
+        #expect(try await deployment.loggedIn(visitor).created)
     }
 
     @Test("T-03: app ids are compared as a whole and as bytes")
@@ -63,7 +63,7 @@ struct OtherAppsTokenTests {
     @Test("T-04: a foreign token whose profile carries the e-mail of a user of ours does not become that user")
     func foreignTokenWithKnownEmail() async throws {
         let profile = #"{"email": "victim.canary@example.com", "name": "Victim"}"#
-        let victim = try await deployment.signIn(try await deployment.newcomer(profile, app: Self.ours))
+        let victim = try await deployment.loggedIn(try await deployment.newcomer(profile, app: Self.ours))
         #expect(victim.user["email"]?.string == "victim.canary@example.com")
         let attacker = try await deployment.newcomer(profile, app: Self.theirs)
         try await deployment.expectNothingWritten {
@@ -105,7 +105,7 @@ struct OtherAppsTokenTests {
         for document in deployment.documents {
             let visitor = try await deployment.newcomer(app: Self.ours)
             let requests = try await deployment.simulator.requests {
-                _ = try await deployment.signIn(visitor, to: document)
+                _ = try await deployment.loggedIn(visitor, to: document)
             }
             let times = requests.filter { $0.path == "me" }.map { $0.values(of: "appsecret_time").count }
             #expect(times == [document.proof == "timed" ? 1 : 0])

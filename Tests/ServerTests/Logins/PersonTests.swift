@@ -22,9 +22,9 @@ struct PersonTests {
     @Test("T-34: the same Facebook id is the same user, whatever else about the person has changed")
     func changedProfile() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann", "email": "ann.canary@example.com"}"#)
-        let first = try await deployment.signIn(ann)
+        let first = try await deployment.loggedIn(ann)
         try await deployment.simulator.patch(person: ann.key, #"{"name": "Bea", "email": "bea.canary@example.com"}"#)
-        let second = try await deployment.signIn(ann)
+        let second = try await deployment.loggedIn(ann)
         #expect(!second.created)
         #expect(second.objectID == first.objectID)
         #expect(second.user["email"]?.string == "bea.canary@example.com")
@@ -33,8 +33,8 @@ struct PersonTests {
     @Test("T-34: another Facebook id is another user, even with the same e-mail and name")
     func sameEmail() async throws {
         let profile = #"{"name": "Ann", "email": "shared.canary@example.com"}"#
-        let first = try await deployment.signIn(try await deployment.newcomer(profile))
-        let second = try await deployment.signIn(try await deployment.newcomer(profile))
+        let first = try await deployment.loggedIn(try await deployment.newcomer(profile))
+        let second = try await deployment.loggedIn(try await deployment.newcomer(profile))
         #expect(second.created)
         #expect(second.objectID != first.objectID)
         #expect(try await deployment.row(of: first.objectID) != nil)
@@ -60,7 +60,7 @@ struct PersonTests {
                 #expect(row?["email_verified"]?.bool == false)
             }
         }
-        let owner = try await deployment.signIn(
+        let owner = try await deployment.loggedIn(
             try await deployment.newcomer(#"{"name": "Victim", "email": "\#(victim)"}"#)
         )
         #expect(owner.created, "an account of their own, with nobody else in it")
@@ -71,7 +71,7 @@ struct PersonTests {
     func unverified() async throws {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com", "name": "Ann"}"#)
         for _ in 0..<2 {
-            let signedIn = try await deployment.signIn(ann)
+            let signedIn = try await deployment.loggedIn(ann)
             #expect(try await deployment.row(of: signedIn.objectID)?["email_verified"]?.bool == false)
             #expect(signedIn.user["email_verified"] == nil)
         }
@@ -80,8 +80,8 @@ struct PersonTests {
     @Test("the same person is another user in each application")
     func applications() async throws {
         let ann = try await deployment.newcomer()
-        let here = try await deployment.signIn(ann)
-        let there = try await deployment.signIn(ann, to: deployment.documents[1])
+        let here = try await deployment.loggedIn(ann)
+        let there = try await deployment.loggedIn(ann, to: deployment.documents[1])
         #expect(there.created)
         #expect(there.objectID != here.objectID)
     }
@@ -90,7 +90,7 @@ struct PersonTests {
     func recycled() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
         let (first, there) = (
-            try await deployment.signIn(ann), try await deployment.signIn(ann, to: deployment.documents[1])
+            try await deployment.loggedIn(ann), try await deployment.loggedIn(ann, to: deployment.documents[1])
         )
         try await deployment.database.psql(
             "update demo.users set nick = 'of before' where object_id = '\(first.objectID)'"
@@ -98,11 +98,11 @@ struct PersonTests {
         let path = "applications/demo/users/\(first.objectID)?confirm=\(first.objectID)"
         try await deployment.admin().ask("DELETE", path)
         let token = try await deployment.simulator.mint("long", person: ann.key, app: "1234567890")
-        let second = try await deployment.signIn(Visitor(key: ann.key, id: ann.id, token: token))
+        let second = try await deployment.loggedIn(Visitor(key: ann.key, id: ann.id, token: token))
         #expect(second.created && second.objectID != first.objectID)
         #expect(second.user["nick"] == .null)
         #expect(try await !deployment.isValid(first.token))
-        let again = try await deployment.signIn(
+        let again = try await deployment.loggedIn(
             Visitor(key: ann.key, id: ann.id, token: token),
             to: deployment.documents[1]
         )
@@ -112,7 +112,7 @@ struct PersonTests {
     @Test("the reply of a login is the user object that client SDKs expect")
     func userObject() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann", "email": "ann.canary@example.com"}"#)
-        let signedIn = try await deployment.signIn(ann, mapping: #"{"first_name": "nick"}"#)
+        let signedIn = try await deployment.loggedIn(ann, mapping: #"{"first_name": "nick"}"#)
         let keys = [
             "___class", "objectId", "ownerId", "created", "updated", "lastLogin", "userStatus", "socialAccount",
             "accountType", "blUserLocale", "email", "name", "nick", "user-token",

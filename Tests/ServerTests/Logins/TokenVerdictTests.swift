@@ -37,13 +37,13 @@ struct TokenVerdictTests {
 
     @Test("every other kind of user token logs in", arguments: ["short", "long", "never"])
     func goodTokens(kind: String) async throws {
-        #expect(try await deployment.signIn(try await deployment.newcomer(kind: kind)).created)
+        #expect(try await deployment.loggedIn(try await deployment.newcomer(kind: kind)).created)
     }
 
     @Test("T-13: a body that was good yesterday is asked about again today")
     func revokedMeanwhile() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "appRemoved"}"#)
         try await deployment.expectNothingWritten {
             try expectProblem(try await deployment.login(ann), "credential_revoked")
@@ -64,7 +64,7 @@ struct TokenVerdictTests {
     @Test("T-16: only when everything agrees does a token count: one wrong answer of many is enough to refuse")
     func truthTable() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         try await deployment.expectNothingWritten {
             for combination in 1..<64 {
                 let wrong = { (bit: Int) in combination >> bit & 1 == 1 }
@@ -86,6 +86,6 @@ struct TokenVerdictTests {
                 "type": "USER", "expires_at": 0, "data_access_expires_at": 0, "user_id": "\(ann.id)"}}}
             """
         // The row of the table where everything is right.
-        _ = try await deployment.simulator.withFault(allRight) { try await deployment.signIn(ann) }
+        _ = try await deployment.simulator.withFault(allRight) { try await deployment.loggedIn(ann) }
     }
 }

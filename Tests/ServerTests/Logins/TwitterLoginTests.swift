@@ -86,7 +86,7 @@ struct TwitterLoginTests {
     @Test("T-40: the same digits at Facebook and at Twitter are two people")
     func sameDigits() async throws {
         let ann = try await deployment.newcomer()
-        let facebook = try await deployment.signIn(ann)
+        let facebook = try await deployment.loggedIn(ann)
         let other = try await deployment.tweeter()
         try await deployment.database.psql(
             "update demo.identities set subject = '\(other.id)' where subject = '\(ann.id)'"

@@ -56,7 +56,7 @@ struct ClientMappingTests {
         // A value that cannot be stored does not prevent the login.
         let nul = #"{"effect": "merge", "path": "me", "json": {"name": "a\u0000b"}}"#
         try await deployment.simulator.withFault(nul) {
-            let signedIn = try await deployment.signIn(ann, mapping: #"{"name": "nick"}"#)
+            let signedIn = try await deployment.loggedIn(ann, mapping: #"{"name": "nick"}"#)
             #expect(signedIn.user["nick"]?.isNull == true)
         }
     }
@@ -77,7 +77,7 @@ struct ClientMappingTests {
     @Test("a mapping that comes as a text passes the same gate")
     func mappingAsText() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let signedIn = try await deployment.signIn(ann, mapping: #""{\"name\": \"nick\"}""#)
+        let signedIn = try await deployment.loggedIn(ann, mapping: #""{\"name\": \"nick\"}""#)
         #expect(signedIn.user["nick"]?.string == "Ann")
         let texts = [
             #""""#, #""{""#, #""nick""#, #""{\"name\": \"nick\",}""#, #""{\"name\": \"nick\"} x""#,
@@ -107,7 +107,7 @@ struct ClientMappingTests {
         let stubborn = deployment.documents[1]
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
         for mapping in [#"{"name": "name"}"#, #"{"name": "objectId"}"#, #"{"": 7}"#, "7"] {
-            #expect(try await deployment.signIn(ann, mapping: mapping, to: stubborn).user["name"] == .null)
+            #expect(try await deployment.loggedIn(ann, mapping: mapping, to: stubborn).user["name"] == .null)
         }
     }
 }

@@ -27,7 +27,7 @@ struct DynamicPropertyTests {
             #"{"name": "Ann", "age_range": {"min": 21}, "permissions": {"public_profile": "granted", "user_age_range": "granted"}}"#
         )
         let mapping = #"{"name": "nickName", "age_range": "range", "age_range.min": "age"}"#
-        let signedIn = try await deployment.signIn(visitor, mapping: mapping)
+        let signedIn = try await deployment.loggedIn(visitor, mapping: mapping)
         #expect(signedIn.user["nickName"]?.string == "Ann")
         #expect(signedIn.user["range"] == JSON.value(#"{"min": 21}"#))
         #expect(signedIn.user["age"]?.integer == 21)
@@ -35,7 +35,7 @@ struct DynamicPropertyTests {
         #expect(row?["dynamic"] == JSON.value(#"{"age": 21, "range": {"min": 21}, "nickName": "Ann"}"#))
 
         // A login without the mapping removes nothing.
-        let again = try await deployment.signIn(visitor)
+        let again = try await deployment.loggedIn(visitor)
         #expect(again.user["nickName"]?.string == "Ann")
     }
 
@@ -47,7 +47,7 @@ struct DynamicPropertyTests {
         }
         #expect(try await !columns().contains { $0["name"]?.string == "brought" })
         let visitor = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        _ = try await deployment.signIn(visitor, mapping: #"{"name": "brought", "id": "alsoBrought"}"#)
+        _ = try await deployment.loggedIn(visitor, mapping: #"{"name": "brought", "id": "alsoBrought"}"#)
         try await eventually("the service knows of them") {
             try await columns().contains { $0["name"]?.string == "brought" }
         }
@@ -76,7 +76,9 @@ struct DynamicPropertyTests {
     func nameLength() async throws {
         let visitor = try await deployment.newcomer()
         let name = String(repeating: "n", count: 63)
-        #expect(try await deployment.signIn(visitor, mapping: #"{"id": "\#(name)"}"#).user[name]?.string == visitor.id)
+        #expect(
+            try await deployment.loggedIn(visitor, mapping: #"{"id": "\#(name)"}"#).user[name]?.string == visitor.id
+        )
         try await deployment.expectNothingWritten {
             let reply = try await deployment.login(visitor, mapping: #"{"id": "\#(name)n"}"#)
             try expectProblem(reply, oneOf: ["mapping_target_not_allowed", "mapping_invalid"])
@@ -95,9 +97,9 @@ struct DynamicPropertyTests {
             let pairs = sources.prefix(count).enumerated().map { #""\#($0.element)": "p\#(round * 10 + $0.offset)""# }
             return "{\(pairs.joined(separator: ", "))}"
         }
-        for round in 0..<9 { _ = try await deployment.signIn(visitor, mapping: mapping(round), to: filling) }
+        for round in 0..<9 { _ = try await deployment.loggedIn(visitor, mapping: mapping(round), to: filling) }
         // Nine more make 99; two more would be one too many, however many logins try concurrently.
-        _ = try await deployment.signIn(visitor, mapping: mapping(9, of: 9), to: filling)
+        _ = try await deployment.loggedIn(visitor, mapping: mapping(9, of: 9), to: filling)
         let replies = try await withThrowingTaskGroup(of: HTTPReply.self) { group in
             for number in 0..<8 {
                 group.addTask {
@@ -113,14 +115,14 @@ struct DynamicPropertyTests {
         )
         #expect(names == "100")
         // Known names are still written.
-        _ = try await deployment.signIn(visitor, mapping: mapping(0), to: filling)
+        _ = try await deployment.loggedIn(visitor, mapping: mapping(0), to: filling)
     }
 
     @Test("declaring a dynamic property moves its values into the column")
     func declared() async throws {
         try await deployment.database.psql("drop event trigger no_ddl")
         let visitor = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let first = try await deployment.signIn(visitor, mapping: #"{"name": "nick", "id": "other"}"#)
+        let first = try await deployment.loggedIn(visitor, mapping: #"{"name": "nick", "id": "other"}"#)
         try await deployment.database.psql(
             "insert into federation.dynamic_properties (application_id, name) values ('witness', 'nick')"
         )
@@ -147,7 +149,7 @@ struct DynamicPropertyTests {
         try await deployment.database.psql(
             "update demo.users set dynamic = dynamic || '{\"nick\": \"stale\"}' where object_id = '\(first.objectID)'"
         )
-        let again = try await deployment.signIn(visitor)
+        let again = try await deployment.loggedIn(visitor)
         #expect(again.user["nick"]?.string == "Anna")
         #expect(again.user.keys.count { $0 == "nick" } == 1)
     }

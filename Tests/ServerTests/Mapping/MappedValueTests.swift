@@ -61,24 +61,24 @@ struct MappedValueTests {
     @Test("an age range that moves from 18 to 20 to 21 and more leaves no 20 behind, and what somebody edited stays")
     func ageRange() async throws {
         let ann = try await deployment.newcomer(#"{"age_range": {"min": 18, "max": 20}, \#(Self.permissions)}"#)
-        let first = try await deployment.signIn(ann)
+        let first = try await deployment.loggedIn(ann)
         #expect(first.user["oldest"]?.integer == 20)
         try await deployment.simulator.patch(person: ann.key, #"{"age_range": {"max": null, "min": 21}}"#)
-        let second = try await deployment.signIn(ann)
+        let second = try await deployment.loggedIn(ann)
         #expect(second.user["age"]?.integer == 21)
         #expect(second.user["youngest"]?.integer == 21)
         #expect(second.user["oldest"] == .null)
         #expect(try await deployment.row(of: first.objectID)?["oldest"] == .null)
         try await deployment.simulator.patch(person: ann.key, #"{"age_range": {"min": 18, "max": 20}}"#)
-        #expect(try await deployment.signIn(ann).user["oldest"]?.integer == 20)
+        #expect(try await deployment.loggedIn(ann).user["oldest"]?.integer == 20)
         _ = try await deployment.database.psql(
             "update demo.users set oldest = 19 where object_id = '\(first.objectID)'"
         )
         try await deployment.simulator.patch(person: ann.key, #"{"age_range": {"max": null, "min": 21}}"#)
-        #expect(try await deployment.signIn(ann).user["oldest"]?.integer == 19)
+        #expect(try await deployment.loggedIn(ann).user["oldest"]?.integer == 19)
         // Without the permission the range is unknown.
         try await deployment.simulator.patch(person: ann.key, #"{"permissions": {"user_age_range": "declined"}}"#)
-        #expect(try await deployment.signIn(ann).user["age"]?.integer == 21)
+        #expect(try await deployment.loggedIn(ann).user["age"]?.integer == 21)
     }
 
     @Test("every type, template, transform and default arrives in the typed column and in the reply")
@@ -90,7 +90,7 @@ struct MappedValueTests {
              "extra": {"adult": true, "ratio": 2.5, "joined": "2017-05-06T09:08:09+0200", "tags": ["a", "b"]}}
             """
         )
-        let signedIn = try await deployment.signIn(ann)
+        let signedIn = try await deployment.loggedIn(ann)
 
         let columns: KeyValuePairs = [
             "email": #""ann.canary@example.com""#, "name": #""Ann Müller 東京""#, "givenName": #""ANN""#,
@@ -113,7 +113,7 @@ struct MappedValueTests {
     @Test("a partial birthday leaves a DATE untouched: nothing is invented")
     func partialBirthday() async throws {
         let ann = try await deployment.newcomer(#"{"birthday": "05/17", \#(Self.permissions)}"#)
-        let signedIn = try await deployment.signIn(ann)
+        let signedIn = try await deployment.loggedIn(ann)
         #expect(signedIn.user["birthday"] == .null)
     }
 
@@ -123,7 +123,7 @@ struct MappedValueTests {
             #"{"email": "ann.canary@example.com", "birthday": "05/17/1990"}"#,
             scopes: ["email"]
         )
-        let signedIn = try await deployment.signIn(ann)
+        let signedIn = try await deployment.loggedIn(ann)
         #expect(signedIn.user["birthday"] == .null)
         let missing = signedIn.reply.header("Federation-Missing-Permissions") ?? ""
         let names = Set(missing.split(separator: ", ").map(String.init))
@@ -151,7 +151,7 @@ struct MappedValueTests {
             try expectProblem(try await deployment.login(phone, to: strict), "profile_incomplete")
         }
         try await deployment.simulator.patch(person: phone.key, #"{"email": "phone.canary@example.com"}"#)
-        #expect(try await deployment.signIn(phone, to: strict).created)
+        #expect(try await deployment.loggedIn(phone, to: strict).created)
     }
 
     @Test("a required property is a column that is never NULL")
@@ -166,6 +166,6 @@ struct MappedValueTests {
         )
         #expect(nullable == "NO")
         try await deployment.simulator.patch(person: ann.key, #"{"short_name": "Annie"}"#)
-        #expect(try await deployment.signIn(ann, to: column).user["nick"]?.string == "Annie")
+        #expect(try await deployment.loggedIn(ann, to: column).user["nick"]?.string == "Annie")
     }
 }

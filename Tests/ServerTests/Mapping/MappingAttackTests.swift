@@ -30,7 +30,7 @@ struct MappingAttackTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let visitor = try await deployment.newcomer(#"{"name": "Ann", "email": "ann.canary@example.com"}"#)
-        _ = try await deployment.signIn(visitor)
+        _ = try await deployment.loggedIn(visitor)
         try await deployment.expectNothingWritten(sourceLocation: sourceLocation) {
             for mapping in mappings {
                 let reply = try await deployment.login(visitor, mapping: mapping)
@@ -114,7 +114,7 @@ struct MappingAttackTests {
     func expressions() async throws {
         for name in ["${7*7}", "{{7*7}}", "%s%n", "{first_name}", "#{7*7}", "<%= 7*7 %>", "$(id)", "`id`"] {
             let visitor = try await deployment.newcomer(#"{"name": \#(JSON.quoted(name)), "first_name": "Ann"}"#)
-            let signedIn = try await deployment.signIn(visitor, mapping: #"{"name": "nick"}"#)
+            let signedIn = try await deployment.loggedIn(visitor, mapping: #"{"name": "nick"}"#)
             #expect(signedIn.user["nick"]?.string == name)
             #expect(try await deployment.row(of: signedIn.objectID)?["nick"]?.string == name)
         }
@@ -163,7 +163,7 @@ struct MappingAttackTests {
     @Test("T-57: an operator may declare words of SQL as properties")
     func declaredWords() async throws {
         let visitor = try await deployment.newcomer(#"{"name": "Ann"}"#)
-        let signedIn = try await deployment.signIn(
+        let signedIn = try await deployment.loggedIn(
             visitor,
             mapping: #"{"name": "order", "id": "select", "first_name": "user"}"#
         )

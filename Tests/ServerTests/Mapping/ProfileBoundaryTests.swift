@@ -44,7 +44,7 @@ struct ProfileBoundaryTests {
             """#
         // The simulator's own parser must accept the fault, so the surrogate becomes a NUL.
         try await deployment.simulator.withFault(fault.replacing("\\ud800", with: "x\\u0000y")) {
-            let signedIn = try await deployment.signIn(visitor)
+            let signedIn = try await deployment.loggedIn(visitor)
             #expect(signedIn.created)
             #expect(signedIn.user["name"]?.isNull != false)
             #expect(signedIn.user["email"]?.string == "nul@example.com")
@@ -56,13 +56,13 @@ struct ProfileBoundaryTests {
     @Test("an id that Graph writes as a number is the person of the same text")
     func numericIDs() async throws {
         let visitor = try await deployment.newcomer(#"{"email": "number@example.com"}"#)
-        let first = try await deployment.signIn(visitor)
+        let first = try await deployment.loggedIn(visitor)
         for (path, json) in [
             ("me", #"{"id": \#(visitor.id)}"#), ("debug_token", #"{"data": {"user_id": \#(visitor.id)}}"#),
         ] {
             let fault = #"{"effect": "merge", "path": "\#(path)", "json": \#(json)}"#
             try await deployment.simulator.withFault(fault) {
-                let again = try await deployment.signIn(visitor)
+                let again = try await deployment.loggedIn(visitor)
                 #expect(again.objectID == first.objectID && !again.created, "\(path)")
             }
         }
@@ -73,17 +73,17 @@ struct ProfileBoundaryTests {
     )
     func login() async throws {
         let ann = try await deployment.newcomer(#"{"name": "Ann", "email": "ann.canary@example.com"}"#)
-        let first = try await deployment.signIn(ann)
+        let first = try await deployment.loggedIn(ann)
         let avatar = try #require(first.user["avatar"]?.string)
         let bob = try await deployment.newcomer()
         let mapping = #"{"link": "undeclared"}"#
         try await deployment.simulator.withFault(Self.fault) {
-            let second = try await deployment.signIn(ann, mapping: mapping)
+            let second = try await deployment.loggedIn(ann, mapping: mapping)
             #expect(second.user["name"]?.string == "Ann")
             #expect(second.user["email"]?.string == "ann.canary@example.com")
             #expect(second.user["avatar"]?.string == avatar)
             #expect(second.user["raw"] == first.user["raw"])
-            let third = try await deployment.signIn(bob, mapping: #"{"picture.data.url": "undeclared"}"#)
+            let third = try await deployment.loggedIn(bob, mapping: #"{"picture.data.url": "undeclared"}"#)
             #expect(third.created)
             for name in ["name", "email", "avatar", "raw", "undeclared"] {
                 #expect(third.user[name]?.isNull != false, "\(name)")

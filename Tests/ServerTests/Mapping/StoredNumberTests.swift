@@ -21,12 +21,12 @@ struct StoredNumberTests {
 
     init() throws { deployment = try Deployment.current }
 
-    private func put(_ session: SignedIn, _ json: String) async throws -> HTTPReply {
+    private func put(_ session: LoginResult, _ json: String) async throws -> HTTPReply {
         try await deployment.send("PUT", "users/\(session.objectID)", json, token: session.token)
     }
 
     /// Returns the size of the user's row in PostgreSQL's text form, in bytes.
-    private func size(of session: SignedIn) async throws -> Int {
+    private func size(of session: LoginResult) async throws -> Int {
         let size = try await deployment.value(
             "select octet_length(u::text) from demo.users u where object_id = '\(session.objectID)'"
         )
@@ -35,7 +35,7 @@ struct StoredNumberTests {
 
     @Test("500 numbers of 131,072 digits in 4.5 KB are refused, in a declared property and in an undeclared one")
     func bomb() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         let bomb = "[" + Array(repeating: "1e131071", count: 500).joined(separator: ",") + "]"
         for name in ["extra", "undeclared"] {
             let reply = try await put(ann, #"{"\#(name)": \#(bomb)}"#)
@@ -52,7 +52,7 @@ struct StoredNumberTests {
         ]
     )
     func refused(number: String) async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         for body in [#"{"extra": \#(number)}"#, #"{"extra": {"a": [\#(number)]}}"#, #"{"undeclared": \#(number)}"#] {
             try expectProblem(try await put(ann, body), "malformed_request", "\(body)")
         }
@@ -61,7 +61,7 @@ struct StoredNumberTests {
 
     @Test("what is stored comes back, and the whole object may be sent again")
     func again() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         let numbers = "[1e308, -1e-308, 2.5e-308, 0.1, 12345678901234567168, 1E2, 0e0]"
         let reply = try await put(ann, #"{"extra": \#(numbers), "undeclared": 1e308}"#)
         let user = try #require(JSON.object(reply.text), "\(reply.text)")
@@ -78,7 +78,7 @@ struct StoredNumberTests {
 
     @Test("the size counts that PostgreSQL stores, not the one that was sent")
     func storedSize() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         // Each number has 309 digits: 154 KB in 3 KB.
         let numbers = "[" + Array(repeating: "1e308", count: 500).joined(separator: ",") + "]"
         try expectProblem(try await put(ann, #"{"undeclared": \#(numbers)}"#), "payload_too_large")
@@ -90,11 +90,11 @@ struct StoredNumberTests {
         let texts = (0..<700).map { #""k\#($0)": "\#(String(repeating: "a", count: 200))""# }.joined(separator: ",")
         let granted = #""permissions": {"public_profile": "granted", "user_age_range": "granted"}"#
         let visitor = try await deployment.newcomer(#"{"age_range": {\#(texts)}, \#(granted)}"#)
-        let ann = try await deployment.signIn(visitor, mapping: #"{"age_range": "one"}"#)
+        let ann = try await deployment.loggedIn(visitor, mapping: #"{"age_range": "one"}"#)
         #expect(ann.user["one"]?.object?.members.count == 700)
         try expectProblem(try await deployment.login(visitor, mapping: #"{"age_range": "two"}"#), "payload_too_large")
         #expect(try await deployment.isValid(ann.token))
-        let again = try await deployment.signIn(visitor)
+        let again = try await deployment.loggedIn(visitor)
         #expect(again.user["one"] == ann.user["one"] && again.user["two"] == nil)
     }
 
@@ -103,7 +103,7 @@ struct StoredNumberTests {
         let bomb = "[1e400]"
         for (column, value) in [("extra", bomb), ("dynamic", #"{"undeclared": \#(bomb)}"#)] {
             let visitor = try await deployment.newcomer()
-            let ann = try await deployment.signIn(visitor)
+            let ann = try await deployment.loggedIn(visitor)
             try await deployment.database.psql(
                 "update demo.users set \(column) = '\(value)' where object_id = '\(ann.objectID)'"
             )

@@ -42,7 +42,7 @@ struct BackDoorTests {
         )
         #expect(process.exitStatus == .exited(78))
         for name in names {
-            #expect(process.standardError.contains("  \(name) is no variable"), "\(process.standardError)")
+            #expect(process.standardError.contains("  \(name) is not a variable"), "\(process.standardError)")
         }
     }
 

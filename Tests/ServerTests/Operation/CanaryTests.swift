@@ -27,7 +27,7 @@ struct CanaryTests {
     @Test("T-110: after logins of every outcome no secret is in the log, and each is in the columns meant for it only")
     func outcomes() async throws {
         let ann = try await deployment.newcomer(Self.profile)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         _ = try await deployment.get("users/isvalidusertoken/\(session.token)")
         _ = try await deployment.get("users/\(session.objectID)", token: session.token)
         try await failEveryWay()

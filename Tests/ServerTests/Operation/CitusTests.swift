@@ -15,7 +15,7 @@ import TestSupport
             options: #""keepTokens": true"#,
             hasServerKey: true,
             settings: #"""
-                {"registration": {"enabled": true}, "multipleLogins": true, "mostSessions": 3,
+                {"registration": {"enabled": true}, "multipleLogins": true, "maxSessions": 3,
                  "dynamicProperties": true}
                 """#,
             properties: #"{"city": {"type": "STRING", "clientMappable": true}}"#,
@@ -24,7 +24,7 @@ import TestSupport
         Document(application: "demo", mapping: #"{"email": "email"}"#),
         // The timeouts are those of docs/citus.md.
         environment: [
-            "FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "1000", "FEDERATION_DATABASE_LOCK_MILLISECONDS": "5000",
+            "FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "1000", "FEDERATION_DATABASE_LOCK_MILLISECONDS": "5000",
             "FEDERATION_DATABASE_STATEMENT_MILLISECONDS": "6000",
         ]
     )
@@ -80,9 +80,9 @@ struct CitusTests {
     @Test("a first login, a repeated one, and a session")
     func login() async throws {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com", "name": "Ann"}"#)
-        let first = try await deployment.signIn(ann)
+        let first = try await deployment.loggedIn(ann)
         #expect(first.created && first.user["name"]?.string == "Ann")
-        let again = try await deployment.signIn(ann)
+        let again = try await deployment.loggedIn(ann)
         #expect(!again.created && again.objectID == first.objectID)
         #expect(try await deployment.isValid(again.token))
         #expect(try await deployment.get("users/logout", token: again.token).status == 200)
@@ -104,7 +104,7 @@ struct CitusTests {
     func endedSessions() async throws {
         let ann = try await deployment.newcomer()
         let (ended, idle, live) = (
-            try await deployment.signIn(ann), try await deployment.signIn(ann), try await deployment.signIn(ann)
+            try await deployment.loggedIn(ann), try await deployment.loggedIn(ann), try await deployment.loggedIn(ann)
         )
         for (session, change) in [(ended, "expires = now()"), (idle, "last_seen = now() - interval '15 days'")] {
             try await deployment.database.psql(
@@ -135,7 +135,7 @@ struct CitusTests {
             token: eve.token
         )
         #expect(linked.status == 200, "\(linked.text)")
-        #expect(try await deployment.signIn(visitor).objectID == eve.objectID)
+        #expect(try await deployment.loggedIn(visitor).objectID == eve.objectID)
         let reply = try await deployment.send("DELETE", "users/\(eve.objectID)", token: eve.token)
         #expect((200...204).contains(reply.status), "\(reply.text)")
         try await eventually("the account is gone") {
@@ -146,7 +146,7 @@ struct CitusTests {
     @Test("Facebook's call deletes a user, and operators read, disable and export users")
     func administration() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        let (erased, kept) = (try await deployment.signIn(ann), try await deployment.signIn(bob))
+        let (erased, kept) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(bob))
         #expect(try await deployment.deliver("deletion", ann).status == 200)
         #expect(try await users(erased.objectID) == "0")
         let owner = try await deployment.admin()
@@ -163,7 +163,7 @@ struct CitusTests {
     @Test("properties are declared with what clients brought, renamed, widened, indexed and removed")
     func properties() async throws {
         let ann = try await deployment.newcomer()
-        let user = try await deployment.signIn(ann, mapping: #"{"id": "shoe"}"#)
+        let user = try await deployment.loggedIn(ann, mapping: #"{"id": "shoe"}"#)
         let owner = try await deployment.admin()
         let properties = "applications/shop/properties"
         try await owner.ask("POST", properties, #"{"name": "shoe", "type": "INT"}"#)
@@ -177,12 +177,12 @@ struct CitusTests {
             ) == "1"
         }
         try await owner.ask("DELETE", "\(properties)/boot?confirm=boot")
-        #expect(try await deployment.signIn(deployment.newcomer()).created)
+        #expect(try await deployment.loggedIn(deployment.newcomer()).created)
     }
 
     @Test("a property that is required is asked of everybody, and one that somebody lacks cannot be")
     func required() async throws {
-        let user = try await deployment.signIn(deployment.newcomer())
+        let user = try await deployment.loggedIn(deployment.newcomer())
         let owner = try await deployment.admin()
         let name = "applications/shop/properties/name"
         try await deployment.database.psql("update shop.users set name = null where object_id = '\(user.objectID)'")
@@ -226,9 +226,9 @@ struct CitusTests {
     @Test("an instance goes on without a failed login when its tables are taken back, given to Citus, and changed")
     func otherTables() async throws {
         let ann = try await deployment.newcomer()
-        var last = try await deployment.signIn(ann)
+        var last = try await deployment.loggedIn(ann)
         func goesOn(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-            let again = try await deployment.signIn(ann)
+            let again = try await deployment.loggedIn(ann)
             #expect(!again.created && again.objectID == last.objectID, sourceLocation: sourceLocation)
             defer { last = again }
             for session in [last, again] {
@@ -256,10 +256,10 @@ struct CitusTests {
             return try await owner.get("doctor")["findings"]?.array?.compactMap(\.object) ?? []
         }
         func copies() async throws -> [String?] {
-            try await findings().filter { $0["text"]?.string?.contains("coordinator of Citus keeps") == true }
+            try await findings().filter { $0["text"]?.string?.contains("The Citus coordinator still has") == true }
                 .map { $0["name"]?.string }
         }
-        _ = try await deployment.signIn(deployment.newcomer())
+        _ = try await deployment.loggedIn(deployment.newcomer())
         try await step("citus_schema_undistribute('shop')")
         #expect(try await copies() == [])
         try await step("citus_schema_distribute('shop')")
@@ -276,8 +276,8 @@ struct CitusTests {
         #expect(try await deployment.value("select count(*) > 0 from shop.users") == "t")
     }
 
-    @Test("doctor tells of a patience that is shorter than the end of a move")
-    func patience() async throws {
+    @Test("doctor tells of a timeout that is shorter than the end of a move")
+    func timeout() async throws {
         func isTold(_ environment: [String: String]) async throws -> Bool {
             let examined = try await deployment.federation("doctor", environment: environment)
             return examined.standardOutput.contains("FEDERATION_DATABASE_LOCK_MILLISECONDS")
@@ -301,7 +301,7 @@ struct CitusTests {
                 """
             )
         }
-        let user = try await deployment.signIn(deployment.newcomer())
+        let user = try await deployment.loggedIn(deployment.newcomer())
         let before = try await tables()
         #expect(before.count >= 24 && before.allSatisfy { $0[2] == "t" }, "all are distributed")
         try await deployment.command("migrate")
@@ -314,13 +314,13 @@ struct CitusTests {
         #expect(try await tables() == before)
         #expect(try await ports(of: "shop").count == 1)
         #expect(try await deployment.isValid(user.token))
-        #expect(try await deployment.signIn(deployment.newcomer()).created)
+        #expect(try await deployment.loggedIn(deployment.newcomer()).created)
     }
 
     @Test("at the end of a move Citus may hold up writes for seconds: logins wait for them, and none fails")
     func heldUp() async throws {
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         // The lock that Citus takes, in the mode "exclusive", until it finds the copy complete, which it checks once a
         // second (Citus 13.2, WaitForGroupedLogicalRepTargetsToCatchUp).
         let lock = """
@@ -346,11 +346,11 @@ struct CitusTests {
         )
         let to = try #require(try await workers.first { $0 != from })
         let isOver = Flag()
-        let sessions = try await withThrowingTaskGroup(of: [SignedIn].self) { group in
+        let sessions = try await withThrowingTaskGroup(of: [LoginResult].self) { group in
             for person in people {
                 group.addTask {
-                    var sessions: [SignedIn] = []
-                    while await !isOver.isRaised { sessions.append(try await deployment.signIn(person)) }
+                    var sessions: [LoginResult] = []
+                    while await !isOver.isRaised { sessions.append(try await deployment.loggedIn(person)) }
                     return sessions
                 }
             }

@@ -39,11 +39,11 @@ struct ConfigurationFileTests {
     @Test(
         "what is no such file is said, with the place",
         arguments: [
-            ("{", "is not JSON (at line 1, column 2)"), ("[]", "must hold an object"),
+            ("{", "is not JSON (at line 1, column 2)"), ("[]", "must contain a JSON object"),
             (#"{"federation": {"listen": ["127.0.0.1:8080"]}}"#, "federation.listen must be a text, a number"),
             (#"{"federation.log": {"level": null}}"#, "federation.log.level must be a text, a number"),
-            (#"{"federation.log": {"levle": "canary"}}"#, "federation.log.levle is no variable of the service (did"),
-            (#"{"log": {"level": "canary"}}"#, "log.level is no variable of the service (did you mean federation.log."),
+            (#"{"federation.log": {"levle": "canary"}}"#, "federation.log.levle is not a variable of the service (did"),
+            (#"{"log": {"level": "canary"}}"#, "log.level is not a variable of the service (did you mean federation"),
         ]
     )
     func problems(contents: String, text: String) async throws {

@@ -187,7 +187,7 @@ struct DoctorTests {
         let away = try await examine([], ["FEDERATION_DATABASE_URL": "postgres://canary:canary@127.0.0.1:1/none"])
         // The finding that the configuration is valid comes first.
         let found = away.findings.filter { !$0.hasPrefix("ok") }
-        #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("error database: It cannot be looked at") })
+        #expect(found.count == 1 && found.allSatisfy { $0.hasPrefix("error database: It cannot be checked") })
         #expect(away.status == .exited(1))
         #expect(!found.contains { $0.contains("canary") }, "\(found)")
     }

@@ -38,7 +38,7 @@ struct FrontDoorTests {
 
             let second = try await runFederation(["serve"], environment: environment)
             #expect(second.exitStatus == .exited(78))
-            #expect(second.standardError.contains("somebody listens on"), "\(second.standardError)")
+            #expect(second.standardError.contains("another process listens on"), "\(second.standardError)")
             #expect(try await status(path, "/openapi.json") == "200", "the first one still has it")
 
             try await first.kill()
@@ -50,7 +50,7 @@ struct FrontDoorTests {
             try "mine".write(toFile: path, atomically: true, encoding: .utf8)
             let fourth = try await runFederation(["serve"], environment: environment)
             #expect(fourth.exitStatus == .exited(78))
-            #expect(fourth.standardError.contains("is there and is no socket"))
+            #expect(fourth.standardError.contains("exists and is not a socket"))
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
             try FileManager.default.removeItem(atPath: folder)
         }
@@ -114,7 +114,7 @@ struct FrontDoorTests {
             environment["FEDERATION_TRUSTED_PROXIES"] = "1"
             let both = try await runFederation(["serve"], environment: environment)
             #expect(both.exitStatus == .exited(78))
-            #expect(both.standardError.contains("can have one source only"))
+            #expect(both.standardError.contains("set only one of them"))
         }
     }
 }

@@ -110,7 +110,7 @@ struct GrantTests {
                 .merging(simulator.environment) { _, new in new }
                 .merging([
                     "FEDERATION_DATABASE_URL": try roles.url(roles.server, database),
-                    "FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100",
+                    "FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "100",
                 ]) { _, new in new }
         )
         let deployment = Deployment(
@@ -146,7 +146,7 @@ struct GrantTests {
             }
             // Logins: with an undeclared property, with an ID token, repeated; then reading and logout.
             let ann = try await deployment.newcomer(Self.profile)
-            let first = try await deployment.signIn(ann, mapping: #"{"first_name": "givenName"}"#)
+            let first = try await deployment.loggedIn(ann, mapping: #"{"first_name": "givenName"}"#)
             #expect(first.created && first.user["givenName"]?.string == "Ann")
             let idToken = try await deployment.idToken(of: ann, #""nonce": "n""#)
             let second = try deployment.signedIn(try await deployment.login(idToken: idToken, nonce: "n"))
@@ -157,7 +157,7 @@ struct GrantTests {
 
             // Background work: a check that reads the profile, a revocation, the expiry of a token and of a session.
             let (bob, cem) = (try await deployment.newcomer(Self.profile), try await deployment.newcomer(Self.profile))
-            for visitor in [bob, cem] { _ = try await deployment.signIn(visitor) }
+            for visitor in [bob, cem] { _ = try await deployment.loggedIn(visitor) }
             try await makeDue(bob)
             try await eventually("the profile is read again") {
                 try await identity("refreshed > now() - interval '1 hour'", bob)
@@ -184,7 +184,7 @@ struct GrantTests {
 
             // Facebook's callbacks.
             let dora = try await deployment.newcomer(Self.profile)
-            _ = try await deployment.signIn(dora)
+            _ = try await deployment.loggedIn(dora)
             #expect(try await deployment.deliver("deauthorize", dora).status == 200)
             #expect(try await identity("revoked is not null and revoked_by = 'deauthorize'", dora))
             let reply = try await deployment.deliver("deletion", ann)
@@ -196,7 +196,7 @@ struct GrantTests {
 
             // Operators read, disable and erase users.
             let eve = try await deployment.newcomer(Self.profile)
-            let session = try await deployment.signIn(eve)
+            let session = try await deployment.loggedIn(eve)
             let path = "applications/demo/users/\(session.objectID)"
             let owner = try await deployment.admin()
             try await owner.ask("GET", path)

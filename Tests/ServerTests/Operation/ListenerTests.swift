@@ -67,7 +67,7 @@ struct ListenerTests {
         }
         // Without a session the console redirects to its login page.
         let console = try await management.get("/console")
-        #expect(console.status == 303 && console.header("Location") == "/console/sign-in" && console.body.isEmpty)
+        #expect(console.status == 303 && console.header("Location") == "/console/login" && console.body.isEmpty)
         let token = try await deployment.newcomer().token
         try await deployment.expectNothingWritten {
             for path in [

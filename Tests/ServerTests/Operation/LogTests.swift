@@ -21,7 +21,7 @@ struct LogTests {
         let hostile = controls + [#"","outcome":"created","x":""#, "\\", "${jndi:ldap://x}"]
         for (position, text) in hostile.enumerated() {
             let visitor = try await deployment.newcomer(#"{"name": \#(JSON.quoted(text))}"#)
-            let signedIn = try await deployment.signIn(
+            let signedIn = try await deployment.loggedIn(
                 visitor,
                 headers: [("User-Agent", "x\t\"}\\n{\u{2028}"), ("X-Forwarded-For", "1.1.1.1, \"}")]
             )

@@ -10,7 +10,7 @@ import TestSupport
     .deployed(
         Document(mapping: #"{"email": "email"}"#),
         Document(application: "shop", keyVariable: "OTHER_API_KEY"),
-        environment: ["FEDERATION_TRUSTED_PROXIES": "1", "FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100"]
+        environment: ["FEDERATION_TRUSTED_PROXIES": "1", "FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "100"]
     )
 )
 struct LoginLogTests {
@@ -40,8 +40,8 @@ struct LoginLogTests {
     func outcomes() async throws {
         let source = Self.address()
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
-        let signedIn = try await deployment.signIn(ann, headers: [("X-Forwarded-For", source)])
-        _ = try await deployment.signIn(ann, headers: [("X-Forwarded-For", source)])
+        let signedIn = try await deployment.loggedIn(ann, headers: [("X-Forwarded-For", source)])
+        _ = try await deployment.loggedIn(ann, headers: [("X-Forwarded-For", source)])
         let expired = try await deployment.newcomer(kind: "expired")
         let refused = try await deployment.login(expired, headers: [("X-Forwarded-For", source)])
         try expectProblem(refused, "credential_expired")
@@ -73,8 +73,8 @@ struct LoginLogTests {
         let source = Self.address()
         let headers = [("X-Forwarded-For", source)]
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        let first = try await deployment.signIn(ann, headers: headers)
-        _ = try await deployment.signIn(bob, to: deployment.documents[1], headers: headers)
+        let first = try await deployment.loggedIn(ann, headers: headers)
+        _ = try await deployment.loggedIn(bob, to: deployment.documents[1], headers: headers)
         for _ in 0..<2 { _ = try await fail(from: source) }
         _ = try await fail("{}", from: source)
         _ = try await logins(5, "source=\(source)")
@@ -152,7 +152,7 @@ struct LoginLogTests {
         let source = Self.address()
         let bob = try await deployment.newcomer()
         for _ in 0..<3 {
-            _ = try await deployment.signIn(bob, to: deployment.documents[1], headers: [("X-Forwarded-For", source)])
+            _ = try await deployment.loggedIn(bob, to: deployment.documents[1], headers: [("X-Forwarded-For", source)])
         }
         _ = try await logins(3, "source=\(source)")
         for hours in ["&hours=1", "", "&hours=168"] {
@@ -179,7 +179,7 @@ struct LoginLogTests {
         try await deployment.database.whileLocked("lock table federation.login_log") {
             // The logins succeed while the log cannot be written, so they do not wait for the log.
             for _ in 0..<3 {
-                _ = try await deployment.signIn(
+                _ = try await deployment.loggedIn(
                     try await deployment.newcomer(),
                     headers: [("X-Forwarded-For", source)]
                 )
@@ -209,7 +209,7 @@ struct LoginLogTests {
     func end(_ days: Int) async throws {
         let service = try await ServiceProcess.start(
             environment: deployment.commandEnvironment.merging([
-                "FEDERATION_LOGIN_LOG_DAYS": "\(days)", "FEDERATION_UPKEEP_ENABLED": "false",
+                "FEDERATION_LOGIN_LOG_DAYS": "\(days)", "FEDERATION_MAINTENANCE_ENABLED": "false",
             ]) { _, new in new }
         )
         let reply = try await service.client.post(deployment.path("users/loginWithFacebook"), json: "{}")
@@ -223,7 +223,7 @@ struct LoginLogTests {
     @Test("whoever is erased is not in it any more, and their logins are")
     func erased() async throws {
         let source = Self.address()
-        let ann = try await deployment.signIn(
+        let ann = try await deployment.loggedIn(
             try await deployment.newcomer(),
             headers: [("X-Forwarded-For", source)]
         )
@@ -291,8 +291,8 @@ struct LoginLogFloodTests {
     func flood() async throws {
         let started = ContinuousClock.now
         let ann = try await deployment.newcomer()
-        _ = try await deployment.signIn(ann)
-        _ = try await deployment.signIn(try await deployment.newcomer(), to: deployment.documents[1])
+        _ = try await deployment.loggedIn(ann)
+        _ = try await deployment.loggedIn(try await deployment.newcomer(), to: deployment.documents[1])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
                 group.addTask {
@@ -304,7 +304,7 @@ struct LoginLogFloodTests {
             }
             // The successful login among the refused ones.
             for _ in 0..<10 {
-                group.addTask { _ = try await deployment.signIn(ann, headers: [("User-Agent", "amid the flood")]) }
+                group.addTask { _ = try await deployment.loggedIn(ann, headers: [("User-Agent", "amid the flood")]) }
             }
             try await group.waitForAll()
         }

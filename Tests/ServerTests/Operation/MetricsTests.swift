@@ -49,7 +49,7 @@ private struct Page {
     .serialized,
     .deployed(
         Document(mapping: #"{"email": "email"}"#),
-        environment: ["FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100"]
+        environment: ["FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "100"]
     )
 )
 struct MetricsTests {
@@ -84,10 +84,10 @@ struct MetricsTests {
     func logins() async throws {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
         let token = #"application="demo",provider="facebook",credential="access_token""#
-        #expect(try await added(token, #"outcome="created""#) { _ = try await deployment.signIn(ann) } == 1)
+        #expect(try await added(token, #"outcome="created""#) { _ = try await deployment.loggedIn(ann) } == 1)
         #expect(
             try await added(token, #"outcome="updated""#) {
-                for _ in 0..<3 { _ = try await deployment.signIn(ann) }
+                for _ in 0..<3 { _ = try await deployment.loggedIn(ann) }
             } == 3
         )
         let expired = try await deployment.newcomer(kind: "expired")
@@ -126,7 +126,7 @@ struct MetricsTests {
     func parts() async throws {
         let ann = try await deployment.newcomer()
         let before = try await page()
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         let after = try await page()
         func counted(_ name: String) -> Double { after[name] - before[name] }
         for stage in ["provider", "verification", "mapping", "write"] {
@@ -154,7 +154,7 @@ struct MetricsTests {
         let ann = try await deployment.newcomer()
         let app = #"application="demo",app="1234567890""#
         let breaker = #"federation_provider_breaker_open{provider="facebook",\#(app)}"#
-        _ = try await deployment.signIn(ann)
+        _ = try await deployment.loggedIn(ann)
         #expect(try await page()[breaker] == 0)
         try await deployment.simulator.withFault(#"{"effect": "rateLimit"}"#) {
             _ = try await deployment.login(ann)
@@ -186,7 +186,7 @@ struct MetricsTests {
 
     @Test("sessions, statements, the configuration and the work in the background are counted")
     func rest() async throws {
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         let before = try await page()
         #expect(try await deployment.isValid(ann.token))
         #expect(try await deployment.get("users/logout", token: ann.token).status == 200)
@@ -205,15 +205,15 @@ struct MetricsTests {
         #expect(after.sum("federation_build_info") == 1)
         try await eventually("a round of the work in the background has ended") {
             after = try await page()
-            return counted(#"federation_upkeep_rounds_total{outcome="done"}"#) > 0
+            return counted(#"federation_maintenance_rounds_total{outcome="done"}"#) > 0
         }
-        #expect(after["federation_upkeep_last_round_timestamp_seconds"] > 1_700_000_000)
+        #expect(after["federation_maintenance_last_round_timestamp_seconds"] > 1_700_000_000)
     }
 
     @Test("T-110: no secret and nobody's value is on the page")
     func canaries() async throws {
         let ann = try await deployment.newcomer(#"{"email": "eve.canary@example.com", "name": "Canary"}"#)
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         _ = try await deployment.isValid(session.token)
         _ = try await deployment.login(body: #"{"accessToken": "canary canary"}"#)
         _ = try await deployment.client.get("/canary/\(Canary.apiKey)/canary?canary=canary")
@@ -226,7 +226,7 @@ struct MetricsTests {
 
     @Test("docs/metrics.md lists every metric with its type and labels, and no other")
     func documented() async throws {
-        _ = try await deployment.signIn(try await deployment.newcomer())
+        _ = try await deployment.loggedIn(try await deployment.newcomer())
         let page = try await page()
         let text = try String(contentsOfFile: PackageLayout.path("docs/metrics.md"), encoding: .utf8)
         var listed: [String: (type: String, labels: Set<String>)] = [:]

@@ -43,9 +43,9 @@ struct OwnDatabaseTests {
     @Test("its users, their identities and sessions are there, and nothing of them is in the main database")
     func login() async throws {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
-        let first = try await deployment.signIn(ann)
+        let first = try await deployment.loggedIn(ann)
         #expect(first.created)
-        let again = try await deployment.signIn(ann)
+        let again = try await deployment.loggedIn(ann)
         #expect(!again.created && again.objectID == first.objectID)
         #expect(try await deployment.isValid(again.token))
 
@@ -63,7 +63,7 @@ struct OwnDatabaseTests {
         )
         #expect(update.status == 200, "\(update.text)")
         #expect(try await value("select city from shop.users where object_id = '\(id)'") == "Ulm")
-        let other = try await deployment.signIn(ann, to: demo)
+        let other = try await deployment.loggedIn(ann, to: demo)
         #expect(other.created && other.objectID != id)
     }
 
@@ -95,7 +95,7 @@ struct OwnDatabaseTests {
     @Test("Facebook's call deletes a user there, its page says so, and the audit log has it")
     func deletion() async throws {
         let ann = try await deployment.newcomer()
-        let user = try await deployment.signIn(ann)
+        let user = try await deployment.loggedIn(ann)
         let entries = try await deployment.audited {
             let reply = try await deployment.deliver("deletion", ann)
             #expect(reply.status == 200, "\(reply.body)")
@@ -115,7 +115,7 @@ struct OwnDatabaseTests {
     @Test("operators read, disable and erase its users, and change its properties, as everywhere")
     func administration() async throws {
         let ann = try await deployment.newcomer()
-        let user = try await deployment.signIn(ann)
+        let user = try await deployment.loggedIn(ann)
         let owner = try await deployment.admin()
         let path = "applications/shop/users/\(user.objectID)"
         let entries = try await deployment.audited {
@@ -156,7 +156,7 @@ struct OwnDatabaseTests {
         try await owner.ask("PATCH", "\(properties)/colour", #"{"name": "paint"}"#)
         try await own.database.psql("alter table shop.users drop column paint")
         try await owner.ask("DELETE", "\(properties)/paint?confirm=paint")
-        #expect(try await deployment.signIn(deployment.newcomer()).created)
+        #expect(try await deployment.loggedIn(deployment.newcomer()).created)
     }
 
     @Test("the row that all changes share is locked when its users are committed, so that they hold up nobody's change")
@@ -190,9 +190,9 @@ struct OwnDatabaseTests {
         #expect(try await deployment.value(entries) == "2")
     }
 
-    @Test("what is sealed of its users comes under a new master key; where they cannot be reached, that is said")
+    @Test("what is encrypted of its users comes under a new master key; where they cannot be reached, that is said")
     func rotation() async throws {
-        let user = try await deployment.signIn(deployment.newcomer())
+        let user = try await deployment.loggedIn(deployment.newcomer())
         let token = "select token_key_id from shop.identities where object_id = '\(user.objectID)'"
         let former = try #require(try await value(token))
         let keys = [
@@ -220,7 +220,7 @@ struct OwnDatabaseTests {
     @Test("while its database is away its users are answered 503 without waiting for it, and all others go on")
     func away() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        let session = try await deployment.signIn(ann)
+        let session = try await deployment.loggedIn(ann)
         try await own.proxy.admit(.refuse)
         try await own.proxy.cutAll(.reset)
         try await eventually("it is noticed") { try await warnings().contains("does not answer") }
@@ -236,7 +236,7 @@ struct OwnDatabaseTests {
                 $0.contains(request) && $0.contains("the database of SHOP_DATABASE_URL does not answer")
             }
         }
-        #expect(try await deployment.signIn(bob, to: demo).created)
+        #expect(try await deployment.loggedIn(bob, to: demo).created)
         // Changes that do not concern the application's users are still possible.
         let owner = try await deployment.admin()
         try await owner.ask("PATCH", "applications/shop", #"{"name": "The shop"}"#)
@@ -244,8 +244,8 @@ struct OwnDatabaseTests {
         try await owner.ask("PATCH", "applications/shop", #"{"settings": {"multipleLogins": true}}"#)
         let other = try await owner.send("PATCH", "applications/shop", #"{"settings": {"identityProperty": "city"}}"#)
         #expect(other.status == 503, "whether anybody has a password is asked there: \(other.text)")
-        let hindered = try await owner.send("POST", "applications/shop/properties", #"{"name": "late", "type": "INT"}"#)
-        #expect(hindered.status == 503, "\(hindered.text)")
+        let blocked = try await owner.send("POST", "applications/shop/properties", #"{"name": "late", "type": "INT"}"#)
+        #expect(blocked.status == 503, "\(blocked.text)")
         try await own.proxy.heal()
         try await eventually("it is used again") { try await deployment.login(ann).status == 200 }
         #expect(try await deployment.isValid(session.token))
@@ -255,7 +255,7 @@ struct OwnDatabaseTests {
     @Test("while its database hangs, a hundred of its logins take nobody else's place")
     func hanging() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
-        _ = try await (deployment.signIn(ann), deployment.signIn(bob, to: demo))
+        _ = try await (deployment.loggedIn(ann), deployment.loggedIn(bob, to: demo))
         own.proxy.swallow(.toClient)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<100 {
@@ -424,7 +424,7 @@ struct OwnDatabaseTests {
         try await eventually("the service has heard of it") {
             try await deployment.login(ann, to: document).status == 200
         }
-        let first = try await deployment.signIn(ann, to: document)
+        let first = try await deployment.loggedIn(ann, to: document)
         // The index needs an extension, which a dump of one schema does not contain.
         try await deployment.command("patch", "applications/mover/properties/name", "indexed=true")
         // The service may be building the index already; the command then refuses.
@@ -446,7 +446,7 @@ struct OwnDatabaseTests {
         }
         try await copy(main, own.database)
         let late = try await deployment.newcomer()
-        _ = try await deployment.signIn(late, to: document)
+        _ = try await deployment.loggedIn(late, to: document)
         let behind = try await deployment.federation(move)
         #expect(behind.exitStatus == .exited(65) && behind.standardError.contains("copy the schema anew"))
         try await own.database.psql("drop schema mover cascade")
@@ -456,7 +456,7 @@ struct OwnDatabaseTests {
         try await eventually("the service has heard of it") {
             try await deployment.login(ann, to: document).status == 200
         }
-        let moved = try await deployment.signIn(ann, to: document)
+        let moved = try await deployment.loggedIn(ann, to: document)
         #expect(!moved.created && moved.objectID == first.objectID)
         // A document that does not mention the database leaves the users where they are.
         try await document.apply(to: main, own.environment)
@@ -470,7 +470,7 @@ struct OwnDatabaseTests {
         try await eventually("the service has heard of it") {
             try await deployment.login(ann, to: document).status == 200
         }
-        #expect(try await deployment.signIn(ann, to: document).objectID == first.objectID)
+        #expect(try await deployment.loggedIn(ann, to: document).objectID == first.objectID)
         #expect(try await value("select count(*) from federation.applications where id = 'mover'") == "0")
     }
 }

@@ -32,8 +32,8 @@ struct RateLimitTests {
     )
     func source() async throws {
         let visitor = try await deployment.newcomer()
-        var sessions: [SignedIn] = []
-        for _ in 0..<3 { sessions.append(try await deployment.signIn(visitor, headers: from("192.0.2.1"))) }
+        var sessions: [LoginResult] = []
+        for _ in 0..<3 { sessions.append(try await deployment.loggedIn(visitor, headers: from("192.0.2.1"))) }
         let asked = try await deployment.simulator.requestCount {
             try await deployment.expectNothingWritten {
                 for _ in 0..<5 {
@@ -46,8 +46,8 @@ struct RateLimitTests {
         }
         #expect(asked == 0)
         #expect(try await deployment.isValid(sessions[2].token), "sessions are not counted")
-        _ = try await deployment.signIn(visitor, headers: from("192.0.2.2"))
-        _ = try await deployment.signIn(visitor, to: game, headers: from("192.0.2.1"))
+        _ = try await deployment.loggedIn(visitor, headers: from("192.0.2.2"))
+        _ = try await deployment.loggedIn(visitor, to: game, headers: from("192.0.2.1"))
     }
 
     @Test("T-85: whichever road it comes by, it is one limit, and a body that is none counts as well")

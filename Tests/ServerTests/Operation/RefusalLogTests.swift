@@ -98,7 +98,7 @@ struct RefusalLogTests {
             }
             #expect(seen.count == 1)
         }
-        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let ann = try await deployment.loggedIn(try await deployment.newcomer())
         for (provider, reason) in [("twitter", "provider_not_configured"), ("nobody", "not_found")] {
             let line = try await line("link of \(provider)") { source in
                 let (path, body) = ("users/identities/\(provider)", #"{"accessToken": "EAAcanary"}"#)

@@ -51,7 +51,7 @@ struct SecretStorageTests {
             }
         }
         for document in deployment.documents.prefix(2) {
-            #expect(try await deployment.signIn(visitor, to: document).created, "\(document.application)")
+            #expect(try await deployment.loggedIn(visitor, to: document).created, "\(document.application)")
         }
     }
 

@@ -90,7 +90,7 @@ struct TLSTests {
             try await folder.issue("next")
             try folder.put("next", over: "server", key: false)
             try await eventually("it is a warning") {
-                try await service.warnings().contains { $0.contains("is not the key of the first certificate") }
+                try await service.warnings().contains { $0.contains("does not match the first certificate") }
             }
             #expect(try await service.warnings().count == 2, "one for each listener")
             #expect(try await service.handshake([]).contains("CN = server"))
@@ -99,11 +99,11 @@ struct TLSTests {
             try folder.put("next", over: "server", certificate: false)
             try await eventually("it is good again") { try await service.handshake([]).contains("CN = next") }
             try await eventually("it is a warning no more") { try await service.warnings().isEmpty }
-            #expect(service.process.standardOutput.contains("goes on with its former certificate"))
+            #expect(service.process.standardOutput.contains("still uses its former certificate"))
 
             try "rubbish".write(toFile: folder.certificate("server"), atomically: true, encoding: .utf8)
             try await eventually("it is a warning") {
-                try await service.warnings().contains { $0.contains("holds no certificate in PEM form") }
+                try await service.warnings().contains { $0.contains("contains no PEM certificate") }
             }
             #expect(try await service.handshake([]).contains("CN = next"))
         }
@@ -116,16 +116,18 @@ struct TLSTests {
             try await folder.issue("short", days: 13)
             try folder.put("short", over: "server")
             try await eventually("it is a warning") {
-                try await service.warnings().contains { $0.hasPrefix("The certificate in") && $0.contains(" ends on ") }
+                try await service.warnings().contains {
+                    $0.hasPrefix("The certificate in") && $0.contains(" expires on ")
+                }
             }
             try folder.chmod(folder.key("server"), to: 0o644)
             try await eventually("it is a warning") {
-                try await service.warnings().contains { $0.contains("Everybody on this machine can read the key") }
+                try await service.warnings().contains { $0.contains("All users of this machine can read the key") }
             }
             try await folder.issue("ended", days: -1)
             try folder.put("ended", over: "server")
             try await eventually("it has ended") {
-                try await service.warnings(["-k"]).contains { $0.contains("has ended on") }
+                try await service.warnings(["-k"]).contains { $0.contains("expired on") }
             }
             #expect(try await service.warnings(["-k"]).count == 1)
         }
@@ -164,10 +166,12 @@ struct TLSTests {
             ]
         )
         #expect(ended.exitStatus == .exited(78))
-        #expect(ended.standardError.contains("FEDERATION_TLS_KEY_FILE is of no use: \(folder.key("b")) is not the key"))
+        #expect(
+            ended.standardError.contains("FEDERATION_TLS_KEY_FILE cannot be used: \(folder.key("b")) does not match")
+        )
         #expect(
             ended.standardError.contains(
-                "FEDERATION_MANAGEMENT_TLS_CERTIFICATE_FILE is of no use: /nonexistent.pem is missing, empty"
+                "FEDERATION_MANAGEMENT_TLS_CERTIFICATE_FILE cannot be used: /nonexistent.pem is missing, empty"
             )
         )
         let half = try await runFederation(
@@ -179,7 +183,7 @@ struct TLSTests {
         )
         #expect(half.exitStatus == .exited(78))
         for text in [
-            "FEDERATION_TLS_KEY_FILE is not; TLS needs both", "CLIENT_CA_FILE is set, and the listener has no TLS",
+            "FEDERATION_TLS_KEY_FILE is not; set both for TLS", "CLIENT_CA_FILE is set, and the listener has no TLS",
         ] {
             #expect(half.standardError.contains(text), "\(half.standardError)")
         }

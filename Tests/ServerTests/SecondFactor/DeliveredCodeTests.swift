@@ -18,10 +18,10 @@ private func settings(_ sms: String = "") -> String {
     "Second factors that are sent",
     .serialized,
     .deployed(
-        Document(settings: settings(#""mostPerSource": 1000"#), mapping: #"{"email": "email"}"#),
-        Document(application: "number", settings: settings(#""mostPerNumber": 3, "mostPerSource": 1000"#)),
-        Document(application: "source", settings: settings(#""mostPerSource": 3"#)),
-        Document(application: "day", settings: settings(#""mostPerDay": 5"#)),
+        Document(settings: settings(#""maxPerSourcePerHour": 1000"#), mapping: #"{"email": "email"}"#),
+        Document(application: "number", settings: settings(#""maxPerNumberPerDay": 3, "maxPerSourcePerHour": 1000"#)),
+        Document(application: "source", settings: settings(#""maxPerSourcePerHour": 3"#)),
+        Document(application: "day", settings: settings(#""maxPerDay": 5"#)),
         Document(application: "moving", settings: settings()),
         environment: environment
     )
@@ -34,7 +34,7 @@ struct DeliveredCodeTests {
     /// A user with a telephone or a mailbox as second factor.
     private struct Holder {
         let visitor: Visitor
-        let session: SignedIn
+        let session: LoginResult
         let target: String
         let factor: String
     }
@@ -45,10 +45,10 @@ struct DeliveredCodeTests {
 
     private func newNumber() -> String { "+4179\(Int.random(in: 1_000_000...9_999_999))" }
 
-    private func newcomer(to document: Document? = nil) async throws -> (Visitor, SignedIn) {
+    private func newcomer(to document: Document? = nil) async throws -> (Visitor, LoginResult) {
         let email = "p\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
         let visitor = try await deployment.newcomer(#"{"email": "\#(email)"}"#)
-        return (visitor, try await deployment.signIn(visitor, to: document))
+        return (visitor, try await deployment.loggedIn(visitor, to: document))
     }
 
     /// Returns the latest code that was sent to a telephone.
@@ -66,7 +66,7 @@ struct DeliveredCodeTests {
 
     private func wrong(_ code: String) -> String { code == "123456" ? "654321" : "123456" }
 
-    private func enrol(_ kind: String, _ members: String, _ session: SignedIn, in document: Document? = nil)
+    private func enrol(_ kind: String, _ members: String, _ session: LoginResult, in document: Document? = nil)
         async throws -> String
     {
         let begun = try await deployment.beginFactor(kind, members, of: session, in: document)
@@ -74,7 +74,7 @@ struct DeliveredCodeTests {
         return try #require(JSON.object(begun.text)?["id"]?.string)
     }
 
-    private func enrol(_ number: String, of session: SignedIn, in document: Document? = nil) async throws -> String {
+    private func enrol(_ number: String, of session: LoginResult, in document: Document? = nil) async throws -> String {
         let draft = try await enrol("sms", #""phone": "\#(number)""#, session, in: document)
         let answer = #""code": "\#(try await code(to: number))""#
         let confirmed = try await deployment.confirmFactor(draft, answer, of: session, in: document)
@@ -170,7 +170,7 @@ struct DeliveredCodeTests {
             try await deployment.shownFactor(of: session.objectID) == ["sms", "t"]
         )
         said += [asked, started, finished]
-        try expectProblem(try await deployment.finish(waiting, "sms", code: sent), "pending_sign_in_invalid")
+        try expectProblem(try await deployment.finish(waiting, "sms", code: sent), "pending_login_invalid")
         #expect(try await deployment.sessions(of: session.objectID) == "2")
         let removed = try await deployment.send(
             "DELETE",
@@ -247,7 +247,7 @@ struct DeliveredCodeTests {
             texts += try mails.take(to: address)
             return texts.count == 12
         }
-        #expect(texts.count { $0.contains("is logging in to your account") } == 10)
+        #expect(texts.count { $0.contains("enter this code at") } == 10)
     }
 
     @Test("a code is good for one login and one factor, in whichever instance; sent again, it is the same")
@@ -312,14 +312,19 @@ struct DeliveredCodeTests {
         }
         try expectProblem(
             try await deployment.finishFactor(waiting, answer(right, holder)),
-            "pending_sign_in_invalid"
+            "pending_login_invalid"
         )
     }
 
     @Test("a number, a source and an application get so many messages and no more, over all instances")
     func prices() async throws {
         try await deployment.withSecondInstance(environment: environment) { instance in
-            @Sendable func begin(_ number: String, _ session: SignedIn, _ document: Document, from client: HTTPClient)
+            @Sendable func begin(
+                _ number: String,
+                _ session: LoginResult,
+                _ document: Document,
+                from client: HTTPClient
+            )
                 async throws -> HTTPReply
             {
                 let phone = #""phone": "\#(number)""#

@@ -10,7 +10,7 @@ import TestSupport
     .deployed(
         Document(
             settings: #"""
-                {"secondFactor": {"policy": "optional", "trustedDeviceDays": 30}, "registration": {"mostPerHour": 1000},
+                {"secondFactor": {"policy": "optional", "trustedDeviceDays": 30}, "registration": {"maxPerSourcePerHour": 1000},
                  "tokens": {"enabled": true}}
                 """#,
             properties: #"{"nick": {"type": "STRING", "clientMappable": true}}"#,
@@ -18,7 +18,7 @@ import TestSupport
         ),
         Document(
             application: "other",
-            settings: #"{"secondFactor": {"policy": "optional"}, "registration": {"mostPerHour": 1000}}"#,
+            settings: #"{"secondFactor": {"policy": "optional"}, "registration": {"maxPerSourcePerHour": 1000}}"#,
             mapping: #"{"email": "email"}"#
         )
     )
@@ -30,7 +30,7 @@ struct FactorAttackTests {
 
     private struct Holder {
         let email: String
-        let session: SignedIn
+        let session: LoginResult
         let app: AuthenticatorApp
         let factor: String
         let codes: [String]
@@ -59,7 +59,7 @@ struct FactorAttackTests {
     }
 
     /// Makes the session's authentication that many seconds old.
-    private func age(_ session: SignedIn, _ column: String = "factor_proved", _ seconds: Int = 360) async throws {
+    private func age(_ session: LoginResult, _ column: String = "factor_proved", _ seconds: Int = 360) async throws {
         try await deployment.database.psql(
             """
             update demo.sessions set \(column) = now() - interval '\(seconds) seconds'
@@ -78,9 +78,9 @@ struct FactorAttackTests {
             let reason = JSON.object(reply.text)?["errorData"]?.object?["reason"]?.string ?? ""
             reasons[reason, default: 0] += 1
         }
-        #expect(reasons["second_factor_invalid"] == 5 && reasons["pending_sign_in_invalid"] == 3, "\(reasons)")
+        #expect(reasons["second_factor_invalid"] == 5 && reasons["pending_login_invalid"] == 3, "\(reasons)")
         // The right code comes too late.
-        try expectProblem(try await deployment.finish(first, code: holder.app.code(1)), "pending_sign_in_invalid")
+        try expectProblem(try await deployment.finish(first, code: holder.app.code(1)), "pending_login_invalid")
         // The waits are ended by SQL; only the daily count remains.
         var looked = 5
         try await deployment.withSecondInstance { second in
@@ -163,14 +163,14 @@ struct FactorAttackTests {
         }
     }
 
-    @Test("a pending sign-in is worth nothing to another application, user, client or session, nor when it was changed")
+    @Test("a pending login is worth nothing to another application, user, client or session, nor when it was changed")
     func elsewhere() async throws {
         let (holder, thief) = (try await holder(), try await holder())
         let waiting = try await putOff(holder)
         let other = deployment.documents[1]
         try expectProblem(
             try await deployment.finish(waiting, code: holder.app.code(1), to: other),
-            "pending_sign_in_invalid"
+            "pending_login_invalid"
         )
         // The attacker's factor is no factor of this user.
         let own = try await putOff(thief)
@@ -194,19 +194,19 @@ struct FactorAttackTests {
             )
             return reply.text.contains("unknown_application") ? nil : reply
         }
-        try expectProblem(byKey, "pending_sign_in_invalid")
+        try expectProblem(byKey, "pending_login_invalid")
         for index in [0, 20, waiting.pending.utf8.count - 2] {
             var bytes = Array(waiting.pending.utf8)
             bytes[index] = bytes[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
             let changed = PutOff(pending: String(decoding: bytes, as: UTF8.self), factors: waiting.factors)
             try expectProblem(
                 try await deployment.finish(changed, code: holder.app.code(1)),
-                "pending_sign_in_invalid"
+                "pending_login_invalid"
             )
         }
         for pending in ["", "x", String(repeating: "A", count: 100_000)] {
             let reply = try await deployment.finish(PutOff(pending: pending, factors: waiting.factors), code: "1")
-            try expectProblem(reply, oneOf: ["pending_sign_in_invalid", "malformed_request"])
+            try expectProblem(reply, oneOf: ["pending_login_invalid", "malformed_request"])
         }
         #expect(try await deployment.finish(waiting, code: holder.app.code(1)).status == 200, "it is its owner's still")
     }
@@ -242,13 +242,13 @@ struct FactorAttackTests {
             ("reset", "insert into demo.passwords (object_id, login, hash, hash_key_id) values ('%', '%', 'x', 'x')"),
         ] {
             let visitor = try await deployment.newcomer()
-            let session = try await deployment.signIn(visitor)
+            let session = try await deployment.loggedIn(visitor)
             let (app, _, _) = try await deployment.enrolApp(of: session)
             let waiting = try deployment.putOff(try await deployment.login(visitor))
             try await deployment.database.psql(sql.replacing("%", with: session.objectID))
             try expectProblem(
                 try await deployment.finish(waiting, code: app.code(1)),
-                oneOf: ["pending_sign_in_invalid"],
+                oneOf: ["pending_login_invalid"],
                 "\(what)"
             )
         }
@@ -295,7 +295,7 @@ struct FactorAttackTests {
         #expect(try deployment.signedIn(written).token == first.token, "the order of members means nothing")
         for headers in [[], [("Idempotency-Key", "finish-2")]] {
             let other = try await deployment.finish(waiting, code: code, headers: headers)
-            try expectProblem(other, oneOf: ["pending_sign_in_invalid", "second_factor_invalid"])
+            try expectProblem(other, oneOf: ["pending_login_invalid", "second_factor_invalid"])
         }
     }
 
@@ -342,7 +342,7 @@ struct FactorAttackTests {
         // The step-up cannot be finished without its session or with another one, and opens no session.
         for token in [nil, try await self.holder().session.token] {
             let reply = try await deployment.finish(waiting, code: holder.app.code(1), token: token)
-            try expectProblem(reply, "pending_sign_in_invalid")
+            try expectProblem(reply, "pending_login_invalid")
         }
         let done = try await deployment.finish(waiting, code: holder.app.code(1), token: holder.session.token)
         #expect(done.status == 200 && done.text.isEmpty, "\(done.text)")
@@ -388,14 +388,14 @@ struct FactorAttackTests {
     @Test("signed tokens say what was shown")
     func tokens() async throws {
         let holder = try await holder()
-        func claims(_ session: SignedIn) async throws -> JSONObject {
+        func claims(_ session: LoginResult) async throws -> JSONObject {
             let reply = try await deployment.get("users/token", token: session.token)
             let token = try #require(JSON.object(reply.text)?["token"]?.string, "\(reply.text)")
             let part = token.split(separator: ".")[1]
             let bytes = try #require(Base64URL.decode(part.utf8))
             return try #require(JSON.object(String(decoding: bytes, as: UTF8.self)))
         }
-        let plain = try await deployment.signIn(try await deployment.newcomer())
+        let plain = try await deployment.loggedIn(try await deployment.newcomer())
         let first = try await claims(plain)
         #expect(first["amr"]?.text == #"["fed"]"# && first["acr"]?.string == "aal1")
         let second = try await claims(

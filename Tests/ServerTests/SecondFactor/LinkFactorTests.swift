@@ -12,7 +12,7 @@ private let mails = MailsFolder()
         Document(
             settings: #"""
                 {"secondFactor": {"policy": "optional", "factors": ["totp", "recoveryCode", "email"]},
-                 "registration": {"confirmEmail": false, "mostPerHour": 1000}}
+                 "registration": {"confirmEmail": false, "maxPerSourcePerHour": 1000}}
                 """#,
             mapping: #"{"email": "email"}"#
         ),
@@ -26,7 +26,7 @@ struct LinkFactorTests {
 
     init() throws { deployment = try Deployment.current }
 
-    private func person(note: String = "") async throws -> (email: String, session: SignedIn) {
+    private func person(note: String = "") async throws -> (email: String, session: LoginResult) {
         let email = "l\(UInt32.random(in: 0...UInt32.max)).canary\(note)@example.com"
         _ = try await deployment.register(email)
         try await deployment.database.psql("update demo.users set email_verified = true where email = '\(email)'")
@@ -76,9 +76,9 @@ struct LinkFactorTests {
         let elsewhere = try deployment.putOff(try await reset(other))
         try expectProblem(
             try await reset(token, more(app.code(), pending: elsewhere.pending)),
-            "pending_sign_in_invalid"
+            "pending_login_invalid"
         )
-        try expectProblem(try await deployment.finish(asked, code: app.code()), "pending_sign_in_invalid")
+        try expectProblem(try await deployment.finish(asked, code: app.code()), "pending_login_invalid")
         let set = try await reset(token, more(app.code()))
         #expect(set.status == 200 || set.status == 204, "\(set.text)")
         #expect(try await !deployment.isValid(session.token))
@@ -121,7 +121,9 @@ struct LinkFactorTests {
     /// Enrols a mailbox for codes by mail.
     ///
     /// - Returns: The recovery codes that come with the first factor.
-    private func enrolMail(_ address: String?, of session: SignedIn, reading mailbox: String) async throws -> [String] {
+    private func enrolMail(_ address: String?, of session: LoginResult, reading mailbox: String) async throws
+        -> [String]
+    {
         let target = address.map { #", "email": "\#($0)""# } ?? ""
         let begun = try await deployment.send(
             "POST",

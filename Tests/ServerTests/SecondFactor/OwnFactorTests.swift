@@ -9,7 +9,7 @@ private func document(_ application: String, _ secondFactor: String, _ more: Str
     Document(
         application: application,
         settings: #"""
-            {"secondFactor": {\#(secondFactor)}, "registration": {"confirmEmail": false, "mostPerHour": 1000}\#(more)}
+            {"secondFactor": {\#(secondFactor)}, "registration": {"confirmEmail": false, "maxPerSourcePerHour": 1000}\#(more)}
             """#,
         mapping: #"{"email": "email"}"#
     )
@@ -46,7 +46,7 @@ struct OwnFactorTests {
     /// A user with a password and an authenticator app.
     private struct Holder {
         let email: String
-        let session: SignedIn
+        let session: LoginResult
         let app: AuthenticatorApp
         let factor: String
         let codes: [String]
@@ -60,7 +60,7 @@ struct OwnFactorTests {
     }
 
     /// Creates a user with a password and a confirmed address.
-    private func person(in document: Document? = nil) async throws -> (email: String, session: SignedIn) {
+    private func person(in document: Document? = nil) async throws -> (email: String, session: LoginResult) {
         let schema = (document ?? deployment.documents[0]).application
         let email = "o\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
         // Reset the guesses counted for the tests' common source.
@@ -97,7 +97,7 @@ struct OwnFactorTests {
         _ holder: Holder,
         for waiting: PutOff,
         more: String = "",
-        session: SignedIn? = nil,
+        session: LoginResult? = nil,
         in document: Document? = nil
     ) async throws -> HTTPReply {
         try await deployment.forgetSteps(in: document)
@@ -105,7 +105,7 @@ struct OwnFactorTests {
         return try await deployment.finishFactor(waiting, answer, session: session, in: document)
     }
 
-    private func begin(_ session: SignedIn, in document: Document? = nil) async throws -> AuthenticatorApp {
+    private func begin(_ session: LoginResult, in document: Document? = nil) async throws -> AuthenticatorApp {
         let begun = try await deployment.beginFactor("totp", of: session, in: document)
         try #require(begun.status == 200, "\(begun.text)")
         return try AuthenticatorApp(try #require(JSON.object(begun.text)))
@@ -113,7 +113,7 @@ struct OwnFactorTests {
 
     private func confirm(
         _ app: AuthenticatorApp,
-        _ session: SignedIn,
+        _ session: LoginResult,
         in document: Document? = nil,
         at client: HTTPClient? = nil
     ) async throws -> HTTPReply {
@@ -123,7 +123,7 @@ struct OwnFactorTests {
 
     private func remove(
         _ factor: String,
-        _ session: SignedIn,
+        _ session: LoginResult,
         in document: Document? = nil
     ) async throws -> HTTPReply {
         try await deployment.send("DELETE", "users/factors/\(factor)", token: session.token, to: document)
@@ -134,7 +134,8 @@ struct OwnFactorTests {
     }
 
     /// Makes the session's authentication that many seconds old.
-    private func age(_ session: SignedIn, _ column: String, _ seconds: Int, in schema: String = "demo") async throws {
+    private func age(_ session: LoginResult, _ column: String, _ seconds: Int, in schema: String = "demo") async throws
+    {
         try await deployment.database.psql(
             """
             update \(schema).sessions set \(column) = now() - interval '\(seconds) seconds'
@@ -198,7 +199,7 @@ struct OwnFactorTests {
         #expect(try await show(holder, for: waiting, session: session).status == 200)
         try expectProblem(
             try await show(holder, for: waiting, session: session),
-            "pending_sign_in_invalid",
+            "pending_login_invalid",
             "it counts once"
         )
         #expect(try await confirm(next, session).status == 200)
@@ -404,7 +405,7 @@ struct OwnFactorTests {
         try expectProblem(try await undo(token), "link_invalid")
         let back = try deployment.signedIn(try await logIn(email, password: Self.words))
         #expect(try await deployment.factors(of: back).isEmpty)
-        #expect(try await mails.next(to: email).contains("has just been changed"))
+        #expect(try await mails.next(to: email).contains("all other devices were logged out"))
         #expect(try await remove(thief.id, back).status == 404)
         // A user without a confirmed address gets no link.
         let other = "u\(UInt32.random(in: 0...UInt32.max)).canary@example.com"
@@ -551,7 +552,7 @@ struct OwnFactorTests {
         let crossed = try await confirmPending(app, theirs, in: required)
         try expectProblem(crossed, "not_found", "begun by another login")
         let session = try deployment.signedIn(try await confirmPending(app, mine, in: required))
-        try expectProblem(try await confirmPending(thief, theirs, in: required), "pending_sign_in_invalid")
+        try expectProblem(try await confirmPending(thief, theirs, in: required), "pending_login_invalid")
         try expectProblem(try await confirm(thief, session, in: required), "not_found", "by a session")
         #expect(try await deployment.sessions(of: user, in: "required") == "1")
         #expect(try await deployment.factors(of: session, in: required).count == 2)
@@ -580,7 +581,7 @@ struct OwnFactorTests {
         #expect(try await deployment.factors(of: first, in: required).count == 2)
         let other = #"{"code": "\#(app.code(1))", "pending": "\#(waiting.pending)"}"#
         try expectProblem(try await confirm(email, other), "idempotency_key_reused")
-        try expectProblem(try await confirm("another-\(first.objectID)"), "pending_sign_in_invalid")
+        try expectProblem(try await confirm("another-\(first.objectID)"), "pending_login_invalid")
     }
 
     @Test("a login that waits while an operator removes all factors is not finished by them")
@@ -620,7 +621,7 @@ struct OwnFactorTests {
     // MARK: - Trusted devices
 
     /// Logs in with a factor and makes the device trusted.
-    private func trust(_ holder: Holder, in document: Document? = nil) async throws -> (SignedIn, device: String) {
+    private func trust(_ holder: Holder, in document: Document? = nil) async throws -> (LoginResult, device: String) {
         let waiting = try await putOff(holder, to: document)
         let reply = try await show(holder, for: waiting, more: #", "trustDevice": true"#, in: document)
         let session = try deployment.signedIn(reply)

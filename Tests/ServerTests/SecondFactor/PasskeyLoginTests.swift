@@ -25,7 +25,7 @@ struct PasskeyLoginTests {
     ///
     /// - Returns: The passkey, and the id of its factor.
     private func enrol(
-        of session: SignedIn,
+        of session: LoginResult,
         in document: Document? = nil
     ) async throws -> (key: SoftAuthenticator, id: String) {
         let begun = try await deployment.send(
@@ -54,7 +54,7 @@ struct PasskeyLoginTests {
         return (key, try #require(factor["id"]?.string, "\(confirmed.text)"))
     }
 
-    private func logIn(by key: inout SoftAuthenticator) async throws -> SignedIn {
+    private func logIn(by key: inout SoftAuthenticator) async throws -> LoginResult {
         let begun = try await deployment.send("POST", "users/passkey/start")
         let object = try #require(JSON.object(begun.text))
         let pending = try #require(object["pending"]?.string, "\(begun.text)")
@@ -63,25 +63,25 @@ struct PasskeyLoginTests {
         return try deployment.signedIn(try await deployment.send("POST", "users/passkey/finish", body))
     }
 
-    private func unlink(_ session: SignedIn, in document: Document? = nil) async throws -> HTTPReply {
+    private func unlink(_ session: LoginResult, in document: Document? = nil) async throws -> HTTPReply {
         try await deployment.send("DELETE", "users/identities/facebook", token: session.token, to: document)
     }
 
-    private func remove(_ factor: String, by session: SignedIn) async throws -> HTTPReply {
+    private func remove(_ factor: String, by session: LoginResult) async throws -> HTTPReply {
         try await deployment.send("DELETE", "users/factors/\(factor)", token: session.token)
     }
 
-    private func loginMethods(of session: SignedIn, in document: Document? = nil) async throws -> [JSONObject] {
+    private func loginMethods(of session: LoginResult, in document: Document? = nil) async throws -> [JSONObject] {
         let reply = try await deployment.get("users/identities", token: session.token, of: document)
         return (JSON.value(reply.text)?.array ?? []).compactMap(\.object)
     }
 
     @Test("a passkey that has logged in is a way in: the last identity may go, and then the passkey stays")
     func lastWayIn() async throws {
-        let byFacebook = try await deployment.signIn(try await deployment.newcomer())
+        let byFacebook = try await deployment.loggedIn(try await deployment.newcomer())
         var (key, id) = try await enrol(of: byFacebook)
         // The passkey has not logged in yet, so it does not count as a login method.
-        try expectProblem(try await unlink(byFacebook), "last_way_in")
+        try expectProblem(try await unlink(byFacebook), "last_login_method")
         let session = try await logIn(by: &key)
         #expect(session.objectID == byFacebook.objectID)
         let methods = try await loginMethods(of: session)
@@ -89,40 +89,40 @@ struct PasskeyLoginTests {
         #expect(methods.map { $0["current"] } == [.bool(false), .bool(true)])
         #expect(methods.last?["subject"]?.string == id)
         #expect(methods.last?.keys == methods.first?.keys)
-        try expectProblem(try await unlink(byFacebook), "last_way_in")
+        try expectProblem(try await unlink(byFacebook), "last_login_method")
 
         #expect(try await unlink(session).status == 204)
         #expect(try await loginMethods(of: session).map { $0["provider"]?.string } == ["passkey"])
-        try expectProblem(try await remove(id, by: session), "last_way_in")
+        try expectProblem(try await remove(id, by: session), "last_login_method")
         #expect(try await logIn(by: &key).objectID == session.objectID)
 
         // Another passkey is a login method once it has logged in.
         var (other, otherID) = try await enrol(of: session)
-        try expectProblem(try await remove(id, by: session), "last_way_in")
+        try expectProblem(try await remove(id, by: session), "last_login_method")
         let byOther = try await logIn(by: &other)
         #expect(try await remove(id, by: byOther).status == 204)
-        try expectProblem(try await remove(otherID, by: byOther), "last_way_in")
+        try expectProblem(try await remove(otherID, by: byOther), "last_login_method")
         #expect(try await logIn(by: &other).objectID == session.objectID)
     }
 
     @Test("beside an identity a passkey can go")
     func besideIdentity() async throws {
-        let session = try await deployment.signIn(try await deployment.newcomer())
+        let session = try await deployment.loggedIn(try await deployment.newcomer())
         var (key, id) = try await enrol(of: session)
         let byPasskey = try await logIn(by: &key)
         #expect(try await remove(id, by: byPasskey).status == 204)
         #expect(try await loginMethods(of: byPasskey).map { $0["provider"]?.string } == ["facebook"])
         // A removed passkey is no login method, even in the session that it opened.
-        try expectProblem(try await unlink(byPasskey), "last_way_in")
+        try expectProblem(try await unlink(byPasskey), "last_login_method")
     }
 
     @Test("where nobody logs in by a passkey it is a second factor and no more")
     func secondFactor() async throws {
         let document = deployment.documents[1]
-        let session = try await deployment.signIn(try await deployment.newcomer(), to: document)
+        let session = try await deployment.loggedIn(try await deployment.newcomer(), to: document)
         let (_, id) = try await enrol(of: session, in: document)
         #expect(try await loginMethods(of: session, in: document).map { $0["provider"]?.string } == ["facebook"])
-        try expectProblem(try await unlink(session, in: document), "last_way_in")
+        try expectProblem(try await unlink(session, in: document), "last_login_method")
         let removed = try await deployment.send(
             "DELETE",
             "users/factors/\(id)",

@@ -10,7 +10,7 @@ private func document(_ application: String, _ policy: String, _ passkeys: Strin
         application: application,
         settings: #"""
             {"secondFactor": {\#(policy), "passkeys": {\#(passkeys)}}, "tokens": {"enabled": true},
-             "registration": {"mostPerHour": 1000}}
+             "registration": {"maxPerSourcePerHour": 1000}}
             """#,
         mapping: #"{"email": "email", "first_name": "name"}"#
     )
@@ -56,7 +56,7 @@ struct PasskeyTests {
     /// A user with a passkey.
     private struct Holder {
         let visitor: Visitor
-        let session: SignedIn
+        let session: LoginResult
         var passkey: SoftAuthenticator
         let factor: String
     }
@@ -65,14 +65,14 @@ struct PasskeyTests {
     private var other: Document { deployment.documents[2] }
     private var alone: Document { deployment.documents[3] }
 
-    private func newcomer(to document: Document? = nil) async throws -> (Visitor, SignedIn) {
+    private func newcomer(to document: Document? = nil) async throws -> (Visitor, LoginResult) {
         let visitor = try await deployment.newcomer(#"{"first_name": "Before Canary"}"#)
-        return (visitor, try await deployment.signIn(visitor, to: document))
+        return (visitor, try await deployment.loggedIn(visitor, to: document))
     }
 
     /// Begins the registration of a passkey.
     private func begin(
-        _ session: SignedIn,
+        _ session: LoginResult,
         in document: Document? = nil
     ) async throws -> (draft: String, options: JSONObject) {
         let begun = try await deployment.beginFactor("passkey", of: session, in: document)
@@ -133,7 +133,7 @@ struct PasskeyTests {
     /// Starts a login with a passkey alone, and returns its challenge.
     private func startLogin(
         in document: Document? = nil,
-        session: SignedIn? = nil
+        session: LoginResult? = nil
     ) async throws -> (waiting: PutOff, challenge: [UInt8]) {
         let reply = try await deployment.send("POST", "users/passkey/start", token: session?.token, to: document)
         let body = try #require(JSON.object(reply.text), "\(reply.text)")
@@ -184,7 +184,7 @@ struct PasskeyTests {
         }
     }
 
-    private func claims(_ session: SignedIn) async throws -> JSONObject {
+    private func claims(_ session: LoginResult) async throws -> JSONObject {
         let reply = try await deployment.get("users/token", token: session.token)
         let token = try #require(JSON.object(reply.text)?["token"]?.string, "\(reply.text)")
         let bytes = try #require(Base64URL.decode(token.split(separator: ".")[1].utf8))
@@ -222,7 +222,7 @@ struct PasskeyTests {
                 try await expectRefused("cloned") { try await finish(waiting, credential, at: client) }
             }
             let fresh = try holder.passkey.assert(challenge: try challenge(asked))
-            try await expectRefused(nil, "pending_sign_in_invalid") { try await finish(waiting, fresh) }
+            try await expectRefused(nil, "pending_login_invalid") { try await finish(waiting, fresh) }
         }
     }
 
@@ -432,7 +432,7 @@ struct PasskeyTests {
         #expect(try await deployment.beginFactor("totp", of: signedIn).status == 200)
         try await expectRefused("cloned") { try await logIn(waiting, credential) }
         let fresh = try holder.passkey.assert(challenge: challenge)
-        try await expectRefused(nil, "pending_sign_in_invalid") { try await logIn(waiting, fresh) }
+        try await expectRefused(nil, "pending_login_invalid") { try await logIn(waiting, fresh) }
         #expect(try await deployment.sessions(of: user) == "1")
     }
 
@@ -451,7 +451,7 @@ struct PasskeyTests {
             for headers in [[], [("Idempotency-Key", "another")]] {
                 try expectProblem(
                     try await logIn(waiting, credential, headers: headers),
-                    oneOf: ["pending_sign_in_invalid", "second_factor_invalid"]
+                    oneOf: ["pending_login_invalid", "second_factor_invalid"]
                 )
             }
             #expect(try await deployment.sessions(of: holder.session.objectID) == "2")
@@ -491,7 +491,7 @@ struct PasskeyTests {
         let elsewhere = try holder.passkey.assert(challenge: another.challenge)
         try await expectRefused("wrong_challenge") { try await logIn(waiting, elsewhere) }
         let right = try holder.passkey.assert(challenge: challenge)
-        try await expectRefused(nil, "pending_sign_in_invalid") { try await logIn(waiting, right, in: other) }
+        try await expectRefused(nil, "pending_login_invalid") { try await logIn(waiting, right, in: other) }
         let theirs = try await startLogin(in: other)
         let shown = try holder.passkey.assert(challenge: theirs.challenge)
         try await expectRefused(nil) { try await logIn(theirs.waiting, shown, in: other) }
@@ -574,7 +574,7 @@ struct PasskeyTests {
             let credential = try holder.passkey.assert(challenge: try challenge(options))
             let answer = #""credential": \#(credential)"#
             for session in [nil, try await newcomer().1] {
-                try await expectRefused(nil, "pending_sign_in_invalid") {
+                try await expectRefused(nil, "pending_login_invalid") {
                     try await deployment.finishFactor(waiting, answer, session: session)
                 }
             }
@@ -582,7 +582,7 @@ struct PasskeyTests {
             #expect(done.status == 200 && done.text.isEmpty, "\(done.text)")
             try expectProblem(
                 try await deployment.finishFactor(waiting, answer, session: holder.session),
-                oneOf: ["pending_sign_in_invalid", "second_factor_invalid"]
+                oneOf: ["pending_login_invalid", "second_factor_invalid"]
             )
             let begun = try await deployment.beginFactor("totp", of: holder.session)
             if verified {

@@ -10,7 +10,7 @@ import TestSupport
         document("optional", #""policy": "optional""#),
         document("required", #""policy": "required""#),
         document("staff", #""policy": "required", "roles": ["Editor"]"#),
-        document("vouched", #""policy": "required", "vouchingProviders": ["facebook"]"#),
+        document("vouched", #""policy": "required", "exemptProviders": ["facebook"]"#),
         document("off", #""policy": "off""#)
     )
 )
@@ -27,14 +27,14 @@ struct RoadTests {
     private func enrolled(
         _ road: Road,
         in document: Document
-    ) async throws -> (Traveller, AuthenticatorApp, session: SignedIn, codes: [String]) {
+    ) async throws -> (Traveller, AuthenticatorApp, session: LoginResult, codes: [String]) {
         let traveller = try await deployment.traveller()
-        let session: SignedIn
+        let session: LoginResult
         if road.isPassword {
             _ = try await deployment.register(traveller.email, to: document)
             session = try await deployment.logIn(traveller.email, to: document)
         } else if road.isFacebook {
-            session = try await deployment.signIn(traveller.visitor, to: document)
+            session = try await deployment.loggedIn(traveller.visitor, to: document)
         } else {
             session = try deployment.signedIn(try await deployment.login(traveller.bird, to: document))
         }
@@ -119,7 +119,7 @@ struct RoadTests {
                 try await deployment.expectRefusal(
                     try await deployment.show(code, for: waiting, in: document, at: instance),
                     on: road,
-                    "pending_sign_in_invalid",
+                    "pending_login_invalid",
                     "second_factor_invalid",
                     in: document
                 )
@@ -175,7 +175,7 @@ struct RoadTests {
         try await deployment.expectRefusal(
             try await deployment.show(codes[0], of: "recoveryCode", for: early, in: document),
             on: .accessToken,
-            "pending_sign_in_invalid",
+            "pending_login_invalid",
             in: document
         )
         // Start at the beginning of a second, so that the login starts in the same one.
@@ -228,7 +228,7 @@ struct RoadTests {
         on road: Road,
         in document: Document,
         at second: ServiceProcess
-    ) async throws -> (AuthenticatorApp, SignedIn) {
+    ) async throws -> (AuthenticatorApp, LoginResult) {
         switch waiting {
         case .client(let putOff): try await enrol(by: putOff, in: document, at: second)
         case .page(let page): try await enrol(by: page, on: road, in: document, at: second)
@@ -239,7 +239,7 @@ struct RoadTests {
         by waiting: PutOff,
         in document: Document,
         at second: ServiceProcess
-    ) async throws -> (AuthenticatorApp, SignedIn) {
+    ) async throws -> (AuthenticatorApp, LoginResult) {
         #expect(waiting.factors.map { $0["kind"]?.string } == ["totp"])
         // The pending login gives access to nothing else.
         for endpoint in ["users/factors", "users/sessions", "users/identities"] {
@@ -248,7 +248,7 @@ struct RoadTests {
         }
         try expectProblem(
             try await deployment.finish(waiting, code: "123456", to: document),
-            "pending_sign_in_invalid"
+            "pending_login_invalid"
         )
         let body = #"{"kind": "totp", "pending": "\#(waiting.pending)"}"#
         let begun = try await second.client.post(deployment.path("users/factors", of: document), json: body)
@@ -267,7 +267,7 @@ struct RoadTests {
         #expect(finished.user["recovery-codes"]?.array?.count == 10)
         try expectProblem(
             try await deployment.send("POST", confirm, right, to: document),
-            oneOf: ["pending_sign_in_invalid", "conflict"]
+            oneOf: ["pending_login_invalid", "conflict"]
         )
         return (app, finished)
     }
@@ -277,7 +277,7 @@ struct RoadTests {
         on road: Road,
         in document: Document,
         at second: ServiceProcess
-    ) async throws -> (AuthenticatorApp, SignedIn) {
+    ) async throws -> (AuthenticatorApp, LoginResult) {
         func send(_ fields: [(String, String)], of page: FormPage) async throws -> FormPage {
             FormPage(reply: try await deployment.answerFactor(page, fields, of: document, at: second))
         }
@@ -367,7 +367,7 @@ private func document(_ application: String, _ policy: String) -> Document {
         options: #""redirectUris": ["https://app.example.com/cb"], "returnUrls": ["https://app.example.com/done"]"#,
         settings: #"""
             {"secondFactor": {\#(policy)}, "roles": ["Editor"], "allowedOrigins": ["\#(Road.origin)"],
-             "registration": {"mostPerHour": 1000}}
+             "registration": {"maxPerSourcePerHour": 1000}}
             """#,
         mapping: #"{"email": "email", "first_name": "name"}"#,
         twitterMapping: #"{"email": "email", "name": "name"}"#

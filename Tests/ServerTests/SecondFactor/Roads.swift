@@ -162,12 +162,12 @@ extension Deployment {
         on road: Road,
         in document: Document,
         at instance: ServiceProcess? = nil
-    ) async throws -> SignedIn? {
+    ) async throws -> LoginResult? {
         switch road {
         case .popup:
             guard reply.text.contains(#"id="message""#) else { return nil }
             let user = try handedOver(reply).message
-            return user["user-token"] == nil ? nil : SignedIn(user: user, reply: reply)
+            return user["user-token"] == nil ? nil : LoginResult(user: user, reply: reply)
         case .redirect:
             guard let location = reply.header("Location"), let code = try Address(location)["loginCode"] else {
                 return nil
@@ -177,7 +177,7 @@ extension Deployment {
         default:
             // The status is 201 for a user created by `register`.
             let user = [200, 201].contains(reply.status) ? JSON.object(reply.text) : nil
-            return user.map { SignedIn(user: $0, reply: reply) }
+            return user.map { LoginResult(user: $0, reply: reply) }
         }
     }
 

@@ -11,7 +11,7 @@ private func document(_ application: String, _ secondFactor: String) -> Document
         application: application,
         settings: #"""
             {"secondFactor": {\#(secondFactor)}, "dynamicProperties": true,
-             "registration": {"confirmEmail": false, "mostPerHour": 1000}}
+             "registration": {"confirmEmail": false, "maxPerSourcePerHour": 1000}}
             """#,
         mapping: #"{"email": "email"}"#
     )
@@ -51,7 +51,7 @@ struct WayAroundTests {
 
     private struct Holder {
         let email: String
-        let session: SignedIn
+        let session: LoginResult
         let app: AuthenticatorApp
         let factor: String
         let codes: [String]
@@ -132,7 +132,7 @@ struct WayAroundTests {
         let session = try deployment.signedIn(try await finish())
         #expect(try deployment.signedIn(try await finish()).token == session.token)
         #expect(try await deployment.send("GET", "users/logout", token: session.token).status == 200)
-        try expectProblem(try await finish(), "pending_sign_in_invalid")
+        try expectProblem(try await finish(), "pending_login_invalid")
         #expect(try await !deployment.isValid(session.token))
     }
 
@@ -149,10 +149,10 @@ struct WayAroundTests {
     @Test("twenty guesses a day stay twenty when the owner logs in between them, and shut out nothing else")
     func forgiven() async throws {
         let holder = try await holder()
-        func guess(_ most: Int, at kind: String = "totp") async throws -> Int {
+        func guess(_ max: Int, at kind: String = "totp") async throws -> Int {
             var looked = 0
             var waiting = try await putOff(holder.email)
-            for index in 0..<most {
+            for index in 0..<max {
                 if index.isMultiple(of: 4) { waiting = try await putOff(holder.email) }
                 try await deployment.database.psql("update demo.attempts set blocked_until = now() - interval '1 s'")
                 let reply = try await deployment.finish(waiting, kind, code: holder.app.wrongCode)

@@ -374,8 +374,8 @@ extension Deployment {
         let application = document.application
         let name = "of-\(application)-\(UInt32.random(in: 0 ... .max))"
         let visitor = try await newcomer()
-        let user = try await signIn(visitor, to: document)
-        _ = try await signIn(visitor, to: document)
+        let user = try await loggedIn(visitor, to: document)
+        _ = try await loggedIn(visitor, to: document)
         let (banned, factor, invitation) = (UUID().uuidString, UUID().uuidString, UUID().uuidString)
         // A second identity, so that one can be removed; a ban, so that it can be lifted; and an invitation.
         try await database.psql(

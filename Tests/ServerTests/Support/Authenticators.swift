@@ -62,7 +62,7 @@ extension Deployment {
     ///
     /// - Returns: The app, the id of its factor, and the recovery codes if there are any.
     func enrolApp(
-        of session: SignedIn,
+        of session: LoginResult,
         in document: Document? = nil
     ) async throws -> (app: AuthenticatorApp, id: String, recoveryCodes: [String]) {
         let begun = try await send("POST", "users/factors", #"{"kind": "totp"}"#, token: session.token, to: document)

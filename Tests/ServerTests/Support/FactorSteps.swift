@@ -8,7 +8,7 @@ extension Deployment {
     func beginFactor(
         _ kind: String,
         _ members: String = "",
-        of session: SignedIn,
+        of session: LoginResult,
         in document: Document? = nil,
         at client: HTTPClient? = nil
     ) async throws -> HTTPReply {
@@ -24,7 +24,7 @@ extension Deployment {
     func confirmFactor(
         _ id: String,
         _ answer: String,
-        of session: SignedIn,
+        of session: LoginResult,
         in document: Document? = nil,
         at client: HTTPClient? = nil
     ) async throws -> HTTPReply {
@@ -36,7 +36,7 @@ extension Deployment {
     }
 
     /// Returns the factors of a session's user.
-    func factors(of session: SignedIn, in document: Document? = nil) async throws -> [JSONObject] {
+    func factors(of session: LoginResult, in document: Document? = nil) async throws -> [JSONObject] {
         let reply = try await get("users/factors", token: session.token, of: document)
         try #require(reply.status == 200, "\(reply.text)")
         return JSON.object(reply.text)?["factors"]?.array?.compactMap(\.object) ?? []
@@ -44,7 +44,7 @@ extension Deployment {
 
     /// Returns the kinds of factors that can be enrolled.
     func offeredKinds(
-        to session: SignedIn,
+        to session: LoginResult,
         in document: Document? = nil,
         at client: HTTPClient? = nil
     ) async throws -> [String] {
@@ -71,7 +71,7 @@ extension Deployment {
     func finishFactor(
         _ waiting: PutOff,
         _ answer: String,
-        session: SignedIn? = nil,
+        session: LoginResult? = nil,
         in document: Document? = nil,
         at client: HTTPClient? = nil
     ) async throws -> HTTPReply {
@@ -83,7 +83,7 @@ extension Deployment {
     }
 
     /// Starts a step-up in a session and requires success.
-    func stepUp(_ session: SignedIn, in document: Document? = nil) async throws -> PutOff {
+    func stepUp(_ session: LoginResult, in document: Document? = nil) async throws -> PutOff {
         let reply = try await send("POST", "users/secondFactor/start", token: session.token, to: document)
         try #require(reply.status == 200, "\(reply.text)")
         let data = try #require(JSON.object(reply.text))

@@ -16,9 +16,11 @@ final class FacebookLogin: NSObject, ASWebAuthenticationPresentationContextProvi
 
     /// Logs the person in.
     ///
-    /// - Parameter returnURL: A URL of the app's own scheme, such as `com.example.app:/done`, which the operator has put into `returnUrls`.
+    /// - Parameter returnURL: A URL of the app's own scheme, such as `com.example.app:/done`, which the operator has
+    ///   put into `returnUrls`.
     /// - Returns: The user with a session.
-    /// - Throws: `ASWebAuthenticationSessionError.canceledLogin` when the person closes the browser, and what the client throws.
+    /// - Throws: `ASWebAuthenticationSessionError.canceledLogin` when the person closes the browser, and what the
+    ///   client throws.
     func logIn(returningTo returnURL: URL) async throws -> FederationClient.User {
         let proof = ProofKey.random()
         let dialog = try await client.facebookDialog(returningTo: returnURL, challenge: proof.challenge)

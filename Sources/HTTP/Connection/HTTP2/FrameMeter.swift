@@ -2,9 +2,9 @@ import NIOCore
 
 /// A count of a client's frames by their headers (RFC 9113 §4.1).
 ///
-/// It tells whether a frame is under way, and whether there are more frames than requests need. Every frame, of
-/// whatever type, takes one from an allowance, so that unforeseen types are bounded, too. Requests and time add to the
-/// allowance.
+/// It tells whether a frame is under way, and whether there are more frames than requests need. Every frame takes one
+/// from an allowance. Since the type of the frame does not matter, unforeseen types are bounded, too. Requests and time
+/// add to the allowance.
 struct FrameMeter {
     /// Frames that may come at once.
     static let burst = 1000
@@ -38,7 +38,7 @@ struct FrameMeter {
 
     /// Counts received frames.
     ///
-    /// - Returns: Whether the allowance is not used up.
+    /// - Returns: Whether the allowance was sufficient.
     mutating func take(_ bytes: ByteBufferView, now: NIODeadline) -> Bool {
         refill(now)
         var rest = bytes

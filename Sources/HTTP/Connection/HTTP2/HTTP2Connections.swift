@@ -51,8 +51,9 @@ struct HTTP2Connections: Sendable {
         )
         try pipeline.addHandler(HTTP2Faults(gate))
         try pipeline.addHandler(manager)
-        // The handler starts the idle timeout when a connection becomes active, which this one did before the
-        // handshake, or when the last stream ends, which never happens where NIO refuses each stream before it exists.
+        // The handler starts the idle timeout when a connection becomes active, or when its last stream ends. This
+        // connection became active before the handshake. A stream may never end, since NIO may refuse each stream
+        // before it exists.
         manager.channelActive(context: try pipeline.context(handler: manager))
         return Value(channel: channel, streams: streams)
     }
@@ -88,7 +89,7 @@ struct HTTP2Connections: Sendable {
         ]
         // Responses to pings and settings, and ends of streams, that a client does not read.
         connection.maximumBufferedControlFrames = 200
-        // Frames that a client has sent on refused streams are no error.
+        // Frames that a client sent on a stream before it learned of the refusal are no error.
         connection.maximumRecentlyResetStreams = 200
         return connection
     }()

@@ -2,11 +2,12 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 
-/// A gate between the received bytes and NIO's HTTP/2, which closes connections that NIO only declares over.
+/// A gate between the received bytes and NIO's HTTP/2 that closes a connection after an error.
 ///
-/// NIO responds to a connection error with GOAWAY but still accepts bytes: its parser keeps them, and a client that
-/// never closes stays. The gate lets no further bytes pass and closes the connection. It also bounds how long a frame,
-/// and the frames of a header block, take to arrive, and how many frames there are beside requests.
+/// NIO responds to a connection error with GOAWAY but still accepts bytes. Its parser keeps the bytes, and the
+/// connection stays open until the client closes it. The gate lets no further bytes pass and closes the connection. It
+/// also bounds how long a frame, or the frames of a header block, may take to arrive, and how many frames may come in
+/// addition to requests.
 final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -78,7 +79,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     // MARK: Ends
 
-    /// Lets no further bytes in, and closes when the current writes have been handed on.
+    /// Lets no further bytes pass, and closes the connection once the current writes have been handed on.
     func end() {
         guard !isOver, let context else { return }
         isOver = true
@@ -92,17 +93,18 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         closeAtOnce(context)
     }
 
-    /// Closes the connection after a delay when it was told to go, or when its client sends nothing any more.
+    /// Closes the connection after a delay, since the client was sent a GOAWAY or has closed its side of the
+    /// connection.
     ///
-    /// Such a client opens no window for the responses that wait for one.
+    /// A client that sends nothing any more opens no window for the responses that wait for one.
     func leave() {
         guard farewell == nil, let context else { return }
-        let time = min(limit, Self.mostFarewell)
+        let time = min(limit, Self.maxFarewellBytes)
         farewell = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
     }
 
-    /// The longest delay; longer than a request under way takes.
-    private static let mostFarewell = TimeAmount.seconds(10)
+    /// The longest delay, which is longer than a request under way takes.
+    private static let maxFarewellBytes = TimeAmount.seconds(10)
 
     /// Ends the connection with an error code of the service.
     private func refuse(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
@@ -116,9 +118,9 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         closeAtOnce(context)
     }
 
-    /// Closes without the closure alert of TLS (RFC 8446 §6.1), for which the service would wait for the client.
+    /// Closes without the closure alert of TLS (RFC 8446 §6.1), since the service would wait for the client's alert.
     ///
-    /// A connection with refused streams keeps some 100 KiB while it waits, and a crowd of attackers never responds.
+    /// While it waits, a connection with refused streams keeps some 100 KiB, and attackers never send the alert.
     private func closeAtOnce(_ context: ChannelHandlerContext) {
         let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
         context.eventLoop.assumeIsolated().execute { (tls ?? context).close(promise: nil) }

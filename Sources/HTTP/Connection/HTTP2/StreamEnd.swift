@@ -2,15 +2,17 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// Sets the end of a stream on its last frame, in place of an empty frame behind it.
+/// Marks the last frame of a response as the end of the stream, so that no empty frame has to follow.
 ///
-/// A client that has read as many bytes as `Content-Length` announces may reset the stream before it reads the empty
-/// frame, as curl does; and clients that reset streams in masses are cut off (CVE-2023-44487).
+/// A client such as curl may reset the stream once it has read as many bytes as `Content-Length` announces, before it
+/// reads an empty frame. A client with too many resets is disconnected (CVE-2023-44487).
 final class StreamEnd: ChannelOutboundHandler {
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// The last frame, held until its successor is known.
+    /// The latest frame.
+    ///
+    /// It is held until the next one comes, since it may be the last.
     private var held: (frame: HTTP2Frame.FramePayload, promise: EventLoopPromise<Void>?)?
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

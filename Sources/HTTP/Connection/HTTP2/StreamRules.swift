@@ -6,8 +6,8 @@ import NIOHTTPTypes
 
 /// Passes on requests that conform to RFC 9113 §8, and a fault in place of any other.
 ///
-/// NIO has already refused what is malformed for the protocol: pseudo fields, names, and fields of a connection. These
-/// are the rules that apply to requests of HTTP/1.1 as well.
+/// NIO has already refused what HTTP/2 itself forbids: wrong pseudo-header fields, wrong names, and fields of a
+/// connection. The rules here apply to HTTP/1.1 requests as well.
 final class StreamRules: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -31,12 +31,12 @@ final class StreamRules: ChannelInboundHandler {
 }
 
 extension HTTPRequest {
-    /// Normalizes target and headers for the code behind, or returns the request's fault.
+    /// Normalizes target and headers for the later handlers, or returns the request's fault.
     ///
-    /// Afterwards the target is a path, or `*`; the authority is the host that the request names; and `Expect` is there
-    /// only when the client waits for 100 Continue.
+    /// Afterwards the target is a path, or `*`. The authority is the host that the request names. `Expect` is present
+    /// only if the client waits for 100 Continue.
     mutating func settle() -> RequestFault? {
-        guard headerFields.count <= RequestFault.mostFields,
+        guard headerFields.count <= RequestFault.maxFields,
             headerFields.allSatisfy({ $0.value.utf8.count <= RequestFault.longestField })
         else { return .largeHead }
         guard let path, path.utf8.count <= HTTPRequestHead.longestTarget else { return .longTarget }

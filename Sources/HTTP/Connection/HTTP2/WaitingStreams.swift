@@ -5,10 +5,13 @@ import NIOHTTP2
 /// Keeps the requests of an HTTP/2 connection until they are complete, and creates their streams only then.
 ///
 /// A stream with its channel and its task costs thousands of times as much as the headers that open it. So a request
-/// that waits for its body is kept as its fields and the bytes received. A request with a longer body, or whose client
-/// waits for 100 Continue, gets its stream at once, and counts as a request until it is complete. All streams beside
-/// one count until they end. Where there is no room, the latest requests are refused (RFC 9113 §8.7: nothing was done,
-/// and the client may send them again); a client that still goes on gets ENHANCE_YOUR_CALM.
+/// that waits for its body is kept as its fields and the received bytes. Two kinds of requests get their stream at
+/// once: those with a longer body than ``WaitingRequest`` keeps, and those whose client waits for 100 Continue. Until
+/// such a request is complete, it is charged as a request that is being handled.
+///
+/// All streams of a connection but one count for the budget until they end. Where the budget has no room, the latest
+/// requests are refused. Nothing was done for a refused request, and the client may send it again (RFC 9113 §8.7). A
+/// client with too many refused requests gets ENHANCE_YOUR_CALM.
 final class WaitingStreams: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
@@ -17,10 +20,12 @@ final class WaitingStreams: ChannelInboundHandler {
     /// Bytes that a stream costs in the library, including its headers without their fields.
     private static let streamCost = 2048
     private static let fieldCost = 64
-    /// Refused requests after which the connection ends; each accepted request cancels one of them.
+    /// The number of refused requests after which the connection ends.
     ///
-    /// The library keeps some 100 KiB for a connection whose streams were all refused, so the number is small.
-    private static let mostRefusals = 20
+    /// Each accepted request subtracts one.
+    ///
+    /// The number is small, since the library keeps some 100 KiB for a connection whose streams were all refused.
+    private static let maxRefusals = 20
 
     private struct Arrival {
         enum State { case waiting, passed, refused }
@@ -42,7 +47,9 @@ final class WaitingStreams: ChannelInboundHandler {
     private var charge: ConnectionCharge
     /// Incomplete requests by stream.
     private var arrivals: [HTTP2StreamID: Arrival] = [:]
-    /// Streams that were created; the handlers behind know no others.
+    /// The streams that were created.
+    ///
+    /// Later handlers know only these.
     private var made: Set<HTTP2StreamID> = []
     /// The cost of the incomplete requests in bytes.
     private var cost = 0
@@ -87,7 +94,7 @@ final class WaitingStreams: ChannelInboundHandler {
             pass(frame.streamID, context)
             settle(frame.streamID)
             if made.contains(frame.streamID) { context.fireChannelRead(data) }
-        // The handlers behind do not know the stream.
+        // Later handlers do not know the stream.
         case (.waiting, _), (.refused, _): break
         }
     }
@@ -150,7 +157,7 @@ final class WaitingStreams: ChannelInboundHandler {
 
     private func add(_ data: HTTP2Frame.FramePayload.Data, of frame: HTTP2Frame, _ context: ChannelHandlerContext) {
         guard case .byteBuffer(let bytes) = data.data, var arrival = arrivals[frame.streamID] else { return }
-        // A copy of the bytes: a slice of the read buffer would keep the whole buffer.
+        // A copy of the bytes, since a slice of the read buffer would keep the whole buffer.
         var body = arrival.body.take() ?? ByteBuffer()
         body.writeImmutableBuffer(bytes)
         arrival.body = body
@@ -160,12 +167,14 @@ final class WaitingStreams: ChannelInboundHandler {
         if data.endStream {
             pass(frame.streamID, context, ends: true)
             settle(frame.streamID)
-        } else if body.readableBytes > WaitingRequest.mostBytes {
+        } else if body.readableBytes > WaitingRequest.maxBytes {
             pass(frame.streamID, context)
         }
     }
 
-    /// Passes on the received part of a request, which creates its stream.
+    /// Passes on the received part of a request.
+    ///
+    /// This creates the request's stream.
     private func pass(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext, ends: Bool = false) {
         guard var arrival = arrivals[stream], let head = arrival.head else { return }
         guard makeStream(stream, context) else { return }
@@ -183,7 +192,9 @@ final class WaitingStreams: ChannelInboundHandler {
         if let window { context.fireUserInboundEventTriggered(window) }
     }
 
-    /// Counts a new stream, or refuses it where there is no room.
+    /// Counts a new stream.
+    ///
+    /// Refuses the stream if there is no room, and returns whether there is.
     private func makeStream(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool {
         guard share.begin() else {
             // Later frames of the stream are dropped.
@@ -200,13 +211,15 @@ final class WaitingStreams: ChannelInboundHandler {
     private func settle(_ stream: HTTP2StreamID) {
         guard let arrival = arrivals.removeValue(forKey: stream) else { return }
         cost -= arrival.cost
-        // The storage of many requests is not kept for the connection's life.
+        // A new dictionary, since the old one keeps its storage, which many requests may have made large.
         if arrivals.isEmpty { arrivals = [:] }
     }
 
     // MARK: Ends
 
-    /// Closes after the last response to a client that sends nothing any more: most are gone, and nobody else closes.
+    /// Closes the connection after the last response, if the client has closed its side.
+    ///
+    /// Most such clients are gone, and nothing else closes their connections.
     private func leave() {
         if isInputOver, made.isEmpty { gate.end() }
     }
@@ -226,12 +239,12 @@ final class WaitingStreams: ChannelInboundHandler {
         reset(stream, .refusedStream, context)
     }
 
-    /// Flushes the refusals, and ends the connection of a client that still goes on.
+    /// Flushes the refusals, and ends the connection of a client that has been refused too often.
     private func tell(_ context: ChannelHandlerContext) {
         guard hasRefused else { return }
         hasRefused = false
         context.flush()
-        if refusals > Self.mostRefusals { gate.calm() }
+        if refusals > Self.maxRefusals { gate.calm() }
     }
 
     private func reset(_ stream: HTTP2StreamID, _ reason: HTTP2ErrorCode, _ context: ChannelHandlerContext) {
@@ -241,12 +254,14 @@ final class WaitingStreams: ChannelInboundHandler {
         let hasPassed = arrival.state == .passed
         if !hasPassed { (arrival.state, arrival.head, arrival.body) = (.refused, nil, nil) }
         arrivals[stream] = arrival
-        // REFUSED_STREAM says that nothing was done, which is not true of a request that is being handled.
+        // REFUSED_STREAM means that nothing was done. For a request that is being handled this is untrue.
         let reason = hasPassed && reason == .refusedStream ? .enhanceYourCalm : reason
         context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: .rstStream(reason))), promise: nil)
     }
 
-    /// Starts the connection's one timer, which serves all requests; a request that arrives in one piece starts none.
+    /// Starts the connection's timer, which serves all requests.
+    ///
+    /// A request that arrives in one piece starts no timer.
     private func watch(_ context: ChannelHandlerContext) {
         guard timer == nil else { return }
         guard let first = arrivals.values.lazy.filter({ $0.cost > 0 }).map(\.deadline).min() else { return }

@@ -5,7 +5,7 @@ package import NIOCore
 
 /// The source of a connection, as the proxy in front named it by the PROXY protocol.
 package final class ProxiedOrigin: Sendable {
-    /// The source of the current request's connection; nil where the listener does not use the protocol.
+    /// The source of the current request's connection; nil if the listener does not use the PROXY protocol.
     @TaskLocal package static var current: ProxiedOrigin?
 
     private let source = NIOLockedValueBox<SocketAddress?>(nil)
@@ -18,7 +18,7 @@ package final class ProxiedOrigin: Sendable {
 
 /// The connections of a listener behind a proxy that names each source by the PROXY protocol.
 ///
-/// Connections from untrusted peers are refused: a peer that could omit or forge the header could pose as any source.
+/// Connections from untrusted peers are refused. A peer that could omit or forge the header could pose as any source.
 struct ProxiedConnections<Base: ServerChildChannel>: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let base: Base.Value

@@ -6,7 +6,8 @@ import NIOCore
 enum ProxyHeader: Equatable {
     /// The header is not complete.
     case incomplete
-    /// The header has `length` bytes; the address is nil for the proxy's own connection, or for no network address.
+    /// The header has `length` bytes. The source is nil for the proxy's own connection, and for an address of no
+    /// network.
     case whole(length: Int, source: SocketAddress?)
     case faulty(Fault)
 
@@ -56,7 +57,9 @@ enum ProxyHeader: Equatable {
         return .whole(length: fixed + length, source: address(in: &rest, size: size))
     }
 
-    /// Reads the source's address, which precedes the destination's; both ports follow.
+    /// Reads the address and port of the source.
+    ///
+    /// The addresses of source and destination come first, then both ports.
     private static func address(in rest: inout ByteBuffer, size: Int) -> SocketAddress? {
         let width = size == 12 ? 4 : size == 36 ? 16 : 0
         guard width > 0, let source = rest.readSlice(length: width), rest.readSlice(length: width) != nil,

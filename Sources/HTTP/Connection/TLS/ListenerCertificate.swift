@@ -6,8 +6,8 @@ import NIOSSL
 
 /// A listener's certificate and key from files, and the authorities of client certificates.
 ///
-/// The files may be replaced at any time. Open connections keep what they began with; new ones get what was read last.
-/// Files that do not fit each other change nothing: the former material stays in use.
+/// The files may be replaced at any time. Open connections keep the material with which they began. New connections get
+/// what was read last. If the files do not fit each other, the former material stays in use.
 package final class ListenerCertificate: Sendable {
     /// The paths of the PEM files.
     package struct Files: Sendable {
@@ -63,7 +63,7 @@ package final class ListenerCertificate: Sendable {
         private static func bytes(of path: String) -> [UInt8] {
             guard let stream = fopen(path, "re") else { return [] }
             defer { fclose(stream) }
-            var bytes = [UInt8](repeating: 0, count: mostBytes)
+            var bytes = [UInt8](repeating: 0, count: maxBytes)
             let count = fread(&bytes, 1, bytes.count, stream)
             return Array(bytes.prefix(count))
         }
@@ -79,7 +79,7 @@ package final class ListenerCertificate: Sendable {
     package static let notice = Duration.seconds(14 * 86_400)
 
     /// More bytes than any certificate chain has.
-    private static let mostBytes = 1 << 20
+    private static let maxBytes = 1 << 20
 
     private let files: Files
     private let state: NIOLockedValueBox<State>
@@ -119,16 +119,16 @@ package final class ListenerCertificate: Sendable {
         var warnings: [String] = []
         if material.end <= now {
             warnings.append(
-                "The certificate in \(files.certificate) has ended on \(Self.day(material.end)), "
+                "The certificate in \(files.certificate) expired on \(Self.day(material.end)), "
                     + "and clients refuse it: renew it."
             )
         } else if material.end - now < Int(Self.notice.components.seconds) {
-            warnings.append("The certificate in \(files.certificate) ends on \(Self.day(material.end)): renew it.")
+            warnings.append("The certificate in \(files.certificate) expires on \(Self.day(material.end)): renew it.")
         }
         if Self.isOpen(files.key) {
             warnings.append(
-                "Everybody on this machine can read the key in \(files.key): "
-                    + "make its mode 0640 or less, and think of a new key."
+                "All users of this machine can read the key in \(files.key): "
+                    + "set its mode to 0640 or less, and consider a new key."
             )
         }
         return warnings
@@ -140,7 +140,7 @@ package final class ListenerCertificate: Sendable {
         let chain = try certificates(in: contents.certificate, files.certificate, .certificate)
         try look(at: contents.key, files.key, .key)
         guard let key = try? NIOSSLPrivateKey(bytes: contents.key, format: .pem) else {
-            throw Problem(file: .key, description: "\(files.key) holds no private key in PEM form without a passphrase")
+            throw Problem(file: .key, description: "\(files.key) contains no PEM private key without a passphrase")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
@@ -150,7 +150,7 @@ package final class ListenerCertificate: Sendable {
         // Of TLS 1.2 the suites with forward secrecy and authenticated encryption; TLS 1.3 has no others.
         configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
         configuration.applicationProtocols = ["h2", "http/1.1"]
-        // Also while the service waits for the client's closure alert, received bytes are read and dropped.
+        // The limit of the wait for the client's closure alert. Meanwhile received bytes are read and dropped.
         configuration.shutdownTimeout = .seconds(1)
         if let path = files.clientAuthorities {
             configuration.certificateVerification = .noHostnameVerification
@@ -163,7 +163,7 @@ package final class ListenerCertificate: Sendable {
         do { context = try NIOSSLContext(configuration: configuration) } catch {
             throw Problem(
                 file: .key,
-                description: "\(files.key) is not the key of the first certificate in \(files.certificate)"
+                description: "\(files.key) does not match the first certificate in \(files.certificate)"
             )
         }
         return Material(context: context, end: chain.first?.notValidAfter ?? 0)
@@ -176,17 +176,17 @@ package final class ListenerCertificate: Sendable {
     ) throws(Problem) -> [NIOSSLCertificate] {
         try look(at: bytes, path, file)
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
-            throw Problem(file: file, description: "\(path) holds no certificate in PEM form")
+            throw Problem(file: file, description: "\(path) contains no PEM certificate")
         }
         return certificates
     }
 
     private static func look(at bytes: [UInt8], _ path: String, _ file: Problem.File) throws(Problem) {
         guard !bytes.isEmpty else {
-            throw Problem(file: file, description: "\(path) is missing, empty or not to be read by this process")
+            throw Problem(file: file, description: "\(path) is missing, empty or not readable for this process")
         }
-        guard bytes.count < mostBytes else {
-            throw Problem(file: file, description: "\(path) has more than \(mostBytes) bytes")
+        guard bytes.count < maxBytes else {
+            throw Problem(file: file, description: "\(path) has more than \(maxBytes) bytes")
         }
     }
 
@@ -194,7 +194,8 @@ package final class ListenerCertificate: Sendable {
     private static func isOpen(_ path: String) -> Bool {
         let path = URL(filePath: path).resolvingSymlinksInPath().path
         let facts = try? FileManager.default.attributesOfItem(atPath: path)
-        // The value is a UInt without all of Foundation, and its NSNumber can be cast to UInt with it.
+        // The value is a UInt if only a part of Foundation is linked. Otherwise it is an NSNumber, which can be cast to
+        // UInt.
         return (facts?[.posixPermissions] as? UInt).map { $0 & 0o004 != 0 } ?? false
     }
 

@@ -17,7 +17,9 @@ struct TLSConnections: ServerChildChannel {
         let negotiated: EventLoopFuture<Negotiated>
     }
 
-    /// The TLS buffers, so that a long response leaves no long buffer behind.
+    /// The TLS buffers.
+    ///
+    /// Their bound keeps a long response from leaving a long buffer behind.
     private static let buffers = {
         var buffers = NIOSSLHandler.Configuration()
         buffers.maximumPreservedOutboundBufferCapacity = 32_768
@@ -66,7 +68,8 @@ struct TLSConnections: ServerChildChannel {
                 value.channel.close(promise: nil)
             }
         } catch {
-            // Scanners, and clients that do not trust the certificate: no operator can change that.
+            // Such errors come from scanners, and from clients that do not trust the certificate. No operator can
+            // change that.
             return logger.debug("no TLS", metadata: ["cause": "\(type(of: error))"])
         }
         switch negotiated {

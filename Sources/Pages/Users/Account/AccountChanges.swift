@@ -49,8 +49,8 @@ extension AccountPages {
         let email = try form.value("email") ?? ""
         do throws(Failure) {
             try await requirePresentPassword(form, visit)
-            // The form does not remove the address.
-            guard !email.isEmpty else { throw Failure(.emailInvalid, "Type the address to have.") }
+            // An empty field would remove the address, and this form must not do that.
+            guard !email.isEmpty else { throw Failure(.emailInvalid, "Enter an e-mail address.") }
             let record = UserRecord(properties: ["email": .string(email)])
             return try await update(record, by: form, visit, done: "address")
         } catch {
@@ -80,9 +80,9 @@ extension AccountPages {
         do throws(Failure) {
             try await requirePresentPassword(form, visit)
             let password = try form.value("password") ?? ""
-            // The same password would change nothing and end no session, while the page says that it does both.
+            // The same password would change nothing and end no session. But the page would say that it did both.
             guard try form.value("currentPassword")?.hasSameBytes(as: password) != true else {
-                let text = "The new password is the same as the present one that you have typed. Choose another one."
+                let text = "The new password is the same as the current one. Choose another password."
                 throw Failure(.passwordNotAllowed, text, details: ["rule": .string("unchanged")])
             }
             let record = UserRecord(password: .string(password))
@@ -111,7 +111,7 @@ extension AccountPages {
             logger: visit.asked.context.logger
         )
         guard written.ignored.isEmpty else {
-            throw Failure(.notOwnRecord, "This app does not let its users change that. Ask its operator.")
+            throw Failure(.notOwnRecord, "This app does not let you change this. Contact its operator.")
         }
         return .seeOther("\(visit.asked.path)?done=\(done)")
     }
@@ -121,13 +121,14 @@ extension AccountPages {
         try await hasPassword(visit) ? visit.words.passwordField("currentPassword", .presentPassword) : nil
     }
 
-    /// Requires the form to have the present password, if the account has a password.
+    /// Checks that the form contains the present password, if the account has a password.
     ///
-    /// The page asks for the password even after a recent proof: the user may have left the browser open.
+    /// The page asks for the password even shortly after a reauthentication, since the user may have left the browser
+    /// open.
     private func requirePresentPassword(_ form: FormFields, _ visit: AccountVisit) async throws(Failure) {
         let sent = try form.value("currentPassword") ?? ""
         guard sent.isEmpty, try await hasPassword(visit) else { return }
-        throw Failure(.loginInvalid, "Type the password that the account has now.")
+        throw Failure(.loginInvalid, "Enter your current password.")
     }
 
     private func hasPassword(_ visit: AccountVisit) async throws(Failure) -> Bool {

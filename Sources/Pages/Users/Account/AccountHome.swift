@@ -9,7 +9,7 @@ import Limiting
 import Logins
 import Providers
 
-/// The start of the account page: what the user sees of the account, and the changes that take only a button.
+/// The start of the account page: what the user sees of the account, and the changes that need only a button.
 extension AccountPages {
     func mountAccount(on pages: PageRoutes.Mount) {
         action("/methods/remove", .removeAccountMethod, on: pages, counting: .login) { (visit, form) throws(Failure) in
@@ -19,19 +19,20 @@ extension AccountPages {
                 in: visit.loaded,
                 logger: visit.asked.context.logger
             )
-            return .seeOther(visit.asked.path)
+            return .seeOther("\(visit.asked.path)?done=removed")
         }
         action("/sessions/end", .endAccountSession, on: pages) { (visit, form) throws(Failure) in
             try await sessions.endSession(try form.value("session") ?? "", ofSession: visit.token, in: visit.loaded)
-            return .seeOther(visit.asked.path)
+            return .seeOther("\(visit.asked.path)?done=session")
         }
         action("/sessions/end-others", .endOtherAccountSessions, on: pages) { (visit, _) throws(Failure) in
             _ = try await sessions.endOtherSessions(ofSession: visit.token, in: visit.loaded)
-            return .seeOther(visit.asked.path)
+            return .seeOther("\(visit.asked.path)?done=others")
         }
-        // The target of a reauthentication that keeps no form to send again, such as one for a link by a dialog.
+        // The target of a reauthentication after which no form is sent again, such as the one before a link by a
+        // dialog.
         action("/proof", .proveAccount, on: pages, counting: .password) { (visit, _) throws(Failure) in
-            .seeOther(visit.asked.path)
+            .seeOther("\(visit.asked.path)?done=proof")
         }
         page("/data", .downloadAccount, on: pages) { (visit) throws(Failure) in try await data(visit) }
     }
@@ -67,9 +68,14 @@ extension AccountPages {
         return asked.response(.yourAccount, body)
     }
 
-    /// Returns the notice of the last change, from a closed list, so that a link cannot put another text there.
+    /// Returns the notice about the last change.
+    ///
+    /// The URL only chooses from a closed list, so a link cannot add another text.
     private func done(_ asked: AccountRequest) -> HTML? {
-        let texts: [String: PageText] = ["address": .addressChanged, "password": .passwordChanged]
+        let texts: [String: PageText] = [
+            "address": .addressChanged, "linked": .accountLinked, "others": .othersAreGone,
+            "password": .passwordChanged, "proof": .proofTaken, "removed": .methodRemoved, "session": .sessionIsOut,
+        ]
         return asked.query["done"].flatMap { texts[$0] }.map { HTML.notice(asked.words($0)) }
     }
 
@@ -133,7 +139,7 @@ extension AccountPages {
         moment.map { words(.lastUsed, [.moment: words.day($0)]) } ?? words(.neverUsed)
     }
 
-    /// Returns the title of a login method: that of its provider, or a word for a method of the service.
+    /// Returns the title of a login method: the title of the provider, or the method's own name.
     private func title(of method: String, _ visit: AccountVisit) -> String {
         ProviderName(method).map { visit.loaded.title(of: $0) } ?? method
     }
@@ -161,7 +167,7 @@ extension AccountPages {
             case FactorKind.passkey.rawValue: words(.openedByPasskey)
             case let provider?: words(.openedBy, [.provider: "\(title(of: provider, visit))"])
             }
-        // The client chooses its `User-Agent`, but nobody can choose the address; so the address stands apart.
+        // Clients choose their `User-Agent`, but cannot choose their address. So the page shows the address separately.
         let device = session.origin.userAgent.map { agent -> HTML in "<bdi>\(UserAgentName(agent).text)</bdi>" }
         let title = [session.isCurrent ? words(.thisSession) : nil, device].compactMap(\.self)
         let facts = [method, session.origin.source.map { "<bdi>\($0)</bdi>" }].compactMap(\.self)
@@ -185,7 +191,7 @@ extension AccountPages {
 
     // MARK: Data
 
-    /// Returns a file with all data of the user that the service keeps and the user may see.
+    /// Returns a file with all data that the service stores about the user and that the user may see.
     private func data(_ visit: AccountVisit) async throws(Failure) -> Response {
         let (user, loaded) = (visit.user, visit.loaded)
         let methods = try await linking.loginMethods(ofUserOf: visit.token, in: loaded)
@@ -207,7 +213,7 @@ extension AccountPages {
 }
 
 extension User {
-    /// Returns the text of a property, if the user may see the property.
+    /// Returns the text of a property; nil if the user may not see the property.
     func shown(_ name: PropertyName) -> String? {
         let isShown = properties.contains { $0.name == name && $0.visibleTo.includes(.owner) }
         return isShown ? text(of: name) : nil

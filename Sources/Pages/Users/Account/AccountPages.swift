@@ -11,15 +11,15 @@ import Logins
 import Messaging
 import Providers
 
-/// The account page, at `/{applicationId}/account`, for apps that want no such page of their own.
+/// The account page at `/{applicationId}/account`, for apps without such a page of their own.
 ///
-/// The page exists if the application turns it on. Everything that the page shows and changes is a use case that
-/// clients call, too, with a session of the user that the browser keeps. Each form of a session has a token that binds
-/// the form to the session.
+/// The page exists if the operator enables it for the application. What the page shows and changes is also available to
+/// clients: the page calls the same use cases with a session. The browser keeps the session token in a cookie. Each
+/// form of a session has a CSRF token that binds the form to the session.
 package struct AccountPages: Sendable {
     let links: AccountLinks
     let sessions: Sessions
-    let signIn: SignIn
+    let loginFlow: LoginFlow
     let passwordLogins: PasswordLogins
     let passwordReset: PasswordReset
     let secondFactor: SecondFactor
@@ -43,7 +43,7 @@ package struct AccountPages: Sendable {
     ) {
         links = useCases.accountLinks
         sessions = useCases.sessions
-        signIn = useCases.signIn
+        loginFlow = useCases.loginFlow
         passwordLogins = useCases.passwordLogins
         passwordReset = useCases.passwordReset
         secondFactor = useCases.secondFactor
@@ -60,13 +60,15 @@ package struct AccountPages: Sendable {
         routes = PageRoutes(directory: directory, refusals: refusals, errors: errors)
     }
 
-    /// Bytes of the largest form: a pending login contains the provider's profile of the user.
+    /// The maximum size of a form in bytes.
+    ///
+    /// The largest form contains a pending login with the provider's profile of the user.
     private static let formLimit = 1_048_576
 
-    /// Mounts the routes below each of the first segments.
+    /// Mounts the routes below each of the given first path segments.
     package func mount(on routes: DescribedRouter, below segments: [String]) {
         let pages = PageRoutes.Mount(routes: routes, segments: segments)
-        mountSignIn(on: pages)
+        mountLogin(on: pages)
         mountProviders(on: pages)
         mountAccount(on: pages)
         mountChanges(on: pages)
@@ -96,7 +98,9 @@ package struct AccountPages: Sendable {
         }
     }
 
-    /// Mounts a page that needs a session; without one, the response redirects to the account page.
+    /// Mounts a page that needs a session.
+    ///
+    /// Without a session, the response redirects to the account page.
     func page(_ path: String, _ description: Operation, on pages: PageRoutes.Mount, _ show: @escaping Visiting) {
         open(.get, path, description.or([.accountRedirect]), on: pages, counting: .query) { (asked) throws(Failure) in
             guard let visit = try await visit(asked) else { return .seeOther(asked.path) }
@@ -104,7 +108,9 @@ package struct AccountPages: Sendable {
         }
     }
 
-    /// Mounts the action of a form, which runs once the user has shown the proof that the action requires.
+    /// Mounts the action of a form.
+    ///
+    /// The action runs once the user has reauthenticated, if the action requires this.
     func action(
         _ path: String,
         _ description: Operation,
@@ -123,7 +129,7 @@ package struct AccountPages: Sendable {
         }
     }
 
-    /// Returns the form of a request without a session, after a check of its origin.
+    /// Reads the form of a request without a session, and checks its origin.
     func form(_ asked: AccountRequest) async throws(Failure) -> FormFields {
         try asked.forms.checkOrigin(of: asked.request)
         return try await asked.request.formBody(upTo: Self.formLimit)
@@ -160,7 +166,7 @@ struct AccountRequest: Sendable {
     let path: String
     /// The cookie with the session token.
     let cookie: BrowserCookie
-    /// The cookie of a browser in a provider's dialog.
+    /// The cookie of a browser that is in a provider's dialog.
     let dialogCookie: BrowserCookie
     let forms: FormGuard
     /// The session token that the browser sent.
@@ -185,7 +191,7 @@ struct AccountRequest: Sendable {
         let isSecure = address.isReachedByTLS
         let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
         path = String(url[start...].drop { $0 != "/" })
-        // The name contains the application's id, since applications may share the host.
+        // The name contains the application's id, since several applications may have the same host.
         let name = "federation-account-\(loaded.application.id)"
         cookie = BrowserCookie(name, isSecure: isSecure, sameSite: .strict)
         dialogCookie = .dialog(isSecure: isSecure)
@@ -196,12 +202,16 @@ struct AccountRequest: Sendable {
     var words: PageWords { page.words }
     var query: LenientQuery { LenientQuery(request.uri.query) }
     var source: RequestSource { RequestSource(name: context.peer.network.name) }
-    /// The client, without an API key, since pages have none.
+    /// The client of a login on a page.
+    ///
+    /// It has no API key.
     var client: LoginClient { LoginClient(keyLabel: nil, trustedDevice: nil) }
     /// The value of the dialog cookie that the browser sent.
     var dialogBrowser: String? { dialogCookie.value(in: request.headers) }
 
-    /// Returns a page; with `problem`, the page shows this failure and has its status.
+    /// Returns a page.
+    ///
+    /// With `problem`, the page shows this failure and has the failure's status.
     func response(
         _ title: PageText,
         _ body: HTML,
@@ -233,7 +243,9 @@ struct AccountRequest: Sendable {
     /// Returns a button to the start of the account page.
     func back(_ text: PageText = .toAccount) -> HTML { button(to: "", words(text)) }
 
-    /// Returns a button to each provider's dialog, with a text that names the provider.
+    /// Returns a button for each provider's dialog.
+    ///
+    /// The text of the button names the provider.
     func buttons(to providers: [any DialogOffering], _ text: PageText) -> HTML {
         providers.map { provider in
             button(to: "/providers/\(provider.name)/start", words(text, [.provider: "\(provider.title)"]))
@@ -250,14 +262,14 @@ struct AccountVisit: Sendable {
     var loaded: LoadedApplication { asked.loaded }
     var words: PageWords { asked.words }
 
-    /// Returns a form with the token of this session.
+    /// Returns a form with the CSRF token of this session.
     func form(to path: String, _ fields: HTML) -> HTML {
         asked.form(to: path, "\(asked.forms.hidden(for: token.secret.reveal()))\(fields)")
     }
 }
 
 extension Operation {
-    /// Returns an operation of a form that may first require a proof of its user.
+    /// Returns the operation of a form that may first require a reauthentication.
     static func action(
         _ id: String,
         _ summary: String,
@@ -265,7 +277,7 @@ extension Operation {
     ) -> Operation {
         let proof = Schema.string.described("The password, where the page has asked for it.")
         let fields = form.adding(optional: ["form": .sessionForm, "proof": proof])
-        return page(id, summary, form: fields.adding(optional: WaitingFactor.fields))
+        return page(id, summary, form: fields.adding(optional: PendingFactor.fields))
     }
 }
 

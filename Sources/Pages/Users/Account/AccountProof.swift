@@ -11,9 +11,10 @@ import Providers
 
 /// Reauthentication of a session's user before a change.
 ///
-/// The page that asks for the proof contains the form of the change, and sends this form again together with the proof.
+/// The page that asks for the reauthentication contains the form of the change. It sends this form again, together with
+/// the user's password or second factor.
 extension AccountPages {
-    /// A proof that an action requires.
+    /// What the user must show before an action.
     enum Proof {
         /// A recent login.
         case identity
@@ -23,23 +24,26 @@ extension AccountPages {
 
     /// The name of the password field.
     private static let password = "proof"
-    /// The fields of the proof, which are no part of the form of the change.
+    /// The fields of the reauthentication.
+    ///
+    /// They do not belong to the form of the change.
     private static let fields = [
-        FormGuard.field, password, WaitingFactor.field, "factor", "code", "credential", "send", "choose",
+        FormGuard.field, password, PendingFactor.field, "factor", "code", "credential", "send", "choose",
     ]
 
-    /// Carries out a form once the user has shown the proof that the action requires.
+    /// Carries out a form once the user has reauthenticated as the action requires.
     ///
-    /// Until then, the page shows the form again and asks for the proof.
+    /// Until then, the page asks for the reauthentication and contains the form.
     func showing(
         _ form: FormFields,
         sentTo path: String,
         _ visit: AccountVisit,
         _ act: () async throws(Failure) -> Response
     ) async throws(Failure) -> Response {
-        let waiting = try WaitingFactor(form)
+        let waiting = try PendingFactor(form)
         let password = try form.value(Self.password)
-        // Each proof counts as a password attempt, whatever the action counts as: proofs are costly and can be guessed.
+        // Whatever the action counts as, each reauthentication also counts as a password attempt: it is costly, and
+        // users can guess.
         if password != nil || waiting != nil {
             let source = visit.asked.context.peer.limitedSource
             try rateLimiter.take(.password, of: visit.loaded.application.id, from: source)
@@ -60,13 +64,13 @@ extension AccountPages {
                     in: visit.loaded,
                     logger: visit.asked.context.logger
                 )
-                // A pending login does not belong to this session.
+                // The second factor belongs to a pending login, not to this session.
                 guard case .reauthenticated = outcome else {
-                    throw Failure(.malformedRequest, "This form is of no session.")
+                    throw Failure(.malformedRequest, "This form belongs to another login. Start again.")
                 }
             } catch {
                 switch error.reason {
-                case .pendingSignInInvalid:
+                case .pendingLoginInvalid:
                     return try await proofPage(of: .factor, for: form, sentTo: path, visit, problem: error)
                 case let reason where reason.leavesAnotherFactor:
                     return try await factorPage(waiting, for: form, sentTo: path, visit, problem: error)
@@ -86,7 +90,7 @@ extension AccountPages {
         }
     }
 
-    private static let wrongPassword = Failure(.loginInvalid, "This is not the password of this account.")
+    private static let wrongPassword = Failure(.loginInvalid, "The password is wrong. Try again.")
 
     private func isRight(_ password: String, _ visit: AccountVisit) async throws(Failure) -> Bool {
         try await reauthentication.verifyPassword(
@@ -97,7 +101,7 @@ extension AccountPages {
         )
     }
 
-    /// Asks for a proof by a method of the account: the password, another login by a provider, or a second factor.
+    /// Asks the user to reauthenticate by the password, by a provider or by a second factor.
     func proofPage(
         of proof: Proof,
         for form: FormFields?,
@@ -118,14 +122,14 @@ extension AccountPages {
             methods.contains { $0.provider == provider.name.text }
         }
         guard providers.isEmpty else {
-            let body: HTML = "<p>\(words(.confirmByProvider))</p>\n\(asked.buttons(to: providers, .signInWith))"
+            let body: HTML = "<p>\(words(.confirmByProvider))</p>\n\(asked.buttons(to: providers, .logInWith))"
             return asked.response(.itIsYou, body, problem: problem)
         }
         do throws(Failure) {
             let details = try await secondFactor.startReauthentication(of: visit.token, by: nil, in: visit.loaded)
-            // Of the factors, only a passkey counts as a login, since it verifies its user.
+            // In place of a login, only a passkey is accepted of all factors, since it verifies its user.
             let kinds: [FactorKind] = proof == .factor ? FactorKind.allCases : [.passkey]
-            if let waiting = WaitingFactor(details, of: kinds), !waiting.factors.isEmpty {
+            if let waiting = PendingFactor(details, of: kinds), !waiting.factors.isEmpty {
                 return try await factorPage(waiting, for: form, sentTo: path, visit, problem: problem)
             }
         } catch {
@@ -136,7 +140,7 @@ extension AccountPages {
     }
 
     private func factorPage(
-        _ waiting: WaitingFactor,
+        _ waiting: PendingFactor,
         for form: FormFields?,
         sentTo path: String,
         _ visit: AccountVisit,
@@ -154,7 +158,7 @@ extension AccountPages {
 
     /// Returns the fields of the form of the change, so that no input is lost.
     ///
-    /// Passwords are typed again, so no page contains a password.
+    /// The user types passwords again, so no page contains a password.
     private func kept(_ form: FormFields?, _ words: PageWords) -> [HTML] {
         (form?.all ?? []).filter { !Self.fields.contains($0.name) }.map { field in
             switch field.name {

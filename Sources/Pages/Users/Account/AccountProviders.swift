@@ -8,11 +8,11 @@ import Limiting
 import Logins
 import Providers
 
-/// Logins by a provider's dialog on the account page: to log in, to link an identity, or to reauthenticate.
+/// A provider's dialog on the account page: to log in, to link an identity, or to reauthenticate.
 extension AccountPages {
     func mountProviders(on pages: PageRoutes.Mount) {
-        // A link opens the dialog, since a form's policy would have to name every redirect target of the dialog. The
-        // request changes nothing in the service.
+        // A link opens the dialog, not a form: the policy of a page with a form would have to name every redirect
+        // target of the dialog. The request changes nothing in the service.
         open(.get, "/providers/{provider}/start", .startAccountDialog, on: pages, counting: .login) {
             (asked) throws(Failure) in
             try await startDialog(asked)
@@ -36,7 +36,7 @@ extension AccountPages {
         let provider = try asked.provider
         var request = DialogRequest()
         request.accountPage = asked.url
-        // The second factor is asked for when the form sends the login code.
+        // The second factor is asked for later, when the form sends the login code.
         request.isForLinking = true
         let ticket = try await dialog.openDialog(request, of: provider, for: asked.loaded) {
             DialogAddresses(start: { $0 }, redirectURI: "\(asked.url)/providers/\(provider)/authorize")
@@ -54,7 +54,8 @@ extension AccountPages {
 
     /// Shows a form with the login code at the end of the dialog.
     ///
-    /// The provider's redirect brings no session cookie (`SameSite=Strict`); the form of this page does.
+    /// The session cookie has `SameSite=Strict`. So the browser omits it from the provider's redirect, and sends it
+    /// with the form of this page.
     private func closeDialog(_ asked: AccountRequest) async throws(Failure) -> Response {
         let provider = try asked.provider
         let title: HTML = "\(asked.loaded.title(of: provider))"
@@ -87,7 +88,9 @@ extension AccountPages {
         }
     }
 
-    /// Takes the login code: links the identity to the session's user, or logs in without a session.
+    /// Handles the form with the login code.
+    ///
+    /// With a session, it links the identity to the user; without one, it logs in.
     private func takeLogin(_ asked: AccountRequest) async throws(Failure) -> Response {
         let provider = try asked.provider
         let form = try await form(asked)
@@ -104,17 +107,20 @@ extension AccountPages {
         let (loaded, logger) = (asked.loaded, asked.context.logger)
         guard let visit = try await visit(asked) else {
             do throws(Failure) {
-                let signedIn = try await signIn.signIn(request, to: loaded, logger: logger)
+                let signedIn = try await loginFlow.login(request, to: loaded, logger: logger)
                 return try await opened(signedIn.token, asked)
             } catch {
                 return try await putOff(error, asked)
             }
         }
         do throws(Failure) {
+            let isLinked = try await linking.loginMethods(ofUserOf: visit.token, in: loaded)
+                .contains { $0.provider == provider.text }
             _ = try await linking.link(request, toUserOf: visit.token, in: loaded, logger: logger)
-            return .seeOther(asked.path)
+            // If the user already has the identity, the login by this identity is a reauthentication.
+            return .seeOther("\(asked.path)?done=\(isLinked ? "proof" : "linked")")
         } catch {
-            // The link makes a guest a user, which may require a second factor.
+            // The link turns a guest into a user. This may require a second factor.
             guard error.reason == .reauthenticationRequired else { return try await putOff(error, asked) }
             return try await proofPage(of: .identity, for: nil, sentTo: "/proof", visit)
         }
@@ -122,7 +128,7 @@ extension AccountPages {
 
     private static let notFromHere = Failure(
         .loginStateInvalid,
-        "This login was not begun on this page, has ended already, or took too long. Open the page of your account and begin it again."
+        "This login has expired, is already complete, or was started in another browser. Open your account page and start again."
     )
 }
 

@@ -1,6 +1,6 @@
-/// The names of a browser and its system, read from the header `User-Agent`: `Chrome, Windows`.
+/// The names of a browser and its system, such as `Chrome, Windows`, from the header `User-Agent`.
 ///
-/// A header without a known browser or a known system is kept unchanged: apps put their own names there.
+/// A header without a known browser or a known system is kept unchanged, since apps put their own names there.
 struct UserAgentName {
     let text: String
 

@@ -4,9 +4,9 @@ import Encodings
 import HTTP
 import Hummingbird
 
-/// The pages behind mailed links, of one application.
+/// The pages of one application behind mailed links.
 ///
-/// The pages run only the passkey script, load nothing, and send their form to their own address alone.
+/// The pages run only the passkey script, load nothing, and send their forms only to their own address.
 struct LinkPage {
     private let page: WebPage
     private let passwords: PasswordRules
@@ -23,7 +23,7 @@ struct LinkPage {
 
     var words: PageWords { page.words }
 
-    /// Returns the form for a user who follows a link.
+    /// Returns the page with the form for a user who follows a link.
     func form(
         for purpose: EmailTokenPurpose,
         token: String,
@@ -56,14 +56,16 @@ struct LinkPage {
         return page.question(title, body, problem: refusal, by: errors, script: runsPasskeys ? .passkey : nil)
     }
 
-    /// The values that the forms of a link share.
+    /// The values that all forms behind one link contain.
     private struct Link {
         let token: String
         let account: LinkedAccount
         let keepsIdentities: Bool
     }
 
-    /// Returns a form for a new password in the named field, with the second factor if one is asked for.
+    /// Returns a form for a new password in the named field.
+    ///
+    /// If a second factor is required, the form asks for it.
     private func newPassword(
         _ field: String,
         _ link: Link,
@@ -106,7 +108,8 @@ struct LinkPage {
 
     /// Returns the forms that confirm an address.
     ///
-    /// Another user may have registered the address, so an existing password stays valid only if the reader knows it.
+    /// Another user may have registered the address. So an existing password stays valid only if the reader of the mail
+    /// knows it.
     private func confirmation(_ link: Link) -> HTML {
         let account = link.account
         let other: HTML = """
@@ -170,10 +173,12 @@ struct LinkPage {
         )
     }
 
-    /// Returns the page with the result of a form.
+    /// Returns the page that follows a form and shows its result.
     func says(_ title: PageText, _ text: PageText) -> Response { page.response(title, "<p>\(words(text))</p>") }
 
-    /// Returns the page after a change was undone, with the providers whose identities are lost.
+    /// Returns the page after a change was undone.
+    ///
+    /// It names the providers whose identities were removed.
     func changeIsUndone(lost providers: [String]) -> Response {
         let lost = providers.map { provider -> HTML in
             "<p>\(words(.identityIsLost, [.provider: "\(provider)"]))</p>\n"

@@ -12,8 +12,8 @@ import Messaging
 /// The pages to which mailed links lead.
 ///
 /// Their paths are `/{applicationId}/reset-password`, `/{applicationId}/confirm-email`, `/{applicationId}/undo-change`
-/// and `/{applicationId}/invitation`. The paths contain no API key. Every base path of an application is longer, so
-/// none of them collides with a page.
+/// and `/{applicationId}/invitation`. The paths contain no API key. Every base path of an application is longer, so no
+/// base path is the path of a page.
 ///
 /// A GET changes nothing, since programs that scan mails follow links. Only the form that the user sends makes a
 /// change.
@@ -40,7 +40,7 @@ package struct LinkPages: Sendable {
     /// Bytes of the largest form.
     private static let formLimit = 65_536
 
-    /// Mounts the routes below each of the first segments.
+    /// Mounts the routes below each of the given first path segments.
     package func mount(on routes: DescribedRouter, below segments: [String]) {
         let pages = PageRoutes.Mount(routes: routes, segments: segments)
         for (purpose, shown, taken) in [
@@ -95,9 +95,9 @@ package struct LinkPages: Sendable {
         }
     }
 
-    /// Carries out a form, or shows the form again: with another factor to show, or with the failure.
+    /// Carries out a form, or shows the form again: to ask for another factor, or with a failure.
     ///
-    /// The pending second factor is kept, so a code that was sent still counts.
+    /// The form keeps the pending second factor. So a code that was sent stays valid.
     private func take(
         _ form: FormFields,
         of purpose: EmailTokenPurpose,
@@ -105,7 +105,7 @@ package struct LinkPages: Sendable {
     ) async throws(Failure) -> Response {
         let token = try form.value("token") ?? ""
         let keepsIdentities = try form.value("keepIdentities") != nil
-        func shown(_ wish: LinkFactorWish?, _ refusal: Failure? = nil) async throws(Failure) -> Response {
+        func shown(_ wish: LinkFactorRequest?, _ refusal: Failure? = nil) async throws(Failure) -> Response {
             let account = try await passwordReset.linkedAccount(token, for: purpose, asking: wish, in: asked.loaded)
             return asked.page.form(
                 for: purpose,
@@ -118,13 +118,16 @@ package struct LinkPages: Sendable {
         do throws(Failure) {
             let (sends, chooses) = (try form.value("send") != nil, try form.value("choose") != nil)
             guard !sends, !chooses else {
-                return try await shown(try LinkFactorWish(form, from: asked.source, sends: sends))
+                return try await shown(try LinkFactorRequest(form, from: asked.source, sends: sends))
             }
             return try await carryOut(purpose, by: token, form, keepingIdentities: keepsIdentities, asked)
         } catch {
             guard error.canBeAnsweredAnew else { throw error }
-            let hasEnded = error.reason == .pendingSignInInvalid
-            return try await shown(hasEnded ? nil : try LinkFactorWish(form, from: asked.source, sends: false), error)
+            let hasEnded = error.reason == .pendingLoginInvalid
+            return try await shown(
+                hasEnded ? nil : try LinkFactorRequest(form, from: asked.source, sends: false),
+                error
+            )
         }
     }
 
@@ -170,7 +173,9 @@ package struct LinkPages: Sendable {
         }
     }
 
-    /// Registers an account with a password; the form shows each failure that the user can correct.
+    /// Registers an account with a password.
+    ///
+    /// The form shows each failure that the user can correct.
     private func takeInvitation(_ form: FormFields, _ asked: Asked) async throws(Failure) -> Response {
         let token = try form.value("token") ?? ""
         let offer = try await registrations.offer(by: token, in: asked.loaded)
@@ -207,8 +212,8 @@ package struct LinkPages: Sendable {
     }
 }
 
-extension LinkFactorWish {
-    /// Parses the factor that the form asks for; nil if the form names none.
+extension LinkFactorRequest {
+    /// Parses the factor that the user asks for; nil if the form names none.
     fileprivate init?(_ form: FormFields, from source: RequestSource, sends: Bool) throws(Failure) {
         let (sent, chosen, asked) = (try form.value("send"), try form.value("choose"), try form.value("factor"))
         guard let factor = (sent ?? chosen ?? asked).flatMap({ ObjectID($0) }), let pending = try form.value("pending")
@@ -230,7 +235,7 @@ extension Failure {
     /// Whether the user can correct the failure on the same page.
     fileprivate var canBeAnsweredAnew: Bool {
         switch reason {
-        case .passwordNotAllowed, .passwordMissing, .loginInvalid, .secondFactorRequired, .pendingSignInInvalid: true
+        case .passwordNotAllowed, .passwordMissing, .loginInvalid, .secondFactorRequired, .pendingLoginInvalid: true
         default: reason.leavesAnotherFactor
         }
     }
@@ -239,18 +244,18 @@ extension Failure {
 extension Operation {
     fileprivate static let showPasswordReset = page(
         "showPasswordReset",
-        "The page to which a mailed link leads: a form for another password. To look at it changes nothing.",
+        "Shows the page of a mailed link: a form for a new password. Reading the page changes nothing.",
         parameters: [.linkToken]
     )
 
     fileprivate static let submitPasswordReset = page(
         "submitPasswordReset",
-        "What the person sends from the page.",
+        "Sets the password that the form has.",
         form: .fields([
             "token": .string,
             "password": .string,
             "keepIdentities": .string.described(
-                "Present when the person has ticked that the identities of the account are their own."
+                "Present when the user has ticked that the identities of the account are their own."
             ),
         ])
     )
@@ -258,21 +263,21 @@ extension Operation {
     fileprivate static let showEmailConfirmation = page(
         "showEmailConfirmation",
         """
-        The page to which a mailed link leads: it confirms the address, with the password of the account or a new one. \
-        To look at it changes nothing.
+        Shows the page of a mailed link: a form that confirms the address, with the password of the account or a new \
+        one. Reading the page changes nothing.
         """,
         parameters: [.linkToken]
     )
 
     fileprivate static let submitEmailConfirmation = page(
         "submitEmailConfirmation",
-        "What the person sends from the page.",
+        "Confirms the address, with what the form has.",
         form: .fields([
             "token": .string,
             "password": .string.described("The password that was chosen for the account."),
-            "newPassword": .string.described("Another one, which takes its place."),
+            "newPassword": .string.described("A new password in its place."),
             "keepIdentities": .string.described(
-                "Present when the person has ticked that the identities of the account are their own."
+                "Present when the user has ticked that the identities of the account are their own."
             ),
         ]),
         or: [.failurePage(429)]
@@ -281,23 +286,23 @@ extension Operation {
     fileprivate static let showChangeReversal = page(
         "showChangeReversal",
         """
-        The page to which the link of a notice leads: a form that gives the account back to whom it was taken from. To \
-        look at it changes nothing.
+        Shows the page of a notice's link: a form that undoes the change of the account. Reading the page changes \
+        nothing.
         """,
         parameters: [.linkToken]
     )
 
     fileprivate static let submitChangeReversal = page(
         "submitChangeReversal",
-        "What the person sends from the page.",
+        "Undoes the change, and sets the password that the form has.",
         form: .fields(["token": .string, "password": .string])
     )
 
     fileprivate static let showInvitation = page(
         "showInvitation",
         """
-        The page to which the link of an invitation leads: a form that opens an account with a password, and the code \
-        for the app. To look at it changes nothing.
+        Shows the page of an invitation's link: a form that creates an account with a password, and the code for the \
+        app. Reading the page changes nothing.
         """,
         parameters: [.linkToken],
         or: [.failurePage(403)]
@@ -306,8 +311,7 @@ extension Operation {
     fileprivate static let submitInvitation = page(
         "submitInvitation",
         """
-        What the person sends from the page; where people log in by another property than the address, that one as \
-        well.
+        Creates the account that the form describes. Where the login name is not the e-mail address, the form has both.
         """,
         form: .fields(["token": .string, "email": .string, "password": .string]),
         or: [.failurePage(403), .failurePage(429)]

@@ -1,0 +1,69 @@
+import Applications
+package import Domain
+package import Providers
+
+extension LoadedApplication {
+    /// Returns the provider that sends a callback.
+    ///
+    /// - Throws: `not_found` for a provider without callbacks; `provider_not_configured`; `provider_misconfigured` if
+    ///   the provider may exist but its options cannot be read.
+    package func caller(_ name: ProviderName) throws(Failure) -> any RemovalReporting {
+        guard let provider = configured(name) else {
+            if let defect { throw .unusableConfiguration(cause: defect) }
+            throw notSetUp(name)
+        }
+        guard let caller = provider as? any RemovalReporting else { throw Self.isMissingCapability(provider.title) }
+        return caller
+    }
+
+    /// Returns the identities that a callback about an app concerns.
+    ///
+    /// Several providers of one kind may have the same app, each with identities of its own. A callback about the app
+    /// comes to the address of only one of these providers.
+    ///
+    /// - Parameters:
+    ///   - identity: The identity in the callback.
+    ///   - caller: The provider to whose address the callback was sent.
+    /// - Returns: The user's identity at each provider with the app, in the order of the providers' names.
+    func concerned(by identity: IdentityKey, calling caller: any RemovalReporting) -> [AffectedIdentity] {
+        names(havingApp: identity.app, of: caller.name).map { name in
+            AffectedIdentity(
+                identity: IdentityKey(provider: name, app: identity.app, subject: identity.subject),
+                instance: configured(name) as? any RemovalReporting ?? caller
+            )
+        }
+    }
+
+    /// Reads and verifies a callback of a provider.
+    ///
+    /// - Throws: The errors of the provider; `provider_not_configured` if the application has no app of the provider.
+    ///   If a part of the configuration cannot be read, `provider_misconfigured` takes the place of both: the callback
+    ///   may be about an app whose secret cannot be decrypted, and the provider retries after this error.
+    package func verified<Call>(
+        _ caller: any RemovalReporting,
+        _ read: (any RemovalReporting) throws(Failure) -> Call
+    ) throws(Failure) -> Call {
+        do throws(Failure) {
+            guard !caller.apps.isEmpty else {
+                throw Failure(
+                    .providerNotConfigured,
+                    "This application has no \(caller.title) app."
+                )
+            }
+            return try read(caller)
+        } catch {
+            if let defect { throw .unusableConfiguration(cause: defect) }
+            throw error
+        }
+    }
+}
+
+/// An identity that a callback concerns, at one of the providers with the app.
+struct AffectedIdentity {
+    let identity: IdentityKey
+    /// The provider whose options apply.
+    ///
+    /// This is the provider of `identity`. If its options can no longer be read, this is the provider to whose address
+    /// the callback was sent.
+    let instance: any RemovalReporting
+}

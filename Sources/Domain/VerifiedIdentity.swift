@@ -1,0 +1,58 @@
+package import Encodings
+
+/// The outcome of a verified credential: a user's identity and profile at a provider.
+package struct VerifiedIdentity: Sendable {
+    package let identity: IdentityKey
+    /// The profile as received, or the claims of an ID token under the names of the provider's fields.
+    package let profile: JSONObject
+    /// The permissions under which the profile was read.
+    package let scopes: [String]
+    /// Whether `scopes` is the provider's complete list.
+    ///
+    /// The claims of an ID token reveal only some permissions.
+    package let scopesAreListed: Bool
+    /// The permissions that the user declined in the dialog of this login; nil when unknown.
+    package var declinedScopes: [String]?
+    /// Unix seconds at which access to the user's data expires; nil when never or unknown.
+    package let dataAccessExpiresAt: Int64?
+    /// Unix seconds at which the credential itself expires; nil when never or unknown.
+    package let credentialExpiresAt: Int64?
+
+    package init(
+        identity: IdentityKey,
+        profile: JSONObject,
+        scopes: [String],
+        scopesAreListed: Bool = true,
+        declinedScopes: [String]? = nil,
+        dataAccessExpiresAt: Int64?,
+        credentialExpiresAt: Int64? = nil
+    ) {
+        self.identity = identity
+        self.profile = profile
+        self.scopes = scopes
+        self.scopesAreListed = scopesAreListed
+        self.declinedScopes = declinedScopes
+        self.dataAccessExpiresAt = dataAccessExpiresAt
+        self.credentialExpiresAt = credentialExpiresAt
+    }
+}
+
+/// A token of a provider that can be kept.
+package struct ProviderToken: Sendable {
+    package enum Kind: String, Sendable {
+        case access
+        /// An ID token, which serves only to revoke the app's permissions.
+        case id
+    }
+
+    package let kind: Kind
+    package let text: Secret
+    /// Unix seconds at which the token expires; nil when never or unknown.
+    package let expiresAt: Int64?
+
+    package init(kind: Kind, text: Secret, expiresAt: Int64?) {
+        self.kind = kind
+        self.text = text
+        self.expiresAt = expiresAt
+    }
+}

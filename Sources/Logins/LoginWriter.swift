@@ -1,0 +1,212 @@
+package import Applications
+import Crypto
+package import Domain
+import FoundationEssentials
+package import Limiting
+import Mapping
+import Providers
+package import Secrets
+package import Store
+
+/// The writer of authenticated logins.
+///
+/// One statement writes the identity, the user and the session.
+package struct LoginWriter: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let random: RandomSource
+    let banKey: BanKey
+    let pendings: PendingLogins
+    let admission: Admission
+
+    package init(
+        store: Store,
+        masterKeys: MasterKeys,
+        random: RandomSource,
+        banKey: BanKey,
+        pendings: PendingLogins,
+        admission: Admission
+    ) {
+        self.store = store
+        self.masterKeys = masterKeys
+        self.random = random
+        self.banKey = banKey
+        self.pendings = pendings
+        self.admission = admission
+    }
+
+    /// Maps the profile of an authenticated user and writes the identity, the user and the session.
+    ///
+    /// - Throws: The errors of the write. If the login needs a second factor, nothing is written: then
+    ///   `second_factor_required` or `second_factor_enrolment_required` has the pending login.
+    func complete(
+        _ login: AuthenticatedLogin,
+        by plan: LoginPlan,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> StatementOutcome<LoginResult> {
+        let session = sessionToken(for: login, in: attempt)
+        let guest = attempt.request.guest
+        let linking = guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
+        let stage = LoginStage.mapping.begin()
+        let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
+        stage.end()
+        let began = ContinuousClock.now
+        let written: StatementOutcome<WrittenLogin>
+        do throws(Failure) {
+            written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
+        } catch {
+            if error.reason == .credentialReplayed { try await refuseOtherRequest(login, in: attempt) }
+            throw try await putOff(error, login, guest: guest, since: began, in: attempt)
+        }
+        return written.map { written in
+            LoginResult(
+                user: written.user,
+                token: session,
+                created: written.created,
+                missingPermissions: mapped.missingPermissions,
+                omissions: mapped.omissions
+            )
+        }
+    }
+
+    /// Writes an authenticated login for the identity's user, or for the user to whom the identity is being linked.
+    func write(
+        _ mapped: MappedProfile,
+        of login: AuthenticatedLogin,
+        session: SessionToken,
+        linking: LinkTarget?,
+        by plan: LoginPlan,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> StatementOutcome<WrittenLogin> {
+        let application = attempt.loaded.application
+        let invitation = application.invitationClaim(attempt.invitation(with: login))
+        if !plan.mapping.newDynamicNames.isEmpty {
+            // The registration of dynamic names is a statement of its own. So a login that will be refused or become
+            // pending must end before it. A login that links to the session of a user never becomes pending.
+            if login.factor == nil, linking?.isOfSession != true {
+                let device = attempt.request.client.deviceHash
+                let identity = login.result.verified.identity
+                if application.settings.newUsers != .open || invitation != nil,
+                    try await !store.isKnown(identity, in: application)
+                {
+                    try await store.requireAdmission(by: invitation, or: identity, to: application)
+                }
+                if let demand = try await store.factorDemand(of: identity, deviceHash: device, in: application) {
+                    throw demand
+                }
+            }
+            try await store.registerDynamicNames(plan.mapping.newDynamicNames, of: application.id)
+        }
+        let write = LoginWrite(
+            verified: login.result.verified,
+            banHash: try await banKey.hasher(of: application.id)(login.result.verified.identity),
+            freshID: login.freshID ?? random.objectID(),
+            tokenHash: session.hash,
+            previousTokenHash: attempt.request.previousToken?.hash,
+            sessionSeconds: application.settings.sessionAbsoluteSeconds,
+            values: plan.columnValues(of: mapped),
+            cleared: mapped.cleared,
+            dynamic: plan.dynamicValues(of: mapped),
+            token: tokenToKeep(of: login.result, in: attempt.loaded),
+            once: login.once,
+            factor: login.factor,
+            deviceHash: attempt.request.client.deviceHash,
+            invitation: invitation
+        )
+        let statement =
+            login.factor.map { plan.finishingStatement(by: $0.kind) }
+            ?? (login.once != nil ? plan.singleUseStatement : plan.statement)
+        let stage = LoginStage.write.begin()
+        defer { stage.end() }
+        return try await admission.write(of: application) { () throws(Failure) in
+            guard let linking else { return try await store.login(write, by: statement, deadline: attempt.end) }
+            return try await store.login(write, by: statement, linking: linking)
+        }
+    }
+
+    /// Returns the failure with the pending login if the login needs a second factor.
+    ///
+    /// Returns any other failure unchanged.
+    ///
+    /// By now, the login has used up its single-use credential, except at the login of a guest or of an invited user:
+    /// their transaction was rolled back. For these logins, this method uses up the credential.
+    func putOff(
+        _ failure: Failure,
+        _ login: AuthenticatedLogin,
+        guest: GuestClaim?,
+        since began: ContinuousClock.Instant,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> Failure {
+        guard failure.isPutOff else { return failure }
+        let request = attempt.request
+        let invitation = attempt.invitation(with: login)
+        let application = attempt.loaded.application
+        if guest != nil || application.invitationClaim(invitation) != nil, let once = login.once {
+            guard try await store.use(once, of: application) else { throw .credentialReplayed }
+        }
+        let verified = VerifiedLogin(
+            result: login.result,
+            mapping: login.mapping,
+            codeChallenge: nil,
+            invitation: invitation
+        )
+        return try await pendings.putOff(
+            failure,
+            .provider(verified, guest: guest),
+            by: request.client,
+            previousToken: request.previousToken,
+            since: began,
+            in: attempt.loaded
+        )
+    }
+
+    /// Refuses a credential with a specific error if a different request under the same `Idempotency-Key` has used it
+    /// up.
+    ///
+    /// - Throws: `idempotency_key_reused`.
+    private func refuseOtherRequest(_ login: AuthenticatedLogin, in attempt: LoginAttempt) async throws(Failure) {
+        guard let key = attempt.request.idempotencyKey, let once = login.once,
+            let owner = try await store.owner(of: .credential, hash: once.hash, in: attempt.loaded.application)
+        else { return }
+        try key.requireSameRequest(as: owner)
+    }
+
+    /// Returns the provider token, encrypted for the database; nil if the application keeps no tokens.
+    private func tokenToKeep(of result: AuthenticationResult, in loaded: LoadedApplication) -> EncryptedToken? {
+        let identity = result.verified.identity
+        guard loaded.tokenPolicy(of: identity.provider) != nil, let token = result.token else { return nil }
+        return masterKeys.encrypt(token, with: identity, of: loaded.application.id)
+    }
+}
+
+extension LoginAttempt {
+    /// The invitation that a new user presents in this request or presented in an earlier step of the login.
+    fileprivate func invitation(with login: AuthenticatedLogin) -> InvitationToken? {
+        request.invitation ?? login.invitation
+    }
+}
+
+// With a single-use credential, a client whose response is lost would have no session and no second attempt. So a
+// client may send an `Idempotency-Key` with a login. The same request under the same key, within a minute, counts as
+// the same login and gets the same session. A different request under that key is refused with a specific error. The
+// database stores only hashes for this, since the session token can be derived again.
+
+extension LoginWriter {
+    /// Returns the token of the session that a login opens.
+    ///
+    /// The token is random, unless the client may repeat the request. Then the token is derived. Only a holder of the
+    /// master key can tell it from a random token.
+    func sessionToken(for login: AuthenticatedLogin, in attempt: LoginAttempt) -> SessionToken {
+        sessionToken(of: login.once, isRepeatable: attempt.request.idempotencyKey != nil, in: attempt.loaded)
+    }
+
+    /// Returns the token of a session.
+    ///
+    /// The token is derived if a single-use credential is given and the request is repeatable.
+    func sessionToken(of once: SingleUse?, isRepeatable: Bool, in loaded: LoadedApplication) -> SessionToken {
+        guard isRepeatable, let owner = once?.owner else { return random.sessionToken() }
+        let key = masterKeys.current.derivedKey(for: "federation: sessions of repeated logins")
+        let application = Array(loaded.application.id.text.utf8)
+        return SessionToken(random: Array(HMAC<SHA256>.authenticationCode(for: owner + application, using: key)))
+    }
+}

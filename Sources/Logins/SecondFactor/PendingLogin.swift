@@ -1,0 +1,190 @@
+package import Domain
+import Encodings
+import Factors
+import Providers
+import Secrets
+package import Store
+
+/// The client of a login.
+///
+/// Only this client can finish the login if it becomes pending.
+package struct LoginClient: Sendable {
+    /// The label of the API key in the client's requests; nil if the host name identifies the application instead.
+    package let keyLabel: String?
+    /// The token that shows that the user trusts the device.
+    package let trustedDevice: Secret?
+
+    package init(keyLabel: String?, trustedDevice: Secret?) {
+        self.keyLabel = keyLabel
+        self.trustedDevice = trustedDevice
+    }
+
+    /// The SHA-256 of the token in `trustedDevice`.
+    package var deviceHash: [UInt8]? { trustedDevice.flatMap { OneTimeToken(received: $0.reveal()) }?.hash }
+}
+
+/// The first factor of a login.
+package enum FirstFactor: Sendable {
+    /// A verified login by a provider.
+    case provider(VerifiedLogin, guest: GuestClaim?)
+    /// A password. The value is the stored one that the sent password was compared with.
+    case password(StoredPassword)
+}
+
+/// An operation that waits for a second factor.
+///
+/// Its client keeps it, encrypted, and the service stores nothing.
+struct PendingLogin: EncryptedInTransit {
+    enum Purpose: Sendable {
+        /// A login.
+        case login(FirstFactor)
+        /// A login by a passkey. Any user may finish it.
+        case passkey
+        /// A step-up of a session. The value is the SHA-256 of the session token.
+        case reauthentication([UInt8])
+        /// A new password that a user sets by a mailed link. The value is the SHA-256 of the link's token.
+        case link([UInt8])
+    }
+
+    let occasion: FactorOccasion
+    let purpose: Purpose
+    /// The id of the user, or the id for the user whom the login creates; nil for a login by a passkey, which names the
+    /// user.
+    let user: ObjectID?
+    /// Whether the user exists already.
+    let isUserThere: Bool
+    /// Whether the user must enrol a factor, since the user has none.
+    let enrols: Bool
+    /// The label of the API key of the client that began the operation.
+    let keyLabel: String?
+    /// The client's session before the login.
+    let previousToken: SessionToken?
+    /// The time at which the operation began.
+    ///
+    /// For a login with a first factor, it is the time of the write by the database's clock; otherwise, it is the time
+    /// of this instance.
+    let begunAt: StoreMoment
+    let endsAt: Int64
+
+    static let keyName = "federation: pending login"
+
+    /// The seconds in which the user may show a factor.
+    static let seconds = FactorChecks.seconds
+    /// The seconds in which a user without a factor may enrol one.
+    ///
+    /// They are more, since the user may have to install an app.
+    static let enrolmentSeconds = FactorEnrolment.seconds
+
+    private enum Key {
+        static let (occasion, user, isThere, enrols) = ("occasion", "user", "there", "enrols")
+        static let (keyLabel, previous, end) = ("key", "previous", "end")
+        static let (provider, verified, guest, guestToken) = ("provider", "verified", "guest", "guestToken")
+        static let (hash, hashKey, login, session) = ("hash", "hashKey", "login", "session")
+        static let (link, passkey) = ("link", "passkey")
+    }
+
+    init(
+        occasion: FactorOccasion,
+        purpose: Purpose,
+        user: ObjectID?,
+        isUserThere: Bool,
+        enrols: Bool,
+        keyLabel: String?,
+        previousToken: SessionToken?,
+        begunAt: StoreMoment,
+        endsAt: Int64
+    ) {
+        self.occasion = occasion
+        self.purpose = purpose
+        self.user = user
+        self.isUserThere = isUserThere
+        self.enrols = enrols
+        self.keyLabel = keyLabel
+        self.previousToken = previousToken
+        self.begunAt = begunAt
+        self.endsAt = endsAt
+    }
+
+    var text: Secret {
+        var object: JSONObject = [
+            Key.occasion: .string(Base64URL.encode(occasion.bytes)), Key.isThere: .bool(isUserThere),
+            Key.enrols: .bool(enrols), Key.end: .integer(endsAt),
+        ]
+        begunAt.add(to: &object)
+        if let user { object.append(Key.user, .string(user.description)) }
+        if let keyLabel { object.append(Key.keyLabel, .string(keyLabel)) }
+        if let previousToken { object.append(Key.previous, .string(previousToken.secret.reveal())) }
+        switch purpose {
+        case .login(.provider(let login, let guest)):
+            object.append(Key.provider, .string(login.result.verified.identity.provider.text))
+            object.append(Key.verified, .string(login.text.reveal()))
+            if let guest {
+                object.append(Key.guest, .string(guest.id.description))
+                object.append(Key.guestToken, .string(guest.token.secret.reveal()))
+            }
+        case .login(.password(let password)):
+            object.append(Key.hash, .string(Base64URL.encode(password.hash.bytes)))
+            object.append(Key.hashKey, .string(password.hash.keyID))
+            object.append(Key.login, .string(password.login))
+        case .reauthentication(let tokenHash): object.append(Key.session, .string(Base64URL.encode(tokenHash)))
+        case .link(let tokenHash): object.append(Key.link, .string(Base64URL.encode(tokenHash)))
+        case .passkey: object.append(Key.passkey, .bool(true))
+        }
+        return Secret(JSONValue.object(object).text)
+    }
+
+    init?(_ object: JSONObject) {
+        func bytes(_ key: String) -> [UInt8]? { object[key]?.string.flatMap { Base64URL.decode($0.utf8) } }
+        func token(_ key: String) -> SessionToken? { object[key]?.string.flatMap { SessionToken(received: $0) } }
+        func id(_ key: String) -> ObjectID? { object[key]?.string.flatMap { ObjectID($0) } }
+        guard let occasion = bytes(Key.occasion), let isThere = object[Key.isThere]?.bool,
+            let enrols = object[Key.enrols]?.bool, let begun = StoreMoment(in: object),
+            let end = object[Key.end]?.integer
+        else { return nil }
+        if let verified = object[Key.verified]?.string {
+            guard let provider = object[Key.provider]?.string.flatMap({ ProviderName($0) }),
+                let login = VerifiedLogin(Secret(verified), provider: provider)
+            else { return nil }
+            let guest = id(Key.guest).flatMap { id in token(Key.guestToken).map { GuestClaim(id: id, token: $0) } }
+            purpose = .login(.provider(login, guest: guest))
+        } else if let hash = bytes(Key.hash) {
+            guard let key = object[Key.hashKey]?.string, let login = object[Key.login]?.string,
+                let user = id(Key.user)
+            else { return nil }
+            let encrypted = EncryptedSecret(bytes: hash, keyID: key)
+            purpose = .login(.password(StoredPassword(objectID: user, login: login, hash: encrypted)))
+        } else if let session = bytes(Key.session) {
+            purpose = .reauthentication(session)
+        } else if let link = bytes(Key.link) {
+            purpose = .link(link)
+        } else if object[Key.passkey]?.bool == true {
+            purpose = .passkey
+        } else {
+            return nil
+        }
+        self.occasion = FactorOccasion(bytes: occasion)
+        user = id(Key.user)
+        isUserThere = isThere
+        self.enrols = enrols
+        keyLabel = object[Key.keyLabel]?.string
+        previousToken = token(Key.previous)
+        begunAt = begun
+        endsAt = end
+    }
+}
+
+// Encoding of the time in an encrypted pending login. Instances of the former version write and read only the seconds.
+// For them, a change within the same second counts as a later change.
+extension StoreMoment {
+    private static let (begun, fraction) = ("begun", "begunMicroseconds")
+
+    func add(to object: inout JSONObject) {
+        object.append(Self.begun, .integer(seconds))
+        object.append(Self.fraction, .integer(microseconds))
+    }
+
+    init?(in object: JSONObject) {
+        guard let seconds = object[Self.begun]?.integer else { return nil }
+        self.init(seconds: seconds, microseconds: object[Self.fraction]?.integer ?? 0)
+    }
+}

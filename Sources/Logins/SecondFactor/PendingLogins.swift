@@ -1,0 +1,206 @@
+package import Applications
+package import Domain
+package import Encodings
+package import Factors
+import Providers
+package import Secrets
+package import Store
+
+/// The maker of pending logins.
+///
+/// It encrypts them and decrypts them again.
+///
+/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
+package final class PendingLogins: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let checks: FactorChecks
+    let hints: FactorHints
+    let clock: WallClock
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        masterKeys: MasterKeys,
+        checks: FactorChecks,
+        hints: FactorHints,
+        clock: WallClock,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.masterKeys = masterKeys
+        self.checks = checks
+        self.hints = hints
+        self.clock = clock
+        self.random = random
+    }
+
+    /// Adds a pending login and the user's factors to the failure of a login that needs a second factor.
+    ///
+    /// A client learns only those details of the factors that it may know after the first factor.
+    ///
+    /// - Parameters:
+    ///   - failure: The failure of the login's write.
+    ///   - firstFactor: The first factor of the login.
+    ///   - client: The client of the login.
+    ///   - previousToken: The session that the client had before the login.
+    ///   - began: The beginning of the write. Later changes of the account count as changes after the first factor.
+    ///   - loaded: The application.
+    /// - Returns: The failure with the pending login. Any other failure is returned unchanged.
+    /// - Throws: `store_unavailable` and similar errors if the factors cannot be read.
+    package func putOff(
+        _ failure: Failure,
+        _ firstFactor: FirstFactor,
+        by client: LoginClient,
+        previousToken: SessionToken?,
+        since began: ContinuousClock.Instant,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Failure {
+        guard failure.isPutOff else { return failure }
+        let application = loaded.application
+        let holder = try await store.factorHolder(firstFactor.owner, in: application)
+        let guest = firstFactor.guest?.id
+        let enrols = failure.reason == .secondFactorEnrolmentRequired
+        let seconds = enrols ? PendingLogin.enrolmentSeconds : PendingLogin.seconds
+        let pending = PendingLogin(
+            occasion: FactorOccasion(random),
+            purpose: .login(firstFactor),
+            user: holder.user ?? guest ?? random.objectID(),
+            isUserThere: holder.user != nil || guest != nil,
+            enrols: enrols,
+            keyLabel: client.keyLabel,
+            previousToken: previousToken,
+            begunAt: holder.now.earlier(by: .now - began),
+            endsAt: clock.seconds + seconds
+        )
+        return failure.adding(details(of: pending, holder.factors, in: application))
+    }
+
+    /// Begins a pending operation for a mailed link that sets a password and needs a second factor.
+    package func begun(
+        forLink tokenHash: [UInt8],
+        of user: ObjectID,
+        by keyLabel: String?,
+        in application: Application
+    ) -> PendingLink {
+        let pending = PendingLogin(
+            occasion: FactorOccasion(random),
+            purpose: .link(tokenHash),
+            user: user,
+            isUserThere: true,
+            enrols: false,
+            keyLabel: keyLabel,
+            previousToken: nil,
+            begunAt: StoreMoment(seconds: clock.seconds),
+            endsAt: clock.seconds + PendingLogin.seconds
+        )
+        return PendingLink(pending: pending, text: encrypted(pending, of: application.id))
+    }
+
+    /// Decrypts the pending operation of a link, for the client that began the operation.
+    ///
+    /// - Throws: `pending_login_invalid`.
+    package func opened(
+        _ text: String,
+        ofLink tokenHash: [UInt8],
+        by keyLabel: String?,
+        in application: Application
+    ) throws(Failure) -> PendingLink {
+        let pending = try opened(text, by: keyLabel, in: application)
+        guard case .link(let hash) = pending.purpose, hash.isEqualInConstantTime(to: tokenHash) else {
+            throw .pendingInvalid
+        }
+        return PendingLink(pending: pending, text: Secret(text))
+    }
+
+    /// Returns the members of `errorData` that a client needs to go on with a password reset by a link.
+    package func details(
+        of pending: PendingLink,
+        _ factors: [StoredFactor],
+        in application: Application
+    ) -> JSONObject {
+        details(of: pending.pending, factors, in: application)
+    }
+
+    /// Returns the members of `errorData` that a client needs to go on with a pending login.
+    func details(
+        of pending: PendingLogin,
+        _ factors: [StoredFactor],
+        in application: Application
+    ) -> JSONObject {
+        let policy = application.settings.secondFactor
+        let shown: [JSONValue] =
+            pending.enrols
+            ? policy.factors.filter { $0.standsAlone && checks.offers($0) }
+                .map { .object(["kind": .string($0.rawValue)]) }
+            : checks.usable(factors, in: application).map { factor in
+                let hint = hints.shown(factor, of: application.id)
+                var object: JSONObject = [
+                    "id": .string(hint.id.description), "kind": .string(hint.kind.rawValue),
+                ]
+                if let hint = hint.hint { object.append("hint", .string(hint)) }
+                return .object(object)
+            }
+        return [
+            "pending": .string(encrypted(pending, of: application.id).reveal()), "factors": .array(shown),
+            "expires": .integer(pending.endsAt * 1000),
+        ]
+    }
+
+    func encrypted(_ pending: PendingLogin, of application: ApplicationID) -> Secret {
+        Secret(Base64URL.encode(pending.encrypted(under: masterKeys, for: application)))
+    }
+
+    /// Decrypts a pending login for the client that began it.
+    ///
+    /// - Throws: `pending_login_invalid`. The error is the same for every cause.
+    func opened(
+        _ text: String,
+        by keyLabel: String?,
+        in application: Application
+    ) throws(Failure) -> PendingLogin {
+        guard let encrypted = Base64URL.decode(text.utf8),
+            let pending = PendingLogin(
+                encrypted: encrypted,
+                under: masterKeys,
+                for: application.id,
+                now: clock.seconds
+            ),
+            pending.keyLabel == keyLabel
+        else { throw .pendingInvalid }
+        return pending
+    }
+}
+
+/// A password reset by a mailed link that waits for a second factor.
+package struct PendingLink: Sendable {
+    let pending: PendingLogin
+    /// The encrypted text of the pending operation.
+    package let text: Secret
+
+    package var occasion: FactorOccasion { pending.occasion }
+}
+
+extension FirstFactor {
+    fileprivate var owner: FactorOwner {
+        switch self {
+        case .provider(let login, _): .identity(login.result.verified.identity)
+        case .password(let password): .user(password.objectID)
+        }
+    }
+
+    fileprivate var guest: GuestClaim? {
+        guard case .provider(_, let guest) = self else { return nil }
+        return guest
+    }
+}
+
+extension Failure {
+    /// Whether the login failed only because it needs a second factor.
+    package var isPutOff: Bool { reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired }
+
+    static let pendingInvalid = Failure(
+        .pendingLoginInvalid,
+        "This pending login is not valid here, has ended, or has expired. Start again."
+    )
+}

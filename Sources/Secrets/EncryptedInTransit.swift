@@ -1,0 +1,41 @@
+package import Domain
+package import Encodings
+
+/// A decision that the service hands to a client as ciphertext, encrypted for an application or for operators.
+///
+/// The ciphertext travels in URLs and bodies, and comes back. The service stores nothing meanwhile. So a client that
+/// begins logins without end uses up nothing that the logins of others need.
+package protocol EncryptedInTransit: Sendable {
+    /// The name of the derived key, which no other type may use.
+    ///
+    /// Any client can have a text of one type encrypted. No other type may accept that text.
+    static var keyName: String { get }
+    /// The expiry in Unix seconds.
+    var endsAt: Int64 { get }
+    /// The plaintext.
+    var text: Secret { get }
+    /// Parses a decrypted object; nil for a format of another version.
+    init?(_ object: JSONObject)
+}
+
+extension EncryptedInTransit {
+    package func encrypted(under keys: MasterKeys, for application: ApplicationID?) -> [UInt8] {
+        Self.key(of: keys.current).encrypt(text, authenticating: Array((application?.text ?? "").utf8))
+    }
+
+    /// Decrypts and parses a text; nil if the text has expired, or was not encrypted for this application under one of
+    /// the keys.
+    package init?(encrypted: [UInt8], under keys: MasterKeys, for application: ApplicationID?, now: Int64) {
+        let data = Array((application?.text ?? "").utf8)
+        let plain = ([keys.current] + keys.previous).lazy
+            .compactMap { Self.key(of: $0).open(encrypted, authenticating: data) }.first
+        guard let plain, let object = try? JSONParser.parse(plain.reveal(), limits: .stored).object,
+            let found = Self(object), now < found.endsAt
+        else { return nil }
+        self = found
+    }
+
+    private static func key(of master: MasterKey) -> EncryptionKey {
+        EncryptionKey(key: master.derivedKey(for: keyName))
+    }
+}

@@ -1,0 +1,438 @@
+package import Domain
+package import Encodings
+package import Postgres
+
+/// The input of a login's statement.
+package struct LoginWrite: Sendable {
+    let verified: VerifiedIdentity
+    let banHash: [UInt8]
+    let freshID: ObjectID
+    let tokenHash: [UInt8]
+    let previousTokenHash: [UInt8]?
+    let sessionSeconds: Int64
+    let values: [PropertyValue?]
+    let cleared: [PropertyName]
+    let dynamic: JSONObject
+    let token: EncryptedToken?
+    let once: SingleUse?
+    let factor: FactorProof?
+    let deviceHash: [UInt8]?
+    let invitation: InvitationClaim?
+
+    /// Collects the input of a login's statement.
+    ///
+    /// - Parameters:
+    ///   - verified: The user as verified by the provider.
+    ///   - banHash: The hash by which a ban of the identity is found.
+    ///   - freshID: The id of the user if this login creates one.
+    ///   - tokenHash: SHA-256 of the new session's token.
+    ///   - previousTokenHash: SHA-256 of the token of the client's previous session, which is revoked if it is the same
+    ///     user's.
+    ///   - sessionSeconds: The life of the session.
+    ///   - values: One value for each target of the statement; nil where the profile lacks it.
+    ///   - cleared: The properties to empty, including undeclared ones, because the profile lacks them.
+    ///   - dynamic: The values of undeclared properties.
+    ///   - token: The provider token to store, written only where the application stores tokens.
+    ///   - once: The single-use credential; for a statement whose use is not `repeated`.
+    ///   - factor: The verified second factor; for a statement whose use is `finishing` by a factor.
+    ///   - deviceHash: SHA-256 of the token by which the client claims to be a trusted device.
+    ///   - invitation: The invitation that a new user presents; nil if invitations do not matter for this login.
+    package init(
+        verified: VerifiedIdentity,
+        banHash: [UInt8],
+        freshID: ObjectID,
+        tokenHash: [UInt8],
+        previousTokenHash: [UInt8]?,
+        sessionSeconds: Int64,
+        values: [PropertyValue?],
+        cleared: [PropertyName] = [],
+        dynamic: JSONObject,
+        token: EncryptedToken? = nil,
+        once: SingleUse? = nil,
+        factor: FactorProof? = nil,
+        deviceHash: [UInt8]? = nil,
+        invitation: InvitationClaim? = nil
+    ) {
+        self.verified = verified
+        self.banHash = banHash
+        self.freshID = freshID
+        self.tokenHash = tokenHash
+        self.previousTokenHash = previousTokenHash
+        self.sessionSeconds = sessionSeconds
+        self.values = values
+        self.cleared = cleared
+        self.dynamic = dynamic
+        self.token = token
+        self.once = once
+        self.factor = factor
+        self.deviceHash = deviceHash
+        self.invitation = invitation
+    }
+}
+
+/// A provider token as stored.
+package struct EncryptedToken: Sendable {
+    package let kind: ProviderToken.Kind
+    package let secret: EncryptedSecret
+    /// Unix seconds; nil when there is no expiry or it is unknown.
+    package let expiresAt: Int64?
+
+    package init(kind: ProviderToken.Kind, secret: EncryptedSecret, expiresAt: Int64?) {
+        self.kind = kind
+        self.secret = secret
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A user after a login.
+package struct WrittenLogin: Sendable {
+    package internal(set) var user: User
+    /// Whether the login created the user.
+    package let created: Bool
+    /// Whether the login linked the identity to an existing user.
+    package internal(set) var linked = false
+}
+
+extension Store {
+    /// Writes identity, user and session in one round trip.
+    ///
+    /// - Parameters:
+    ///   - write: The input of the statement.
+    ///   - statement: The statement of the application and the mapping plan.
+    ///   - deadline: The time after which no retry begins.
+    /// - Returns: The user after the login.
+    /// - Throws: `account_disabled`, `new_users_closed`, `invitation_required`, `invitation_invalid`,
+    ///   `constraint_violation`, `store_unavailable` and similar failures. Nothing is written then.
+    package func login(
+        _ write: LoginWrite,
+        by statement: LoginStatement,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> StatementOutcome<WrittenLogin> {
+        guard statement.application.asksForInvitation(write.invitation) else {
+            return try await loginDirectly(write, by: statement, deadline: deadline)
+        }
+        // Most logins are of existing users, for whom one statement suffices. For a new user's pending login this order
+        // is impossible, since only one statement can complete it.
+        let isOfNewPerson = write.factor.map { $0.user == nil } ?? false
+        guard write.invitation?.tokenHash == nil, !isOfNewPerson else {
+            return try await login(write, by: statement, invitedBy: write.invitation)
+        }
+        do throws(Failure) {
+            return try await loginDirectly(write, by: statement, deadline: deadline)
+        } catch {
+            guard error.reason == .invitationRequired else { throw error }
+            return try await login(write, by: statement, invitedBy: write.invitation)
+        }
+    }
+
+    private func loginDirectly(
+        _ write: LoginWrite,
+        by statement: LoginStatement,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> StatementOutcome<WrittenLogin> {
+        try await current(statement.application) {
+            var cause = "the user was not visible yet"
+            // The loser of a race to create a user cannot see the winner's user at first; see LoginStatement.
+            for attempt in 0..<3 where attempt == 0 || .now < deadline {
+                do {
+                    let filled = statement.filled(with: write)
+                    let result = try await tables(of: statement.application).query(
+                        filled,
+                        near: statement.application.affinity
+                    )
+                    if let written = try outcome(of: result, by: statement) { return written }
+                } catch let error as PostgresError where error.handling == .retryTransaction {
+                    cause = "\(error)"
+                    // The wait is random, so that colliding logins do not collide again. If the caller is cancelled,
+                    // the wait ends at once, and the next attempt returns the response.
+                    try? await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
+                }
+            }
+            throw Failure(
+                .storeUnavailable,
+                "Too many logins of the same user at once. Try again shortly.",
+                retryAfter: 1,
+                cause: cause
+            )
+        }
+    }
+
+    /// Returns the user that the statement wrote; nil when the statement must run again.
+    func outcome(of result: ResultSet, by statement: LoginStatement) throws -> WrittenLogin? {
+        guard var row = result.first else { return nil }
+        if let refusal = try row.next(String?.self) {
+            if let demand = FactorDemand(rawValue: refusal) { throw demand.failure }
+            guard let refusal = LoginStatement.Refusal(rawValue: refusal) else { throw Self.accountDisabled }
+            // The pending login has been used or has expired.
+            if statement.use.finishes != nil, [.replayed, .ended].contains(refusal) {
+                throw FactorDemand.unusable.failure
+            }
+            throw refusal.failure(in: statement.application)
+        }
+        guard let created = try row.next(Bool?.self) else { return nil }
+        return WrittenLogin(user: try statement.columns.user(in: &row), created: created)
+    }
+
+    package static let accountDisabled = Failure(
+        .accountDisabled,
+        "This account is disabled. Contact the operator of the app."
+    )
+}
+
+extension Application {
+    /// Refuses to create a user where clients may not create users, with or without an invitation.
+    ///
+    /// - Throws: `new_users_closed`.
+    package func requireNewUsers() throws(Failure) {
+        guard settings.newUsers != .closed else { throw .newUsersClosed }
+    }
+}
+
+extension Failure {
+    fileprivate static let newUsersClosed = Failure(
+        .newUsersClosed,
+        "This app does not accept new users. Log in with an existing account, or contact the operator of the app."
+    )
+
+    package static let credentialReplayed = Failure(
+        .credentialReplayed,
+        "This ID token has already been used. It is single-use. Log in with the provider again."
+    )
+}
+
+extension LoginStatement.Refusal {
+    fileprivate func failure(in application: Application) -> Failure {
+        switch self {
+        case .disabled:
+            Store.accountDisabled
+        case .excess:
+            application.settings.excessLogin
+        case .closed:
+            application.settings.newUsers == .closed ? .newUsersClosed : .invitationRequired
+        case .replayed:
+            .credentialReplayed
+        case .ended:
+            Failure(
+                .credentialRevoked,
+                """
+                Since this ID token was issued, the provider has revoked the access or the user was erased. Log in \
+                with the provider again.
+                """
+            )
+        case .nonceUnusable:
+            Failure(
+                .credentialInvalid,
+                "The nonce of this ID token has already been used. Get a new nonce, and log in with the provider again."
+            )
+        }
+    }
+}
+
+extension Bind {
+    /// Returns a timestamp from Unix seconds.
+    static func moment(_ seconds: Int64?) -> Bind {
+        Bind(seconds.map { Timestamp(microseconds: $0.multipliedReportingOverflow(by: 1_000_000).partialValue) })
+    }
+
+    static func moment(_ moment: StoreMoment?) -> Bind {
+        Bind(moment.map { Timestamp(microseconds: $0.sinceEpoch) })
+    }
+}
+
+extension PropertyValue {
+    var bind: Bind {
+        switch self {
+        case .text(let text): .text(text)
+        case .integer(let number): .int64(number)
+        case .double(let number): .double(number)
+        case .boolean(let value): .bool(value)
+        // A CalendarDate is within years 1 to 9999, far inside 32 bits of days.
+        case .date(let date): .day(Day(daysSince1970: Int32(truncatingIfNeeded: date.daysSince1970)))
+        case .dateTime(let milliseconds):
+            .timestamp(Timestamp(microseconds: milliseconds.multipliedReportingOverflow(by: 1000).partialValue))
+        case .json(let value): .json(JSONText(value.text))
+        }
+    }
+}
+
+/// The SQL of a login: it writes identity, user and session in one statement and one round trip.
+///
+/// There is one for each application and mapping plan. Its CTEs are:
+/// - `known`: the identity at the statement's start, with the values that the mapping wrote last. Without an identity,
+///   the login is refused where the application takes no new users;
+/// - `before`: the user as it is now, locked, and the values that the mapping gives it. All later CTEs decide by these
+///   values alone, so all of them see that a user was disabled or edited meanwhile, or none does. `identity` waits for
+///   this lock: a deletion of a user locks the user first and the identities second, and another order would deadlock;
+/// - `room`: whether the user may have another session, where the application refuses logins beyond a maximum;
+/// - `factor`: whether a second factor is required before anything is written. For a pending login (`.finishing`), it
+///   uses up the verified factor; see `FactorStep`;
+/// - `identity`: inserts the identity or touches it. The row that wins the unique key decides which user logs in: a
+///   fresh `object_id` is returned only by the insert that won. Some identities are neither touched nor returned: that
+///   of a disabled user, one that was revoked since a single-use credential was issued, and one that is not the locked
+///   user's, because it was linked to another user since the statement began. Others are not inserted: a banned one,
+///   and one that was erased while the statement waited for its user; the next run sees whether that was a ban;
+/// - `created`: inserts the user, if the identity was inserted;
+/// - `changed`: updates the user by the sync rules, if the identity was touched;
+/// - `seen`, `nonce`: only for a single-use credential (`.once`, `.finishing`). The first attempt that names the
+///   credential owns it, and only the statement of the owner writes anything; see `SingleUse`;
+/// - `session`: only for a user of `created` or `changed`. If the session exists already, the same login was retried,
+///   or the session's user was verified again;
+/// - `previous`, `surplus`: revoke the session that the login replaces, and the oldest sessions beyond the maximum; see
+///   `SessionEnding`.
+///
+/// Each CTE finds its rows by a key whose value comes from a parameter or a scalar subquery, without a join. So the
+/// key's index is used whatever the planner's statistics say. A join would be planned by the statistics, and with those
+/// of a one-row table, a full scan of another table costs no more than a look-up.
+///
+/// A statement sees the snapshot of its start. So a login that lost the race to create a user finds the winner's
+/// identity but not yet the winner's user, and `person` is empty although no user is disabled. Then `Store.login` runs
+/// the statement again.
+package struct LoginStatement: Sendable {
+    /// A property that the mapping plan writes, with the type of its column.
+    package struct Target: Sendable {
+        package let name: PropertyName
+        package let type: PropertyType
+        package let sync: SyncMode
+        /// Whether a write may empty the property.
+        package let mayBeCleared: Bool
+
+        package init(name: PropertyName, type: PropertyType, sync: SyncMode, mayBeCleared: Bool = false) {
+            self.name = name
+            self.type = type
+            self.sync = sync
+            self.mayBeCleared = mayBeCleared
+        }
+    }
+
+    /// How often the credential of a login may be used.
+    package enum Use: Sendable, Equatable {
+        /// Any number of times: the provider confirms at each use that the credential is valid.
+        case repeated
+        /// Once: the write also uses the credential up.
+        case once
+        /// Once: the statement completes a pending login, whose second factor was verified by this kind of proof.
+        case finishing(FactorProof.Kind)
+
+        /// The kind of proof that completes a pending login; nil for a new login.
+        var finishes: FactorProof.Kind? {
+            guard case .finishing(let kind) = self else { return nil }
+            return kind
+        }
+    }
+
+    package let targets: [Target]
+    package let use: Use
+    /// Whether the login requires the application's second factors; false for linking to a user's own session.
+    let asksForFactor: Bool
+    /// Whether a login with an unknown identity creates a user.
+    let admitsNew: Bool
+    let application: Application
+    let provider: ProviderName
+    /// How the provider's token is stored with the identity.
+    let tokens: TokenKeeping?
+    let columns: UserColumns
+    private let template: StatementTemplate<LoginWrite>
+
+    /// The text with its placeholders.
+    package var sql: String { template.sql }
+    /// The names of the placeholders' values, in their order.
+    package var parameters: [String] { template.parameters }
+
+    /// Names of parameters that differ from login to login of the same user.
+    ///
+    /// The last one exists only if `use` is not `repeated`.
+    package static let freshIDParameter = "fresh_id"
+    package static let tokenHashParameter = "token_hash"
+    package static let credentialHashParameter = "credential_hash"
+
+    /// Generates the statement.
+    ///
+    /// - Parameters:
+    ///   - application: Determines the schema and the returned columns.
+    ///   - provider: The provider of the credential.
+    ///   - tokens: How the provider's token is stored with the identity; nil where it is not.
+    ///   - targets: The declared properties that the mapping plan writes, without duplicates.
+    ///   - use: How often the credential may be used.
+    ///   - asksForFactor: Whether the login may require a second factor.
+    ///   - admitsNew: Whether an unknown identity creates a user; nil where the application's settings decide.
+    package init(
+        application: Application,
+        provider: ProviderName,
+        tokens: TokenKeeping?,
+        targets: [Target],
+        use: Use = .repeated,
+        asksForFactor: Bool = true,
+        admitsNew: Bool? = nil
+    ) {
+        self.application = application
+        self.provider = provider
+        self.tokens = tokens
+        self.targets = targets
+        self.use = use
+        self.asksForFactor = asksForFactor
+        self.admitsNew = admitsNew ?? application.admitsAnybody
+        columns = UserColumns(application: application)
+        let text = LoginText(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: use,
+            asksForFactor: asksForFactor,
+            admitsNew: self.admitsNew
+        )
+        template = StatementTemplate(text.statement)
+    }
+
+    /// Returns the statement for a pending login whose second factor has been verified.
+    package func finishing(by kind: FactorProof.Kind) -> LoginStatement {
+        LoginStatement(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: .finishing(kind)
+        )
+    }
+
+    /// Returns the same statement with another value of `admitsNew`.
+    func admitting(_ admitsNew: Bool) -> LoginStatement {
+        guard self.admitsNew != admitsNew else { return self }
+        return LoginStatement(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: use,
+            asksForFactor: asksForFactor,
+            admitsNew: admitsNew
+        )
+    }
+
+    /// Returns the statement with the values of a login.
+    package func filled(with write: LoginWrite) -> Statement { template.filled(with: write) }
+
+    /// Why the statement wrote no user: the values of its first column.
+    ///
+    /// If a row has neither a refusal nor a user, the statement must run again.
+    enum Refusal: String {
+        case disabled
+        case replayed
+        case nonceUnusable
+        /// The credential was issued before the provider ended the app's access.
+        case ended
+        /// The user has the maximum number of sessions, and the application refuses further logins.
+        case excess
+        /// No user has the identity, and the login may not create one.
+        case closed
+    }
+}
+
+/// Quotes an identifier, which must come from declared names.
+func quoted(_ identifier: String) -> String { Statement.quoted(identifier: identifier) }
+
+/// Quotes a text of the configuration as a text literal.
+func literal(_ text: String) -> String { Statement.quoted(literal: text) }
+
+/// Quotes a declared name as a text literal.
+func literal(_ name: PropertyName) -> String { literal(name.text) }
