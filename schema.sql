@@ -122,7 +122,8 @@ select federation.add_column(
 -- again; no value of any is here.
 select federation.add_column('federation.applications', 'variables', $$jsonb not null default '{}'$$);
 
--- Settings had other names before version 15. Where a value stands under both names, the new one counts.
+-- Settings had other names before version 15. Where a value stands under both names, the new one counts. The former names
+-- are renamed in every object of the settings, at each migration: no later setting may have one of them.
 create function federation.renamed_settings(settings jsonb) returns jsonb language plpgsql immutable as $body$
 declare
     names constant jsonb := '{
@@ -140,7 +141,7 @@ begin
         (
             select jsonb_object_agg(coalesce(names ->> key, key), federation.renamed_settings(value))
             from jsonb_each(settings)
-            where not settings ? coalesce(names ->> key, '')
+            where not coalesce(settings ? (names ->> key), false)
         ),
         '{}'
     );
@@ -538,9 +539,9 @@ language sql stable as $body$
     select secret_key_id from federation.ban_key
 $body$;
 
--- Whether secrets may be encrypted under a master key: null when they may, else the keys that they may be under. Where no
--- key is known those in use become known, or else this one. With `registers` one becomes known whose owner also holds
--- another that is known. Of several that come at once the first one counts.
+-- Returns null if secrets may be encrypted under a master key, and otherwise the known keys. Where no key is known, those
+-- in use become known, or else this one. With `registers` a key becomes known if its owner also holds a known key. Of
+-- several keys that come at once the first one counts.
 create or replace function federation.admit_master_key(key text, held text[], registers boolean) returns text[]
 language plpgsql volatile as $body$
 begin

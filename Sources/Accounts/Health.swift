@@ -73,8 +73,8 @@ package struct Health: Sendable {
 
     /// Warnings about settings with a version of a provider's API that is retired, soon will be, or is unknown.
     ///
-    /// The warnings are computed for each request, so a warning disappears once the setting is corrected. They only count
-    /// the applications; the log has the ids of these applications.
+    /// The warnings are computed for each request, so a warning disappears once the setting is corrected. They only
+    /// count the applications; the log has the ids of these applications.
     private var endings: [String] {
         Ending.all(in: directory.applications, on: clock.today).map { ending in
             let count = ending.applications.count

@@ -64,7 +64,7 @@ package struct Administration: Sendable {
     /// - Parameter encrypts: Whether the caller may encrypt values afterwards. Then a database without a registered key
     ///   registers this one. Otherwise nothing is written.
     /// - Throws: `provider_misconfigured` when the database knows other keys; `store_unavailable` and similar errors.
-    package func requireMasterKey(encryption encrypts: Bool = true) async throws(Failure) {
+    package func requireMasterKey(forEncryption encrypts: Bool = true) async throws(Failure) {
         if let refusal = directory?.keyRefusal { throw refusal }
         // A serving process compares the keys whenever it reads its configuration.
         guard directory?.isLoaded != true else { return }

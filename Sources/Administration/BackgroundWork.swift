@@ -52,7 +52,7 @@ package struct BackgroundWork: Sendable {
     }
 
     private static func json(_ rounds: MaintenanceRounds) -> JSONValue {
-        let blocked = rounds.lastHindered.map { round -> JSONValue in
+        let blocked = rounds.lastBlocked.map { round -> JSONValue in
             var reasons = JSONObject()
             for (reason, count) in round.failures.sorted(by: { $0.key < $1.key }) {
                 reasons.append(reason, .integer(Int64(count)))

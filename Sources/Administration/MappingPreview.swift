@@ -64,7 +64,7 @@ package struct MappingPreviews: Sendable {
         let profile: JSONObject
         let scopes: [String]?
         var subject: Subject?
-        switch request.stored {
+        switch request.source {
         case .profile(let given, let granted):
             (profile, scopes) = (given, granted)
             subject = given["id"]?.string.flatMap { Subject($0) }

@@ -61,7 +61,7 @@ extension UserAdministration {
             try? await links.mailLink(.confirmation, to: made, in: loaded)
         }
         let owner = loaded.application
-        return await resource(try await stored(made.objectID.description, of: owner), of: owner)
+        return await resource(try await storedUser(made.objectID.description, of: owner), of: owner)
     }
 
     private func create(

@@ -123,7 +123,7 @@ package struct OperatorAdministration: Sendable {
         guard try await store.beginSetup(token.hash, expires: expires, by: actor) else {
             throw Failure(
                 .conflict,
-                "An operator already exists. Create a link to sign in with: federation console NAME."
+                "An operator already exists. Create a link to log in with: federation console NAME."
             )
         }
         return Resource(

@@ -7,14 +7,14 @@ import Store
 /// A request for a preview of a mapping.
 struct PreviewRequest {
     /// The source of the profile for the preview.
-    enum Person {
+    enum Source {
         /// A profile in the request. The scopes are nil if they are unknown.
         case profile(JSONObject, scopes: [String]?)
         /// A credential. The provider verifies the credential and returns the profile.
         case credential(CredentialFields, appID: String?)
     }
 
-    let stored: Person
+    let source: Source
     /// A candidate for the stored mapping, as a list or as a dictionary.
     let mapping: JSONValue?
     /// The client's mapping.
@@ -60,9 +60,9 @@ struct PreviewRequest {
         user = reader.text(object.present("user"), at: place / "user")
         try reader.check()
         if let profile = profile?.object {
-            stored = .profile(profile, scopes: scopes)
+            source = .profile(profile, scopes: scopes)
         } else {
-            stored = .credential(
+            source = .credential(
                 CredentialFields(accessToken: token ?? "", accessTokenSecret: tokenSecret),
                 appID: appID
             )

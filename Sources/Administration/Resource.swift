@@ -189,7 +189,7 @@ struct ApplicationChanges: Sendable {
         by actor: ChangeAuthor,
         plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
     ) async throws -> StoredApplication? {
-        let changed = try await store.change(id, by: actor, encryption: masterKeyID, plan: plan)
+        let changed = try await store.change(id, by: actor, masterKey: masterKeyID, plan: plan)
         await directory?.follow(changeOf: id)
         return changed
     }

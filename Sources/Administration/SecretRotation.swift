@@ -77,20 +77,20 @@ package struct SecretRotation: Sendable {
         ) async throws(Failure) {
             var emptySteps = 0
             while true {
-                let encrypted = try await changing(step)
-                done += encrypted
-                if encrypted > 0 { progress(done) }
+                let count = try await changing(step)
+                done += count
+                if count > 0 { progress(done) }
                 let others = try await count().filter { $0.keyID != current }
                 guard others.contains(where: { former.contains($0.keyID) }) else { return left += others }
                 // A step skips rows that another transaction is changing.
-                emptySteps = encrypted > 0 ? 0 : emptySteps + 1
+                emptySteps = count > 0 ? 0 : emptySteps + 1
                 guard emptySteps < Self.maxEmptySteps else {
                     throw Failure(
                         .conflict,
                         "Some secrets were locked by other changes. Rotate again to finish."
                     )
                 }
-                if encrypted == 0 { try? await Task.sleep(for: .milliseconds(200)) }
+                if count == 0 { try? await Task.sleep(for: .milliseconds(200)) }
             }
         }
         func encryptColumns(of place: ApplicationPlace?) async throws(Failure) {

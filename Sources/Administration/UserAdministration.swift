@@ -61,7 +61,7 @@ package struct UserAdministration: Sendable {
     /// "created", "lastUsed"}]}`, with the newest 1,000 sessions.
     package func read(_ id: String, of application: String, by actor: ChangeAuthor) async throws(Failure) -> Resource {
         let owner = try await owner(application)
-        let stored = try await stored(id, of: owner)
+        let stored = try await storedUser(id, of: owner)
         try await store.recordReading(.read, of: stored.user.objectID, in: owner.id, by: actor)
         return await resource(stored, of: owner)
     }
@@ -128,7 +128,7 @@ package struct UserAdministration: Sendable {
         by actor: ChangeAuthor
     ) async throws(Failure) {
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
-        let before = try await stored(id, of: loaded.application)
+        let before = try await storedUser(id, of: loaded.application)
         let wanted = factor.map { ObjectID($0) }
         let removed = before.factors.filter { wanted == nil || $0.id == wanted }
         guard factor == nil || !removed.isEmpty else { throw .noSuchFactor }
@@ -170,11 +170,7 @@ package struct UserAdministration: Sendable {
             }
             guard isLinked else { throw Failure(.notFound, "This user does not have this identity.") }
             guard stored.loginMethods > 1 else {
-                throw Failure(
-                    .conflict,
-                    "This is the user's only login method. "
-                        + "Disable or erase the user instead."
-                )
+                throw Failure(.conflict, "This is the user's only login method. Disable or erase the user instead.")
             }
             return .unlink(provider: provider, app: app, subject: subject)
         }
@@ -195,7 +191,7 @@ package struct UserAdministration: Sendable {
     ) async throws(Failure) -> Resource {
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
         let owner = loaded.application
-        let stored = try await stored(id, of: owner)
+        let stored = try await storedUser(id, of: owner)
         guard stored.user.status != .disabled else {
             throw Failure(.conflict, "This user is disabled. Enable the user first.")
         }
@@ -242,7 +238,7 @@ package struct UserAdministration: Sendable {
         by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let owner = try await owner(application)
-        let stored = try await stored(id, of: owner)
+        let stored = try await storedUser(id, of: owner)
         try await store.recordReading(.export, of: stored.user.objectID, in: owner.id, by: actor)
         let target = stored.user.objectID.description
         let filter = AuditFilter(application: owner.id.text, target: target)
@@ -285,7 +281,7 @@ package struct UserAdministration: Sendable {
         try Application(try await changes.existing(id))
     }
 
-    func stored(_ id: String, of owner: Application) async throws(Failure) -> StoredUser {
+    func storedUser(_ id: String, of owner: Application) async throws(Failure) -> StoredUser {
         guard let id = ObjectID(id), let stored = try await store.storedUser(id, of: owner) else { throw .noSuchUser }
         return stored
     }

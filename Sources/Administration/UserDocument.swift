@@ -35,10 +35,10 @@ extension StoredUser {
             json.append("written", .object(identity.written))
             return json
         }
-        var stored = json(identities, factors.map(\.json))
-        stored.append("invitations", .array(invitations.map { .object($0.json) }))
-        stored.append("audit", .array(audit.map(\.json)))
-        return .object(stored)
+        var object = json(identities, factors.map(\.json))
+        object.append("invitations", .array(invitations.map { .object($0.json) }))
+        object.append("audit", .array(audit.map(\.json)))
+        return .object(object)
     }
 
     private func json(_ identities: [JSONObject], _ factors: [JSONObject]) -> JSONObject {

@@ -45,7 +45,7 @@ extension UserAdministration {
     ) async throws(Failure) {
         let purpose = try Self.purpose(in: document)
         let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
-        let stored = try await stored(id, of: loaded.application)
+        let stored = try await storedUser(id, of: loaded.application)
         guard let login = stored.password.flatMap({ loaded.application.login($0.login) }) else {
             throw Failure(
                 .conflict,

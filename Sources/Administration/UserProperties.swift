@@ -19,7 +19,7 @@ extension UserAdministration {
         by actor: ChangeAuthor
     ) async throws(Failure) -> Resource {
         let owner = try await owner(application)
-        let stored = try await stored(id, of: owner)
+        let stored = try await storedUser(id, of: owner)
         try await store.recordReading(.read, of: stored.user.objectID, in: owner.id, by: actor)
         return stored.user.writable(in: owner)
     }

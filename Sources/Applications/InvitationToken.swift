@@ -13,13 +13,14 @@ package struct InvitationToken: Sendable {
 
     package init(_ text: String) { hash = Digest.sha256(text) }
 
-    /// Creates the token from the text of ``encrypted``.
-    package init?(encrypted text: String?) {
+    /// Creates the token from the text of ``hashText``.
+    package init?(hashText text: String?) {
         guard let hash = text.flatMap({ Base64URL.decode($0.utf8) }) else { return nil }
         self.hash = hash
     }
 
-    package var encrypted: String { Base64URL.encode(hash) }
+    /// The SHA-256 of the token, in base64url.
+    package var hashText: String { Base64URL.encode(hash) }
 }
 
 extension Application {

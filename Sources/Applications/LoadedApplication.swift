@@ -125,7 +125,7 @@ package final class LoadedApplication: Sendable {
         as capability: Capability.Type
     ) throws(Failure) -> Capability {
         let provider = try provider(name)
-        guard let capable = provider as? Capability else { throw Self.isMissingCapability(provider.title) }
+        guard let capable = provider as? Capability else { throw Self.missingCapability(provider.title) }
         return capable
     }
 
@@ -175,7 +175,7 @@ package final class LoadedApplication: Sendable {
         "its provider \(name) has a kind that this version does not know"
     }
 
-    package static func isMissingCapability(_ title: String) -> Failure {
+    package static func missingCapability(_ title: String) -> Failure {
         Failure(.notFound, "\(title) has no such path.")
     }
 

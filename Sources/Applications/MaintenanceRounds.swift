@@ -18,19 +18,19 @@ package final class MaintenanceRounds: Sendable {
         }
     }
 
-    private let rounds = NIOLockedValueBox<(last: Round?, lastHindered: Round?)>((nil, nil))
+    private let rounds = NIOLockedValueBox<(last: Round?, lastBlocked: Round?)>((nil, nil))
 
     package init() {}
 
     package func note(_ round: Round) {
         rounds.withLockedValue { rounds in
             rounds.last = round
-            if !round.failures.isEmpty { rounds.lastHindered = round }
+            if !round.failures.isEmpty { rounds.lastBlocked = round }
         }
     }
 
     package var last: Round? { rounds.withLockedValue(\.last) }
 
     /// The last round with a failure.
-    package var lastHindered: Round? { rounds.withLockedValue(\.lastHindered) }
+    package var lastBlocked: Round? { rounds.withLockedValue(\.lastBlocked) }
 }

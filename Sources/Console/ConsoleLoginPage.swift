@@ -52,11 +52,11 @@ enum ConsoleLoginPage {
             """
         return Page.card(
             "federation",
-            title: "Sign in",
+            title: "Log in",
             refusal: refusal,
             """
             <form method="post" action="\(path)">\(HTML.hidden("to", target))\(token)
-            \(HTML.submit("Sign in"))</form>\(help, if: link == nil)
+            \(HTML.submit("Log in"))</form>\(help, if: link == nil)
             """
         )
     }
@@ -78,8 +78,8 @@ extension Console {
         }
         router.get("/console/signed-out") { _, _ in
             var response = Page.card(
-                "Signed out",
-                "<p>The session is revoked.</p><p>\(HTML.button("Sign in again", to: ConsoleLoginPage.path))</p>"
+                "Logged out",
+                "<p>The session is revoked.</p><p>\(HTML.button("Log in again", to: ConsoleLoginPage.path))</p>"
             )
             response.headers[.setCookie] = cookie.removal
             // The browser's "back" button must not show any page again.
@@ -173,7 +173,7 @@ extension Console {
         let table = HTML.table("Your sessions", of: sessions, ifEmpty: "No sessions.") { session in
             let id = session.string("id")
             return [
-                ("Session", "<code>\(id)</code>"), ("Signed in", .moment(session["created"])),
+                ("Session", "<code>\(id)</code>"), ("Logged in", .moment(session["created"])),
                 ("Last used", .moment(session["lastUsed"])), ("Expires", .moment(session["expires"])),
                 (
                     "Action",

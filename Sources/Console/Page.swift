@@ -106,7 +106,7 @@ struct Page {
             <header class="bar"><a class="brand" href="/console">federation</a>
             <nav aria-label="Sections"><ul>\(sections)</ul></nav>
             <div class="me"><a href="/console/sessions">\(visit.name)</a> <span class="tag">\(visit.role.rawValue)</span>\
-            \(visit.form(to: "/console/sign-out", "<button class=\"quiet\">Sign out</button>"))</div></header>
+            \(visit.form(to: "/console/sign-out", "<button class=\"quiet\">Log out</button>"))</div></header>
             <main id="main">\("<nav aria-label=\"Path\"><ol class=\"trail\">\(crumbs)</ol></nav>", if: !crumbs.isEmpty)
             <h1>\(title)</h1>
             \(notice?.html)\(alert)\(content)

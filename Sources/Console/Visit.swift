@@ -28,7 +28,7 @@ struct Visit: Sendable {
         let caller = try await object(["operator"])
         // Only a session may be in the cookie. The token of a program, or a link, would outlive its purpose there.
         guard caller["purpose"]?.string == OperatorTokenPurpose.session.rawValue else {
-            throw Failure(.operatorTokenInvalid, "This is not a console session. Sign in again.")
+            throw Failure(.operatorTokenInvalid, "This is not a console session. Log in again.")
         }
         name = caller.string("name")
         role = caller["role"]?.string.flatMap { OperatorRole(rawValue: $0) } ?? .viewer

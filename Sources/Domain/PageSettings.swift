@@ -102,7 +102,7 @@ extension PageSettings {
     private static let logoRule = TextRule(
         """
         must be a data URL like data:image/png;base64,… with a picture of type png, jpeg, webp or svg+xml, at most \
-        \(PageLogo.maxBytes) bytes
+        \(PageLogo.maxBytes) bytes; pages load nothing from another host
         """,
         pattern: "^data:image/(png|jpeg|webp|svg[+]xml);base64,"
             + "([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",

@@ -146,9 +146,9 @@ extension SecondFactorPolicy {
                 .word,
                 "policy",
                 """
-                off: no login asks for a factor, and no user can enroll one; existing factors are kept. optional: each \
+                off: no login asks for a factor, and no user can enrol one; existing factors are kept. optional: each \
                 login of a user with a factor asks for it. required: each login asks for a factor, and users without \
-                one enroll it during the login.
+                one enrol it during the login.
                 """
             ),
             Field(
@@ -178,7 +178,7 @@ extension SecondFactorPolicy {
                 .list(of: .word, max: FactorKind.allCases.count, repeated: "names a factor twice"),
                 "accepted factors",
                 """
-                The factors that users can enroll and use. totp: an authenticator app. recoveryCode: ten single-use \
+                The factors that users can enrol and use. totp: an authenticator app. recoveryCode: ten single-use \
                 codes in place of a lost factor. sms: codes by SMS. email: codes by e-mail. passkey: passkeys.
                 """
             ),

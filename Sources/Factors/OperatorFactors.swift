@@ -337,7 +337,7 @@ extension Failure {
     fileprivate static let operatorKindNotOffered = Failure(
         .factorNotOffered,
         """
-        Operators cannot enroll this kind of second factor here. GET operator/factors lists the available kinds. \
+        Operators cannot enrol this kind of second factor here. GET operator/factors lists the available kinds. \
         Passkeys need FEDERATION_OPERATOR_ORIGIN.
         """
     )

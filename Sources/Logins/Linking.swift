@@ -10,6 +10,8 @@ package import Store
 /// A user after an identity has been linked.
 package struct LinkedUser: Sendable {
     package let user: User
+    /// Whether the account did not have the identity before; otherwise the login was a reauthentication.
+    package let isNew: Bool
     /// The permissions that the user did not grant at the provider.
     ///
     /// Properties that need them stayed unfilled.
@@ -78,15 +80,15 @@ package struct Linking: Sendable {
         // Only a live session may cause requests to the provider or use up a credential.
         let (before, token) = try await sessions.session(of: token, in: loaded)
         let facts: Logger.Metadata = ["provider": "\(request.provider)", "user": "\(before.objectID)"]
-        let (linked, isNew) = try await events.logging(
+        let linked = try await events.logging(
             "link",
             of: loaded,
             logger,
             with: facts,
-            omissions: { $0.linked.omissions },
-            user: { $0.linked.user.objectID }
+            omissions: \.omissions,
+            user: \.user.objectID
         ) {
-            () async throws(Failure) -> (linked: LinkedUser, isNew: Bool) in
+            () async throws(Failure) -> LinkedUser in
             try await admission.admit(loaded.application.id) { () throws(Failure) in
                 let attempt = LoginAttempt(
                     request: request,
@@ -100,7 +102,7 @@ package struct Linking: Sendable {
                 }
             }
         }
-        if isNew {
+        if linked.isNew {
             let mail = Mail.identityLinked(provider: loaded.title(of: request.provider), name: before.name)
             await notices.notify(mail, about: before, in: loaded, logger: logger)
         }
@@ -113,7 +115,7 @@ package struct Linking: Sendable {
         to user: ObjectID,
         session token: SessionToken,
         in attempt: LoginAttempt
-    ) async throws(Failure) -> StatementOutcome<(linked: LinkedUser, isNew: Bool)> {
+    ) async throws(Failure) -> StatementOutcome<LinkedUser> {
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
         let began = ContinuousClock.now
         let written: StatementOutcome<WrittenLogin>
@@ -132,12 +134,12 @@ package struct Linking: Sendable {
             throw try await writer.putOff(error, login, guest: guest, since: began, in: attempt)
         }
         return written.map { written in
-            let linked = LinkedUser(
+            LinkedUser(
                 user: written.user,
+                isNew: written.linked,
                 missingPermissions: mapped.missingPermissions,
                 omissions: mapped.omissions
             )
-            return (linked, written.linked)
         }
     }
 

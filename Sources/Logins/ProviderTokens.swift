@@ -153,6 +153,6 @@ extension LoadedApplication {
             _ = try fields(of: provider)
             return
         }
-        guard configured is any TokenChecking else { throw Self.isMissingCapability(configured.title) }
+        guard configured is any TokenChecking else { throw Self.missingCapability(configured.title) }
     }
 }

@@ -144,7 +144,7 @@ extension Schema {
     package static let offeredFactor = object(
         ["kind": .factorKind],
         optional: [
-            "id": .uuid.described("Absent for kinds to enroll."),
+            "id": .uuid.described("Absent for kinds to enrol."),
             "hint": .string.examples("+41 •••• 67", "a•••@e•••.com").described(
                 "The masked address or number that gets codes."
             ),

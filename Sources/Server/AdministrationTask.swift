@@ -98,7 +98,7 @@ enum AdministrationTask {
             )
             switch masterKeyUse {
             case .any: break
-            case .reads: try await administration.requireMasterKey(encryption: false)
+            case .reads: try await administration.requireMasterKey(forEncryption: false)
             case .encrypts: try await administration.requireMasterKey()
             }
             try await body(administration, actor())

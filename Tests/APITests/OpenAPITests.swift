@@ -16,17 +16,11 @@ import TestSupport
 struct OpenAPITests {
     @Test("each is what the routes of its listener say", arguments: ["public", "management"])
     func made(name: String) throws {
-        let version = FederationCommand.version
-        let document =
-            name == "public"
-            ? try Parts().publicListener().document(version: version) : AdministrationDocument.json(version: version)
-        let made = document.indented + "\n"
-        let path = "docs/openapi/\(name).json"
-        if ProcessInfo.processInfo.environment["FEDERATION_GENERATE"] != nil {
-            try made.write(toFile: PackageLayout.path(path), atomically: true, encoding: .utf8)
-        }
-        let isSame = try OpenAPIDocument.file(path) == made
-        #expect(isSame, "\(path) is not what the routes say: run scripts/generate")
+        let file = try GeneratedFile("docs/openapi/\(name).json")
+        #expect(
+            try file.has(Self.document(name).indented + "\n"),
+            "\(file.path) is not what the routes say: run scripts/generate"
+        )
     }
 
     @Test("the one of the management listener has its routes and methods, and no others")
@@ -178,13 +172,46 @@ struct OpenAPITests {
         #expect(EmbeddedFiles.managementOpenAPI == Array(try OpenAPIDocument.text("management").utf8))
     }
 
-    @Test("docs/administration.md names every part of the administrative paths")
+    /// Returns the document that the routes make.
+    private static func document(_ name: String) throws -> JSONValue {
+        let version = FederationCommand.version
+        guard name == "public" else { return AdministrationDocument.json(version: version) }
+        return try Parts().publicListener().document(version: version)
+    }
+
+    @Test("docs/api/routes.md has every route, with its role if it is an operator's")
+    func routesPage() throws {
+        func rows(_ name: String, _ cells: (JSONObject) -> [String]) throws -> [[String]] {
+            let paths = try #require(Self.document(name).object?["paths"]?.object)
+            return paths.members.flatMap { path in
+                (path.value.object?.members ?? []).filter { Self.methods.contains($0.key.uppercased()[...]) }.map {
+                    method in
+                    let operation = method.value.object ?? JSONObject()
+                    let summary = operation["summary"]?.string ?? ""
+                    return ["`\(method.key.uppercased()) \(path.key)`"] + cells(operation) + [summary]
+                }
+            }
+        }
+        let page = try GeneratedFile("docs/api/routes.md")
+        let isSame = try page.has(
+            page.text(withBlocks: [
+                "public routes": GeneratedFile.table(["Route", "Operation"], rows("public") { _ in [] }),
+                "administrative routes": GeneratedFile.table(
+                    ["Route", "Role", "Operation"],
+                    rows("management") { operation in [operation["x-federation-role"]?.string ?? "none"] }
+                ),
+            ])
+        )
+        #expect(isSame, "\(page.path) is not what the routes say: run scripts/generate")
+    }
+
+    @Test("docs/administration.md names every part of the administrative paths in code")
     func administrationPage() throws {
-        // The OpenAPI document, made of the routes, has the methods and the roles.
-        let page = try OpenAPIDocument.file("docs/administration.md")
+        let spans = try OpenAPIDocument.file("docs/administration.md").split(separator: "`")
+        let named = Set(spans.flatMap { $0.split { "/, \n…".contains($0) } })
         for route in AdministrationRoute.all {
             for part in route.path.split(separator: "/").dropFirst(2) {
-                #expect(page.contains(String(part)), "\(route.path)")
+                #expect(named.contains(part), "\(route.path)")
             }
         }
     }

@@ -9,9 +9,6 @@ import TestSupport
 /// `scripts/generate` writes the tables.
 @Suite("Generated tables of variables")
 struct GeneratedVariableTests {
-    /// Whether the tests write the tables instead of comparing them.
-    private static let isWriting = ProcessInfo.processInfo.environment["FEDERATION_GENERATE"] != nil
-
     @Test("docs/configuration.md has the tables of the declarations")
     func configuration() throws {
         let tables = VariableTable.all.filter { $0.name != VariableTable.rates.name }
@@ -34,22 +31,15 @@ struct GeneratedVariableTests {
         columns: [String],
         row: (_ name: String, _ standard: String, _ variable: any DeclaredVariable) -> [String]
     ) throws {
-        let file = URL(filePath: PackageLayout.path(path))
-        let text = try String(contentsOf: file, encoding: .utf8)
-        var wanted = text
-        for table in tables {
-            let begin = "<!-- \(table.name): made by scripts/generate -->\n"
-            let start = try #require(wanted.firstRange(of: begin)?.upperBound, "\(path) has no place for \(table.name)")
-            let end = try #require(wanted[start...].firstRange(of: "<!-- end -->\n")?.lowerBound)
-            let rows = table.variables.map { row("`\($0.name)`", Self.standard(of: $0), $0) }
-            let lines = [columns, columns.map { _ in "---" }] + rows
-            let made = lines.map { cells in
-                cells == lines[1] ? "|\(cells.joined(separator: "|"))|\n" : "| \(cells.joined(separator: " | ")) |\n"
-            }
-            wanted.replaceSubrange(start..<end, with: made.joined())
+        let page = try GeneratedFile(path)
+        let made = tables.map { table in
+            (
+                table.name,
+                GeneratedFile.table(columns, table.variables.map { row("`\($0.name)`", Self.standard(of: $0), $0) })
+            )
         }
-        if Self.isWriting { try Data(wanted.utf8).write(to: file) }
-        #expect(Self.isWriting || text == wanted, "\(path) is not what the code says: run scripts/generate")
+        let wanted = try page.text(withBlocks: Dictionary(uniqueKeysWithValues: made))
+        #expect(try page.has(wanted), "\(path) is not what the code says: run scripts/generate")
         let listed = wanted.split(separator: "\n").count { $0.hasPrefix("| `FEDERATION_") }
         #expect(listed == tables.reduce(0) { $0 + $1.variables.count }, "\(path) has rows outside of the tables")
     }

@@ -155,7 +155,7 @@ def first_operator(console):
     console.press("main form button")
     require("The operator ann is created" in console.text(), "nobody is made", console.text())
     console.open("/console")
-    require(console.heading() == "Overview", "the owner is not signed in", console.text())
+    require(console.heading() == "Overview", "the owner is not logged in", console.text())
 
 
 def setup(console):
@@ -358,7 +358,7 @@ def signed_out(console):
     """After signing out the button "back" shows nothing."""
     console.open("/console/operators")
     console.press(".me button")
-    require(console.heading() == "Signed out", "still signed in", console.text())
+    require(console.heading() == "Logged out", "still logged in", console.text())
     console.browser.back()
     console.until("a page shows", lambda: console.browser.find_elements(By.TAG_NAME, "h1"))
     require("Tokens and sessions" not in console.text(), "the page is shown once more", console.text())

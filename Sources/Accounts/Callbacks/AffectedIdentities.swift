@@ -12,7 +12,7 @@ extension LoadedApplication {
             if let defect { throw .unusableConfiguration(cause: defect) }
             throw notSetUp(name)
         }
-        guard let caller = provider as? any RemovalReporting else { throw Self.isMissingCapability(provider.title) }
+        guard let caller = provider as? any RemovalReporting else { throw Self.missingCapability(provider.title) }
         return caller
     }
 

@@ -49,7 +49,7 @@ package struct Doctor: Sendable {
             findings.append(Finding(.ok, .schema, "The schema has version \(version)."))
         } catch { return findings + [Self.unseen(.schema, error)] }
         findings += await rights() + (await tables()) + (await indexes()) + (await copies())
-        findings += await timeout() + (await keys())
+        findings += await citusTimeouts() + (await keys())
         findings.append(
             sendsMails
                 ? Finding(
@@ -155,7 +155,7 @@ package struct Doctor: Sendable {
     /// Citus checks once a second whether its copy of a table is complete.
     private static let longestHold = Duration.seconds(3)
 
-    private func timeout() async -> [Finding] {
+    private func citusTimeouts() async -> [Finding] {
         do throws(Failure) {
             guard let timeout = try await store.timeoutOnCitus(), timeout > .zero, timeout < Self.longestHold else {
                 return []
@@ -234,13 +234,7 @@ package struct Doctor: Sendable {
                     )
             }
             return findings.isEmpty
-                ? [
-                    Finding(
-                        .ok,
-                        .keys,
-                        "All secrets are encrypted with the current master key."
-                    )
-                ] : findings
+                ? [Finding(.ok, .keys, "All secrets are encrypted with the current master key.")] : findings
         } catch { return [Self.unseen(.keys, error)] }
     }
 

@@ -186,7 +186,7 @@ package struct UserImport: Sendable {
     }
 
     /// The seconds to wait for a batch whose process may have died: first silently, then after a call of `waiting`.
-    private static let timeout: (first: Int64, second: Int64) = (1, 300)
+    private static let timeouts: (first: Int64, second: Int64) = (1, 300)
 
     private func former(
         _ job: ImportJob,
@@ -195,11 +195,11 @@ package struct UserImport: Sendable {
     ) async throws(Failure) -> ImportProgress? {
         var stored: ImportProgress?
         do throws(Failure) {
-            stored = try await store.progress(of: key, within: Self.timeout.first)
+            stored = try await store.progress(of: key, within: Self.timeouts.first)
         } catch {
             guard error.reason == .conflict else { throw error }
             listener.waiting()
-            stored = try await store.progress(of: key, within: Self.timeout.second)
+            stored = try await store.progress(of: key, within: Self.timeouts.second)
         }
         guard let former = stored else { return nil }
         switch job.former {

@@ -64,7 +64,7 @@ extension AdministrationRoute {
                         "link": #"{"user": {"email": "ann@example.com", "name": "Ann"}, "mail": "passwordReset"}"#
                     ]
                 ),
-                .created(.stored, "The user."),
+                .created(.userDetails, "The user."),
                 or: [.conflict, .unprocessable]
             )
         ) { call in
@@ -81,7 +81,7 @@ extension AdministrationRoute {
             Operation(
                 "readUser",
                 "Reads a user with identities, password login, roles, sessions and second factors.",
-                .resource(.stored, "The user.")
+                .resource(.userDetails, "The user.")
             )
         ) { call in
             .resource(
@@ -97,7 +97,7 @@ extension AdministrationRoute {
                 "Disables or enables a user. Disabling revokes all sessions.",
                 parameters: [.ifMatch],
                 body: Content(.userPatch, examples: ["disable": #"{"user": {"userStatus": "DISABLED"}}"#]),
-                .resource(.stored, "The user after the change."),
+                .resource(.userDetails, "The user after the change."),
                 or: [.conflict]
             )
         ) { call in
@@ -146,7 +146,7 @@ extension AdministrationRoute {
                     Uses the stored access tokens of the user's identities. Without one, 409. If Facebook has revoked \
                     a token, its identity is marked as revoked.
                     """,
-                .resource(.stored, "The user after the change."),
+                .resource(.userDetails, "The user after the change."),
                 or: [.conflict, .unprocessable, .timeout]
             )
         ) { call in
@@ -255,7 +255,7 @@ extension AdministrationRoute {
             Operation(
                 "exportUser",
                 "Exports all data of a user.",
-                .value(.personExport, "The user, values written by mappings, sessions, and audit log entries.")
+                .value(.userExport, "The user, values written by mappings, sessions, and audit log entries.")
             )
         ) { call in
             .value(
@@ -534,7 +534,7 @@ extension Schema {
         ]
     ).named("Factor")
 
-    static let stored = Schema.object([
+    static let userDetails = Schema.object([
         "user": .user,
         "identities": .array(of: .identity),
         "password": .passwordLogin,
@@ -543,12 +543,10 @@ extension Schema {
         "factors": .array(of: .factor),
     ]).named("UserDetails")
 
-    static let personExport = stored.adding([
+    static let userExport = userDetails.adding([
         "identities": .array(
             of: identity.adding([
-                "written": .anyObject.described(
-                    "The values that mappings last wrote."
-                )
+                "written": .anyObject.described("The values that mappings last wrote.")
             ])
         ),
         "invitations": .array(of: .invitation),

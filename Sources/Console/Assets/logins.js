@@ -30,7 +30,7 @@ const follow = (list) => {
     try {
       const reply = await fetch(list.dataset.more);
       if (reply.redirected) {
-        status.textContent = "Reload the page to sign in or to enter your second factor.";
+        status.textContent = "Reload the page to log in or to enter your second factor.";
         return;
       }
       if (!reply.ok) throw new Error(reply.headers.get("Retry-After"));

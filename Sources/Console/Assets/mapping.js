@@ -9,7 +9,7 @@ const rows = () => [...form.querySelectorAll(".entry")];
 /** Takes from a reply what each row would do, and the options of rows that have got an entry. */
 const renew = (page) => {
   if (!page.querySelector("form.editor")) {
-    // Some other page: a refusal, or the way to sign in or to a second factor. The rows stay as they are.
+    // Some other page: a refusal, or the way to log in or to a second factor. The rows stay as they are.
     const alert = page.querySelector("main > .alert");
     summary.replaceChildren(alert ?? "The preview failed. Reload the page and try again.");
     return;

@@ -9,7 +9,7 @@ form.querySelector(".everybody")?.classList.add("offered");
 
 const load = async (path, options) => {
   const reply = await fetch(path, options);
-  if (reply.redirected) throw new Error("The session has ended. Sign in again.");
+  if (reply.redirected) throw new Error("The session has ended. Log in again.");
   const type = reply.headers.get("Content-Type") ?? "";
   if (!type.startsWith("text/html")) return { text: new Blob([await reply.text()]) };
   return { isList: reply.ok, page: new DOMParser().parseFromString(await reply.text(), "text/html") };
@@ -129,7 +129,7 @@ const run = async (action) => {
 
 const words = {
   user: "users", identity: "logins with the provider", nobody: "unknown ids", waiting: "waiting", done: "already done",
-  blocked: "failed",
+  blocked: "blocked",
 };
 
 /** Treats a list, from its beginning: the same list again passes over what is done. */

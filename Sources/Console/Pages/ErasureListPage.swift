@@ -41,7 +41,7 @@ extension Console {
         case "nobody": "No user has this id"
         case "waiting": "Waits for the delay that eraseAfterDays sets"
         case "done": "Already done"
-        case "blocked": "Failed; the service retries"
+        case "blocked": "Blocked; the service retries"
         default: outcome
         }
     }

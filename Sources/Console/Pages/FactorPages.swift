@@ -78,7 +78,7 @@ extension Console {
             section: .operators,
             trail: [("Your sessions", "/console/sessions")],
             content: """
-                <p>You are asked for it when you sign in, and before actions that cannot be undone.</p>
+                <p>You are asked for it when you log in, and before actions that cannot be undone.</p>
                 \(table)
                 <div class="pair">\(app)\(passkey, if: own.strings("kinds").contains("passkey"))\
                 \(codes, if: !factors.isEmpty)</div>

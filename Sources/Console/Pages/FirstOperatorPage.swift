@@ -66,7 +66,7 @@ extension Console {
             <p>\(HTML.button("Enrol a second factor", to: FactorForm.ownPath)) \
             \(HTML.button("Go to the console", to: "/console"))</p>
             """
-        let login: HTML = "<p>\(HTML.button("Sign in", to: ConsoleLoginPage.path))</p>"
+        let login: HTML = "<p>\(HTML.button("Log in", to: ConsoleLoginPage.path))</p>"
         return Page.card("The first owner", "\(HTML.made(operator: made))\(isLoggedIn ? next : login)")
     }
 }

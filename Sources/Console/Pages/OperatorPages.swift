@@ -126,7 +126,7 @@ extension HTML {
     static func made(operator made: JSONObject) -> HTML {
         self.made(
             """
-            The operator <strong>\(made.string("name"))</strong> is created. This token signs in to the console and \
+            The operator <strong>\(made.string("name"))</strong> is created. This token logs in to the console and \
             calls the administration API. Copy it now: it is not shown again, because only its hash is stored.
             """,
             made.string("token"),

@@ -55,7 +55,10 @@ package struct DialogChallenges: Sendable {
         let metadata: Logger.Metadata = ["application": "\(application.id)", "app": "\(app)"]
         guard provider.dialogChallenge == .auto else {
             logger.warning(
-                "\(provider.title) has forgotten the code_challenge of a login dialog; pkce of the provider says to send it all the same",
+                """
+                \(provider.title) lost the PKCE challenge of a login dialog; the provider's option pkce keeps dialogs with a \
+                challenge
+                """,
                 metadata: metadata
             )
             return
@@ -67,12 +70,15 @@ package struct DialogChallenges: Sendable {
                 in: application
             )
             logger.warning(
-                "\(provider.title) has forgotten the code_challenge of a login dialog; for an hour dialogs of this app are opened without",
+                """
+                \(provider.title) lost the PKCE challenge of a login dialog; dialogs of this app are opened without one for \
+                an hour
+                """,
                 metadata: metadata
             )
         } catch {
             logger.warning(
-                "\(provider.title) has forgotten the code_challenge of a login dialog, which could not be noted",
+                "\(provider.title) lost the PKCE challenge of a login dialog; the loss could not be recorded",
                 metadata: metadata.merging(["cause": "\(error.cause ?? error.message)"]) { _, new in new }
             )
         }

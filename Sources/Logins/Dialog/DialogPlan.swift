@@ -65,7 +65,7 @@ struct DialogPlan: Sendable {
         if let mapping { object.append(Key.mapping, mapping) }
         if isForLinking { object.append(Key.linking, .bool(true)) }
         if isForAccountPage { object.append(Key.accountPage, .bool(true)) }
-        if let invitation { object.append(Key.invitation, .string(invitation.encrypted)) }
+        if let invitation { object.append(Key.invitation, .string(invitation.hashText)) }
         switch end {
         case .redirect(let url, let codeChallenge):
             object.append(Key.returnURL, .string(url))
@@ -93,7 +93,7 @@ struct DialogPlan: Sendable {
         mapping = object[Key.mapping]
         isForLinking = object[Key.linking]?.bool ?? false
         isForAccountPage = object[Key.accountPage]?.bool ?? false
-        invitation = InvitationToken(encrypted: object[Key.invitation]?.string)
+        invitation = InvitationToken(hashText: object[Key.invitation]?.string)
     }
 
     /// Returns whether the plan is for the provider and the application still allows its end.

@@ -214,7 +214,7 @@ extension LoadedApplication {
             if let defect { throw .unusableConfiguration(cause: defect) }
             throw notSetUp(name)
         }
-        guard let dialogs = provider as? any DialogOffering else { throw Self.isMissingCapability(provider.title) }
+        guard let dialogs = provider as? any DialogOffering else { throw Self.missingCapability(provider.title) }
         return dialogs
     }
 }

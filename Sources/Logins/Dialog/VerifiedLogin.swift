@@ -65,7 +65,7 @@ extension VerifiedLogin {
         if let mapping { object.append(Key.mapping, mapping) }
         if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
         if let factor { object.append(Key.factor, .object(factor.object)) }
-        if let invitation { object.append(Key.invitation, .string(invitation.encrypted)) }
+        if let invitation { object.append(Key.invitation, .string(invitation.hashText)) }
         return Secret(JSONValue.object(object).text)
     }
 
@@ -100,6 +100,6 @@ extension VerifiedLogin {
         codeChallenge = object[Key.codeChallenge]?.string
         // If the factor cannot be read, the login has no factor and asks for one.
         factor = object[Key.factor]?.object.flatMap { VerifiedFactor($0) }
-        invitation = InvitationToken(encrypted: object[Key.invitation]?.string)
+        invitation = InvitationToken(hashText: object[Key.invitation]?.string)
     }
 }

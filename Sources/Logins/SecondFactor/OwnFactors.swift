@@ -247,7 +247,7 @@ package final class OwnFactors: Sendable {
         case .session(let token):
             let (user, token) = try await sessions.session(of: token, in: loaded)
             guard user.status != .guest else {
-                throw Failure(.factorNotOffered, "A guest cannot enroll a second factor. Register or log in first.")
+                throw Failure(.factorNotOffered, "A guest cannot enrol a second factor. Register or log in first.")
             }
             let owner = FactorOwnership(
                 id: user.objectID,

@@ -6,7 +6,7 @@ import Encodings
 struct ConsoleCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
-        abstract: "Print a link to sign in to the web console, or to create the first operator.",
+        abstract: "Print a link to log in to the web console, or to create the first operator.",
         discussion: """
             The link is single-use and valid for five minutes. Its session lasts twelve hours. If there is no operator \
             yet, leave out the name: the link then creates the first owner, is valid for half an hour, and is replaced \
@@ -48,7 +48,7 @@ struct ConsoleCommand: AdministrationCommand {
             made = try await administration.operators.createLink(of: name, by: actor)
             (page, what) = (
                 "login",
-                "This link signs \(name) in to the console. It is single-use and valid for five minutes."
+                "This link logs \(name) in to the console. It is single-use and valid for five minutes."
             )
         } else {
             made = try await administration.operators.createSetupLink(by: actor)

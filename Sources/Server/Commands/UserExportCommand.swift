@@ -45,8 +45,8 @@ struct UserExportCommand: AdministrationCommand {
 
     func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
         if let user {
-            let verified = try await administration.users.export(user, of: application.id, by: actor)
-            return try file.write(verified.indented)
+            let document = try await administration.users.export(user, of: application.id, by: actor)
+            return try file.write(document.indented)
         }
         let export = UserExport(
             format: format ?? .ndjson,

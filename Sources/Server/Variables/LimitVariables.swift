@@ -193,7 +193,7 @@ enum NumberVariables {
     static let passwordQueue = Variable.integer("password.queue", in: 1...100_000, "hashes", standard: 256) {
         """
         Maximum waiting password hashes: \($0). [Applications and their sources take turns](limits.md#at-once). If the \
-        queue is full, the last hash of the source with most waiting fails with `overloaded`, as does one that has \
+        queue is full, the last hash of the source with the most waiting fails with `overloaded`, as does one that has \
         waited for `FEDERATION_LOGIN_MILLISECONDS`.
         """
     }
@@ -201,7 +201,7 @@ enum NumberVariables {
     {
         """
         Maximum HTTP connections on each listener: \($0). Fewer if the [limit of open files](operations/install.md) is \
-        low. Others wait to be accepted.
+        low. Further connections wait to be accepted.
         """
     }
     static let httpConnectionsOfSource = Variable.integer(
@@ -212,8 +212,8 @@ enum NumberVariables {
     ) {
         """
         Maximum HTTP connections of one [source](limits.md#connections-and-what-waits) on each listener: \($0). A \
-        network may have twice as many. A further connection is closed. HTTP/2 requests beyond one per connection: a \
-        quarter as many. If the limit of all connections is lower, connections of a source wait as others do.
+        network may have twice as many. A further connection is closed. Of HTTP/2 \
+        requests beyond the first of each connection a quarter as many may be open. If the limit of all connections is lower, connections of a source wait as others do.
         """
     }
     static let httpWaitingMebibytes = Variable.integer("http.waiting.mebibytes", in: 1...65_536, "MiB", standard: 16) {

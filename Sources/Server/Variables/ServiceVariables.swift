@@ -178,7 +178,7 @@ enum ListeningVariables {
     }
     static let tracesPercent = Variable.integer("traces.percent", in: 0...100, "percent", standard: 100) {
         """
-        Percentage of traces that are exported: \($0). It applies to traces that begin here and to those that callers \
+        Percentage of traces that are exported: \($0). It applies to traces that begin here and to those that clients \
         sample.
         """
     }
@@ -186,8 +186,8 @@ enum ListeningVariables {
         "mode",
         standard: ServerConfiguration.Mode.production,
         """
-        \(Variable<ServerConfiguration.Mode>.words). Appears in the log. It decides where [mails](#mail) go without a \
-        mail server, and whether `FEDERATION_TRUSTED_PROXIES` is required.
+        \(Variable<ServerConfiguration.Mode>.words). It appears in the log, and decides where [mails](#mail) go without \
+        a mail server and whether `FEDERATION_TRUSTED_PROXIES` is required.
         """
     )
     static let configFile = Variable.text(

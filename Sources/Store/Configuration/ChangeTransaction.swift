@@ -31,7 +31,7 @@ extension Store {
     package func change(
         _ id: ApplicationID,
         by actor: ChangeAuthor,
-        encryption keyID: String? = nil,
+        masterKey keyID: String? = nil,
         plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
     ) async throws -> StoredApplication? {
         var validated: [Requirement] = []

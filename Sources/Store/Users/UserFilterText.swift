@@ -14,8 +14,8 @@ extension UserFilter {
             "(u.object_id in (select r.object_id from \(identifier: schema).user_roles r where r.role = \(role)))"
         case .isNull(let column): "(\(column.key) is null)"
         case .like(let column, let pattern): Self.condition(on: column, like: pattern)
-        case .between(let column, let least, let max):
-            "(\(Self.condition(on: column, .atLeast, least)) and \(Self.condition(on: column, .atMost, max)))"
+        case .between(let column, let min, let max):
+            "(\(Self.condition(on: column, .atLeast, min)) and \(Self.condition(on: column, .atMost, max)))"
         case .isOne(let column, let values): Self.condition(on: column, isOneOf: values)
         case .comparison(let column, let sign, let value): Self.condition(on: column, sign, value)
         }

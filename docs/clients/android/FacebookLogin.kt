@@ -7,7 +7,7 @@ import java.security.SecureRandom
 private fun base64Url(bytes: ByteArray) =
     Base64.encodeToString(bytes, Base64.URL_SAFE or Base64.NO_PADDING or Base64.NO_WRAP)
 
-/** A secret of this login, which its end needs. Keep it until then: Android may end the app while the browser is open. */
+/** Makes the secret that ends this login. Keep the secret until then: Android may end the app behind the browser. */
 fun makeVerifier(): String = base64Url(ByteArray(32).also { SecureRandom().nextBytes(it) })
 
 /** The address to open: `startActivity(Intent(Intent.ACTION_VIEW, Uri.parse(address)))`, or a Custom Tab. */

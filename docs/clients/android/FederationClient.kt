@@ -16,7 +16,7 @@ class FederationClient(private val base: String) {   // "https://users.example.c
     fun logIn(email: String, password: String): JSONObject =
         user("POST", "users/login", JSONObject().put("login", email).put("password", password))
 
-    /** A user with `user-token`, by the access token that Facebook's SDK gave: `AccessToken.getCurrentAccessToken()?.token`. */
+    /** Returns the user with `user-token`. Facebook's SDK has [accessToken] in `AccessToken.getCurrentAccessToken()`. */
     fun logInWithFacebook(accessToken: String): JSONObject =
         user("POST", "users/loginWithFacebook", JSONObject().put("accessToken", accessToken))
 

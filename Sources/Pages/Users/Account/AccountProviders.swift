@@ -114,11 +114,8 @@ extension AccountPages {
             }
         }
         do throws(Failure) {
-            let isLinked = try await linking.loginMethods(ofUserOf: visit.token, in: loaded)
-                .contains { $0.provider == provider.text }
-            _ = try await linking.link(request, toUserOf: visit.token, in: loaded, logger: logger)
-            // If the user already has the identity, the login by this identity is a reauthentication.
-            return .seeOther("\(asked.path)?done=\(isLinked ? "proof" : "linked")")
+            let linked = try await linking.link(request, toUserOf: visit.token, in: loaded, logger: logger)
+            return .seeOther("\(asked.path)?done=\(linked.isNew ? "linked" : "proof")")
         } catch {
             // The link turns a guest into a user. This may require a second factor.
             guard error.reason == .reauthenticationRequired else { return try await putOff(error, asked) }

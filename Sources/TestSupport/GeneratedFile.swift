@@ -1,0 +1,57 @@
+import FoundationEssentials
+
+/// A file of the repository that the code makes, as a whole or in blocks.
+///
+/// Tests compare the file with the code. `scripts/generate` sets FEDERATION_GENERATE, and the tests write the file instead.
+package struct GeneratedFile {
+    package let path: String
+    /// The text on disk.
+    package let text: String
+    private let file: URL
+
+    /// Reads a file.
+    ///
+    /// - Parameter path: The path from the root of the repository.
+    package init(_ path: String) throws {
+        self.path = path
+        file = URL(filePath: PackageLayout.path(path))
+        text = try String(contentsOf: file, encoding: .utf8)
+    }
+
+    /// Compares the file with the text that the code makes, or writes the text.
+    ///
+    /// - Parameter made: The whole text.
+    /// - Returns: Whether the file has the text now.
+    package func has(_ made: String) throws -> Bool {
+        guard ProcessInfo.processInfo.environment["FEDERATION_GENERATE"] != nil else { return text == made }
+        try Data(made.utf8).write(to: file)
+        return true
+    }
+
+    /// Returns the text with other contents of its blocks.
+    ///
+    /// A block lies between the lines `<!-- NAME: made by scripts/generate -->` and `<!-- end -->`.
+    ///
+    /// - Parameter blocks: The contents by the names of the blocks; each ends with a line break.
+    /// - Throws: `MissingBlock` for a name without a block.
+    package func text(withBlocks blocks: [String: String]) throws -> String {
+        try blocks.reduce(text) { text, block in
+            let begin = "<!-- \(block.key): made by scripts/generate -->\n"
+            guard let start = text.firstRange(of: begin)?.upperBound,
+                let end = text[start...].firstRange(of: "<!-- end -->\n")?.lowerBound
+            else { throw MissingBlock(description: "\(path) has no block \(block.key)") }
+            return text[..<start] + block.value + text[end...]
+        }
+    }
+
+    /// Returns a table of Markdown.
+    package static func table(_ columns: [String], _ rows: [[String]]) -> String {
+        let rule = "|\(columns.map { _ in "---" }.joined(separator: "|"))|\n"
+        let lines = ([columns] + rows).map { "| \($0.joined(separator: " | ")) |\n" }
+        return lines[0] + rule + lines.dropFirst().joined()
+    }
+
+    package struct MissingBlock: Error, CustomStringConvertible {
+        package let description: String
+    }
+}
