@@ -492,7 +492,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Domain", "Encodings", "Postgres", "Store", "TestSupport"],
+            dependencies: ["Description", "Domain", "Encodings", "Postgres", "Store", "TestSupport"],
             exclude: ["Golden", "Schemas"],
             swiftSettings: strict
         ),

@@ -24,7 +24,7 @@ struct PreviewRequest {
 
     /// Whether the preview shows data of a real user at the provider.
     var isOfPerson: Bool {
-        if case .credential = stored { true } else { false }
+        if case .credential = source { true } else { false }
     }
 
     /// Reads a request.

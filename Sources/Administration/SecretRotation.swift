@@ -77,20 +77,20 @@ package struct SecretRotation: Sendable {
         ) async throws(Failure) {
             var emptySteps = 0
             while true {
-                let count = try await changing(step)
-                done += count
-                if count > 0 { progress(done) }
+                let written = try await changing(step)
+                done += written
+                if written > 0 { progress(done) }
                 let others = try await count().filter { $0.keyID != current }
                 guard others.contains(where: { former.contains($0.keyID) }) else { return left += others }
                 // A step skips rows that another transaction is changing.
-                emptySteps = count > 0 ? 0 : emptySteps + 1
+                emptySteps = written > 0 ? 0 : emptySteps + 1
                 guard emptySteps < Self.maxEmptySteps else {
                     throw Failure(
                         .conflict,
                         "Some secrets were locked by other changes. Rotate again to finish."
                     )
                 }
-                if count == 0 { try? await Task.sleep(for: .milliseconds(200)) }
+                if written == 0 { try? await Task.sleep(for: .milliseconds(200)) }
             }
         }
         func encryptColumns(of place: ApplicationPlace?) async throws(Failure) {

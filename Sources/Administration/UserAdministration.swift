@@ -224,7 +224,7 @@ package struct UserAdministration: Sendable {
             }
         }
         if let refusal, !isRefreshed { throw refusal }
-        return await resource(try await self.stored(id, of: owner), of: owner)
+        return await resource(try await storedUser(id, of: owner), of: owner)
     }
 
     /// Returns all stored data of a user, in order to give them to the user.

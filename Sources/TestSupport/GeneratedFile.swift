@@ -12,6 +12,7 @@ package struct GeneratedFile {
     /// Reads a file.
     ///
     /// - Parameter path: The path from the root of the repository.
+    /// - Throws: The error of the file system.
     package init(_ path: String) throws {
         self.path = path
         file = URL(filePath: PackageLayout.path(path))
@@ -22,6 +23,7 @@ package struct GeneratedFile {
     ///
     /// - Parameter made: The whole text.
     /// - Returns: Whether the file has the text now.
+    /// - Throws: The error of the file system.
     package func has(_ made: String) throws -> Bool {
         guard ProcessInfo.processInfo.environment["FEDERATION_GENERATE"] != nil else { return text == made }
         try Data(made.utf8).write(to: file)
@@ -33,6 +35,7 @@ package struct GeneratedFile {
     /// A block lies between the lines `<!-- NAME: made by scripts/generate -->` and `<!-- end -->`.
     ///
     /// - Parameter blocks: The contents by the names of the blocks; each ends with a line break.
+    /// - Returns: The whole text.
     /// - Throws: `MissingBlock` for a name without a block.
     package func text(withBlocks blocks: [String: String]) throws -> String {
         try blocks.reduce(text) { text, block in

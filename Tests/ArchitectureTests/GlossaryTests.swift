@@ -48,12 +48,13 @@ struct GlossaryTests {
         ("docs/console/README.md", "sign-in"),
     ]
 
-    /// All Swift sources, documents, and texts of pages and mails.
+    /// All Swift sources, documents, scripts of the console, and texts of pages and mails.
     private static var texts: [(path: String, text: String)] {
         get throws {
             let others = try FileManager.default.subpathsOfDirectory(atPath: Repository.root.appending(path: ".").path)
                 .filter { path in
                     path.hasSuffix(".md") && ["README.md", "docs/", "mappings/"].contains(where: path.hasPrefix)
+                        || path.hasPrefix("Sources/Console/Assets/") && path.hasSuffix(".js")
                         || (path.hasPrefix("Sources/Messaging/") || path.hasPrefix("Sources/Pages/Assets/"))
                             && [".txt", ".html", ".subject"].contains(where: path.hasSuffix)
                 }

@@ -34,7 +34,7 @@ struct DocumentationTests {
     @Test("has examples of every kind")
     func hasExamples() throws {
         let examples = try Self.examples()
-        #expect(examples.count >= 12)
+        #expect(examples.count >= 13)
         for key in ["\"writes\"", "\"fails\"", "\"fields\"", "\"fieldsMapping\"", "\"scopes\"", "\"settings\""] {
             #expect(examples.contains { $0.contains(key) }, "\(key)")
         }

@@ -1,3 +1,4 @@
+import Description
 import Domain
 import Encodings
 import Store
@@ -96,6 +97,9 @@ struct LandedSchemaTests {
                 values ('old', 'Old', 'old one', '\(former)'), ('new', 'New', 'new one', '{}')
                 """
             )
+            let refused = try Self.problems(of: former)
+            #expect(refused.count == 12 && refused.allSatisfy { $0.contains("is now called ") }, "\(refused)")
+            #expect(try Self.problems(of: present) == [])
             try await withStore(database.url) { store in
                 try await store.migrate()
                 let differing = "select id from federation.applications where id = 'old' and settings <> '\(present)'"
@@ -109,6 +113,14 @@ struct LandedSchemaTests {
                 #expect(try await database.psql(new) == [["{}"]])
             }
         }
+    }
+
+    /// Returns the problems that a document with these settings has.
+    private static func problems(of settings: String) throws -> [String] {
+        var problems = DocumentProblems()
+        let value = try JSONParser.parse(Array(settings.utf8), limits: .stored)
+        _ = ApplicationSettings.description.read(value, at: JSONPointer(), problems: &problems)
+        return problems.lines
     }
 
     @Test("an end of access from before counts on, and instances of before go on noting ends")

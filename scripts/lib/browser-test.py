@@ -620,7 +620,7 @@ def account(client, languages, words):
     press_to(client, "/providers/facebook/start")
     come_back()
     press_to(client, "/providers/facebook")
-    client.until("the account", lambda: client.browser.current_url.split("?")[0] == page)
+    client.until("the account", lambda: client.browser.current_url == page + "?done=linked")
     find(client, "[role=status]")
     # Once more, since a code counts for a minute: this time the page is looked at.
     client.browser.get(page + "/providers/facebook/start")
