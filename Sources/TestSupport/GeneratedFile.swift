@@ -2,7 +2,8 @@ import FoundationEssentials
 
 /// A file of the repository that the code makes, as a whole or in blocks.
 ///
-/// Tests compare the file with the code. `scripts/generate` sets FEDERATION_GENERATE, and the tests write the file instead.
+/// Tests compare the file with the code. `scripts/generate` sets FEDERATION_GENERATE, and the tests write the file
+/// instead, one test at a time: two tests may make blocks of the same file.
 package struct GeneratedFile {
     package let path: String
     /// The text on disk.
